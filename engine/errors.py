@@ -1,0 +1,109 @@
+"""Every exception the engine raises; the class says who is at fault.
+
+EngineError
+├── ConfigError            the configuration (carries every problem found)
+├── DataError              the record: its bytes or its shape
+│   ├── ConversionError    a converter could not read or write it
+│   └── TransformError     a transform or predicate could not apply
+├── RecordError            the record, by name: a sink rejects single records of a batch
+├── RetriableError         the world: the same call may succeed later
+│   └── LeaseLost          the worker of a lease died
+├── ProduceFailed          the world: a record was not written
+├── FatalError             the world: the client can't be used any longer
+└── TaskError              the task must stop
+    ├── ToleranceExceeded  an error that the policy does not tolerate
+    ├── Fenced             a newer generation or leader owns the work
+    └── OffsetsMissing     committed offsets that existed are gone
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class EngineError(Exception):
+    """Root of all exceptions of the engine. Facts are positional, so that it pickles."""
+
+
+class ConfigError(EngineError):
+    """A configuration that can't be used; `problems` holds (option, value, message) rows."""
+
+    def __init__(self, problems: tuple[tuple[str, str | None, str], ...]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "; ".join(f"{option}={value!r}: {message}" for option, value, message in self.problems)
+
+
+class DataError(EngineError):
+    """The record can't be processed as it is."""
+
+
+class ConversionError(DataError):
+    """A converter could not read or write the record."""
+
+
+class TransformError(DataError):
+    """A transform or a predicate could not be applied to the record."""
+
+
+class RecordError(EngineError):
+    """One record of a batch was rejected by a sink; the others were, or can be, delivered.
+
+    `index` is the record's place in the batch given to `put`; `cause` the sink's own exception.
+    """
+
+    def __init__(self, index: int, cause: BaseException) -> None:
+        super().__init__(index, cause)
+        self.index = index
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"record {self.index} of the batch was rejected: {self.cause}"
+
+
+class RetriableError(EngineError):
+    """The same call may succeed later: a time-out, a lost connection, a busy database."""
+
+
+class LeaseLost(RetriableError):
+    """The worker of a lease died before it could report."""
+
+
+class ProduceFailed(EngineError):
+    """Records could not be written to Kafka; `failures` holds (topic, reason) rows."""
+
+    def __init__(self, failures: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(failures)
+        self.failures = failures
+
+    def __str__(self) -> str:
+        return "; ".join(f"{topic}: {reason}" for topic, reason in self.failures)
+
+
+class FatalError(EngineError):
+    """The client is beyond repair; close it."""
+
+
+class TaskError(EngineError):
+    """The task must stop."""
+
+
+class ToleranceExceeded(TaskError):
+    """An error that the policy does not tolerate; `context` is its ErrorContext."""
+
+    def __init__(self, message: str, context: Any = None) -> None:
+        super().__init__(message, context)
+        self.context = context
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Fenced(TaskError):
+    """A newer generation or leader owns this work; end quietly."""
+
+
+class OffsetsMissing(TaskError):
+    """Offsets were committed once and are gone; never start over silently."""

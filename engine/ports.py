@@ -1,0 +1,174 @@
+"""What the engine needs of the world, as protocols; tests/fakes.py holds the stand-ins.
+
+Also the values that cross the border between the driver (herder) and a worker (lease): `Lease` goes
+down, `TaskReport` comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from engine.record.record import Headers, RawRecord, Record, TopicPartition
+
+
+class Clock(Protocol):
+    """Time as a parameter. Milliseconds since the epoch, and a wait that a stop request can end."""
+
+    def now_ms(self) -> int: ...
+    def wait(self, ms: int) -> bool:
+        """Wait; True if the wait was ended early because the task is to stop."""
+        ...
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """A committed position: the next offset to read, and the metadata kept with it."""
+
+    offset: int
+    metadata: str = ""
+
+
+class Consumer(Protocol):
+    """Reads assigned partitions. Raises RetriableError or FatalError."""
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None: ...
+    def poll(self, max_records: int, timeout_s: float) -> Sequence[RawRecord]: ...
+    def positions(self) -> Mapping[TopicPartition, int]:
+        """The next offset of each assigned partition, control records passed (never last + 1)."""
+        ...
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]: ...
+    def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
+        """Commit synchronously."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Producer(Protocol):
+    """Writes records. `produce` queues; `flush` returns when all are durable, or raises ProduceFailed."""
+
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        timestamp: int | None = None,
+        partition: int | None = None,
+    ) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Admin(Protocol):
+    """Topics and their ends."""
+
+    def partitions(self, topic: str) -> int | None:
+        """The number of partitions; None if there is no such topic."""
+        ...
+
+    def topics(self) -> Sequence[str]: ...
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
+    ) -> None:
+        """Create it; an existing one is fine. The factor is capped to the number of brokers."""
+        ...
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """End offsets as a read_committed reader sees them, in one batched call."""
+        ...
+
+    def begin_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def committed(
+        self, group: str, partitions: Sequence[TopicPartition]
+    ) -> Mapping[TopicPartition, Committed | None]: ...
+
+
+class Sink(Protocol):
+    """The end of a sink connector. One object per task and lease."""
+
+    put_is_idempotent: bool
+
+    def start(self, config: Mapping[str, str]) -> None: ...
+    def put(self, records: Sequence[Record]) -> None:
+        """Deliver the batch. RetriableError: try the batch again. RecordError (or an ExceptionGroup of
+        them): these records were rejected and none of the batch was delivered."""
+        ...
+
+    def flush(self) -> None:
+        """Make everything put so far durable; offsets are committed after this."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+class TaskConfig(msgspec.Struct, frozen=True):
+    """A task of one generation: the connector's options and the partitions that are its own."""
+
+    connector: str
+    task: int
+    generation: int
+    config: dict[str, str]
+    partitions: tuple[TopicPartition, ...]
+    restarts: int = 0  # raised by an operator's restart: resets the tolerance counters
+
+    @property
+    def task_id(self) -> str:
+        return f"{self.connector}-{self.task}"
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last."""
+
+    lease_id: str
+    tasks: tuple[TaskConfig, ...]
+    leader_epoch: int
+    budget_ms: int
+    worker: dict[str, str]  # the worker's options: bootstrap.servers, group.id, config.storage.topic …
+
+
+class LeaseEnd(StrEnum):
+    """Why a task's part of a lease ended."""
+
+    CAUGHT_UP = "CAUGHT_UP"
+    BUDGET = "BUDGET"
+    STOPPED = "STOPPED"
+    PARKED = "PARKED"
+    FAILED = "FAILED"
+    FENCED = "FENCED"
+
+
+class TaskReport(msgspec.Struct, frozen=True):
+    """What one task did in one lease. Positions are next offsets as `topic-partition` → int."""
+
+    connector: str
+    task: int
+    generation: int
+    end: LeaseEnd
+    positions: dict[str, int]
+    ends: dict[str, int]
+    metrics: dict[str, int]  # cumulative, by the names of reporting/metrics.py
+    stage_failures: dict[str, int]  # cumulative, "<index>:<stage type>:<class>" → failures
+    tolerance: dict[str, int]  # limit, used, rate_limit, rate_used
+    progressed: bool  # did this lease commit a new position?
+    wake_at: int | None = None  # ms; for PARKED
+    trace: str | None = None  # for FAILED
+
+
+class TaskRunner(Protocol):
+    """Runs leases. The future fails with LeaseLost when the worker died."""
+
+    slots: int
+
+    def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]: ...
+    def cancel(self, lease_id: str) -> None: ...
+    def close(self) -> None: ...
+
+
+RunLease = Callable[[Lease], tuple[TaskReport, ...]]

@@ -1,0 +1,59 @@
+"""What travels: a consumed record and a converted one, both frozen.
+
+`msgspec.Struct` instead of a dataclass: a frozen dataclass costs ten times as much to build, and a
+record is rebuilt at every stage (`docs/decisions/records-are-structs.md`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from engine.record.schema import Schema
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class RawRecord(msgspec.Struct, frozen=True):
+    """A record as Kafka keeps it: bytes, untouched. `timestamp` in ms, −1 where the topic has none."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: str  # NO_TIMESTAMP_TYPE | CREATE_TIME | LOG_APPEND_TIME
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record between stages.
+
+    `key` and `value` are Connect data: None, bool, int, float, str, bytes, list, dict (STRUCT or MAP,
+    as the schema says; schemaless maps have no schema). Before conversion they are bytes with
+    schema BYTES. `headers` are (name, schema, value) rows: order, duplicates and None are kept.
+    `raw` is the record as consumed, or None for records of a source.
+    """
+
+    topic: str
+    partition: int | None
+    timestamp: int | None
+    key: Any
+    value: Any
+    key_schema: Schema | None = None
+    value_schema: Schema | None = None
+    headers: tuple[tuple[str, Schema | None, Any], ...] = ()
+    offset: int | None = None
+    timestamp_type: str = "CREATE_TIME"
+    raw: RawRecord | None = None
+    source_partition: dict[str, Any] | None = None
+    source_offset: dict[str, Any] | None = None

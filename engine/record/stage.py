@@ -1,0 +1,29 @@
+"""A step of a pipeline, as an error context shows it (KIP-298, "Message Format for Error Context")."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class StageType(StrEnum):
+    """What a stage does."""
+
+    KAFKA_CONSUME = "KAFKA_CONSUME"
+    KEY_CONVERTER = "KEY_CONVERTER"
+    VALUE_CONVERTER = "VALUE_CONVERTER"
+    HEADER_CONVERTER = "HEADER_CONVERTER"
+    TRANSFORMATION = "TRANSFORMATION"
+    PROCESSOR = "PROCESSOR"
+    TASK_POLL = "TASK_POLL"
+    TASK_PUT = "TASK_PUT"
+    KAFKA_PRODUCE = "KAFKA_PRODUCE"
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One stage: its type, the class that does the work (the name as configured), its options."""
+
+    type: StageType
+    class_name: str
+    config: dict[str, str] = {}
