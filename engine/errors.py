@@ -10,6 +10,9 @@ EngineError
 │   └── LeaseLost          the worker of a lease died
 ├── ProduceFailed          the world: a record was not written
 ├── FatalError             the world: the client can't be used any longer
+├── RequestError           the request
+│   ├── NotFound           it names a connector or a task that does not exist
+│   └── Conflict           it can't be met in the present state
 └── TaskError              the task must stop
     ├── ToleranceExceeded  an error that the policy does not tolerate
     ├── Fenced             a newer generation or leader owns the work
@@ -72,11 +75,15 @@ class LeaseLost(RetriableError):
 
 
 class ProduceFailed(EngineError):
-    """Records could not be written to Kafka; `failures` holds (topic, reason) rows."""
+    """Records could not be written to Kafka; `failures` holds (topic, reason) rows.
 
-    def __init__(self, failures: tuple[tuple[str, str], ...]) -> None:
-        super().__init__(failures)
+    `ordinals` says which ones: the place of each among the records produced since the last flush.
+    """
+
+    def __init__(self, failures: tuple[tuple[str, str], ...], ordinals: tuple[int, ...] = ()) -> None:
+        super().__init__(failures, ordinals)
         self.failures = failures
+        self.ordinals = ordinals
 
     def __str__(self) -> str:
         return "; ".join(f"{topic}: {reason}" for topic, reason in self.failures)
@@ -84,6 +91,18 @@ class ProduceFailed(EngineError):
 
 class FatalError(EngineError):
     """The client is beyond repair; close it."""
+
+
+class RequestError(EngineError):
+    """A request that can't be met; the message says why."""
+
+
+class NotFound(RequestError):
+    """The connector or task does not exist."""
+
+
+class Conflict(RequestError):
+    """Not in the present state: the name is taken, the connector stopped, another worker leads."""
 
 
 class TaskError(EngineError):

@@ -41,6 +41,11 @@ class Consumer(Protocol):
         """The next offset of each assigned partition, control records passed (never last + 1)."""
         ...
 
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """The end of each assigned partition as last seen by a fetch; no call to the broker. −1 if unknown."""
+        ...
+
+    def begin_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]: ...
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]: ...
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]: ...
     def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
@@ -51,7 +56,8 @@ class Consumer(Protocol):
 
 
 class Producer(Protocol):
-    """Writes records. `produce` queues; `flush` returns when all are durable, or raises ProduceFailed."""
+    """Writes records. `produce` queues and never raises for a record; `flush` returns when all are durable, or
+    raises ProduceFailed with what is not."""
 
     def produce(
         self,
@@ -117,6 +123,7 @@ class TaskConfig(msgspec.Struct, frozen=True):
     config: dict[str, str]
     partitions: tuple[TopicPartition, ...]
     restarts: int = 0  # raised by an operator's restart: resets the tolerance counters
+    has_committed: bool = False  # somebody has seen committed offsets of this task: missing ones are an error
 
     @property
     def task_id(self) -> str:

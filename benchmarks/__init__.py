@@ -1,0 +1,1 @@
+"""Benchmarks: ours and what people would use instead, alternating in one run."""

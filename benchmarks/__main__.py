@@ -1,0 +1,23 @@
+"""`python -m benchmarks [name …]`: run the named benchmarks, or all."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import connect_clean
+
+BENCHMARKS = {"connect-clean": connect_clean.run}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    for name in names or BENCHMARKS:
+        BENCHMARKS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

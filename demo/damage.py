@@ -1,0 +1,81 @@
+"""What is damaged in the demo's input, and how: twenty-five copies of intact events, the same at every run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+DATA = Path(__file__).with_name("usgs-earthquakes-2018w06.jsonl")
+KIP_298_EXAMPLE_4 = b'{"a: 10}'
+LOST_QUOTES, CUT_SHORT, WRONG_ENCODING, WRONG_MAGNITUDE = 9, 6, 3, 7
+DAMAGED = LOST_QUOTES + CUT_SHORT + WRONG_ENCODING + WRONG_MAGNITUDE
+NEEDED = ("gap", "dmin", "nst", "rms")
+
+
+class Event(NamedTuple):
+    """One record to send: the event's id, and a GeoJSON line, whole or damaged."""
+
+    key: bytes
+    value: bytes
+    damage: str = ""  # "" or the name of what was done to it
+
+
+def intact() -> list[Event]:
+    """Return the real events in the feed's order."""
+    lines = DATA.read_bytes().splitlines()
+    return [Event(json.loads(line)["id"].encode(), line) for line in lines]
+
+
+def batch() -> list[Event]:
+    """Return the whole first batch: every intact event, and the damaged copies spread evenly among them."""
+    events = intact()
+    copies = list(damaged(events))
+    step = len(events) // (len(copies) + 1)
+    for number, copy in reversed(list(enumerate(copies, start=1))):
+        events.insert(number * step, copy)
+    return events
+
+
+def damaged(events: Sequence[Event]) -> Iterator[Event]:
+    """Make the damaged copies, each of a different event that would arrive if it were left alone."""
+    complete = [event for event in events if arrives(event)]
+    sources = iter(complete[:: len(complete) // DAMAGED])
+    for number in range(LOST_QUOTES):
+        source = next(sources)
+        yield source._replace(value=KIP_298_EXAMPLE_4 if number == 0 else lose_quote(source.value), damage="lost quote")
+    for number in range(CUT_SHORT):
+        yield cut_short(next(sources), number)
+    for _ in range(WRONG_ENCODING):
+        yield encode_wrongly(next(sources))
+    for _ in range(WRONG_MAGNITUDE):
+        yield spoil_magnitude(next(sources))
+
+
+def arrives(event: Event) -> bool:
+    """Tell whether the table accepts the event: no needed property is null."""
+    properties: dict[str, Any] = json.loads(event.value)["properties"]
+    return all(properties[name] is not None for name in NEEDED)
+
+
+def lose_quote(value: bytes) -> bytes:
+    """Drop the quote that closes the name of the field `place`, as in KIP-298's Example 4."""
+    return value.replace(b'"place":', b'"place:', 1)
+
+
+def cut_short(event: Event, number: int) -> Event:
+    """Keep the first part of the value, a different share for each number."""
+    share = (3 + number % 6) / 10
+    return event._replace(value=event.value[: int(len(event.value) * share)], damage="cut short")
+
+
+def encode_wrongly(event: Event) -> Event:
+    """Write the value in UTF-16, which is not JSON's encoding."""
+    return event._replace(value=event.value.decode().encode("utf-16"), damage="wrong encoding")
+
+
+def spoil_magnitude(event: Event) -> Event:
+    """Put the text "n/a" in the place of the magnitude: valid JSON, but no number."""
+    return event._replace(value=re.sub(rb'"mag":[^,]+', b'"mag":"n/a"', event.value, count=1), damage="wrong magnitude")

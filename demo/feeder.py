@@ -1,0 +1,138 @@
+"""Sends the demo's input: one batch, the mark that it is complete, then a slow trickle.
+
+`python -m demo.feeder` runs until it is stopped. Started again it goes on where it was: what the topic holds is not
+sent twice, and a batch that is marked complete is not touched.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import zlib
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from demo.damage import DAMAGED, Event, arrives, batch, cut_short, intact, spoil_magnitude
+from demo.environment import demo_environment
+from demo.network import wait_until
+
+BATCH = "usgs-2018w06"
+TOPIC, PARTITIONS = "usgs.earthquakes", 4
+MARKS = "demo.marks"
+CONNECT_TEST = "connect-test"
+TRICKLE_STRIDE = 37  # coprime to the number of events: the trickle visits all of them
+TRICKLE_DAMAGED_EVERY = 10
+
+
+class Feeder:
+    """One feeder on one broker."""
+
+    def __init__(self, bootstrap_servers: str, topic: str = TOPIC, marks: str = MARKS) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self.topic = topic
+        self.marks = marks
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "linger.ms": 5})
+
+    def create_topics(self) -> None:
+        """Create the demo's topics, unless they are there."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        wanted = {self.topic: PARTITIONS, self.marks: 1, CONNECT_TEST: 1}
+        asked = [NewTopic(name, num_partitions=count, replication_factor=1) for name, count in wanted.items()]
+        for created in admin.create_topics(asked).values():
+            try:
+                created.result()
+            except KafkaException as problem:
+                if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+        # The controller has made them; a broker knows of them a moment later.
+        wait_until(lambda: set(wanted) <= set(admin.list_topics(timeout=10).topics), "The new topics", 30)
+
+    def send_batch(self) -> dict[str, int]:
+        """Send what the topic lacks of the batch, then the mark; return the ends of the topic's partitions."""
+        if sum(self.ends(self.marks, 1).values()) == 0:
+            self._send(missing(batch(), self.ends(self.topic, PARTITIONS)))
+            ends = {str(partition): end for partition, end in self.ends(self.topic, PARTITIONS).items()}
+            sent = len(batch())
+            mark = {"batch": BATCH, "sent": sent, "intact": sent - DAMAGED, "damaged": DAMAGED, "ends": ends}
+            self._producer.produce(self.marks, key=BATCH.encode(), value=json.dumps(mark).encode())
+            self._flush()
+        return {str(partition): end for partition, end in self.ends(self.topic, PARTITIONS).items()}
+
+    def trickle(self, per_minute: float, stop: threading.Event) -> None:
+        """Send one event after the other, with new ids, until `stop` is set."""
+        if per_minute <= 0:
+            stop.wait()
+            return
+        events = intact()
+        number = sum(self.ends(self.topic, PARTITIONS).values()) - len(batch())
+        while not stop.wait(60 / per_minute):
+            number += 1
+            self._send([resent(events, number)])
+
+    def ends(self, topic: str, partitions: int) -> dict[int, int]:
+        """Return the end offset of each partition."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": "demo-feeder"})
+        try:
+            asked = range(partitions)
+            return {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)[1] for p in asked}
+        finally:
+            consumer.close()
+
+    def _send(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._producer.produce(self.topic, key=event.key, value=event.value, partition=partition_of(event.key))
+        self._flush()
+
+    def _flush(self) -> None:
+        left = self._producer.flush(60)
+        if left:
+            raise TimeoutError(f"{left} records were not delivered to {self.bootstrap_servers} within 60 s")
+
+
+def partition_of(key: bytes) -> int:
+    """Return the partition of a key; ours, so that a second start finds each record where it was."""
+    return zlib.crc32(key) % PARTITIONS
+
+
+def missing(events: Iterable[Event], ends: dict[int, int]) -> list[Event]:
+    """Return the events that a topic with these ends does not hold yet."""
+    there = dict(ends)
+    left = []
+    for event in events:
+        partition = partition_of(event.key)
+        if there[partition] > 0:
+            there[partition] -= 1
+        else:
+            left.append(event)
+    return left
+
+
+def resent(events: list[Event], number: int) -> Event:
+    """Return the trickle's event of that number: an old event with a new id, every tenth damaged."""
+    source = events[number * TRICKLE_STRIDE % len(events)]
+    new_id = source.key + b"-%d" % number
+    event = Event(new_id, source.value.replace(b'"id":"' + source.key + b'"', b'"id":"' + new_id + b'"'))
+    if number % TRICKLE_DAMAGED_EVERY == 0 and arrives(source):
+        event = cut_short(event, number) if number % (2 * TRICKLE_DAMAGED_EVERY) else spoil_magnitude(event)
+    return event
+
+
+def main() -> None:
+    """Feed until SIGTERM or SIGINT."""
+    env = demo_environment()
+    stop = threading.Event()
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, lambda *_: stop.set())
+    feeder = Feeder(env["KAFKA_BOOTSTRAP_SERVERS"])
+    feeder.create_topics()
+    feeder.send_batch()
+    print(f"batch {BATCH} is complete: {len(batch())} records", flush=True)
+    feeder.trickle(float(env["DEMO_TRICKLE_PER_MINUTE"]), stop)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""`python3 -m demo.preflight`: says in one sentence what this machine lacks, before anything is installed or started.
+
+Runs with the machine's own Python and nothing but its standard library.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+
+from demo.environment import demo_environment, port_of
+from demo.network import HOST, answers
+
+PYTHON, JAVA, NODE = (3, 11), 17, 20
+
+
+def lacks() -> Iterator[str]:
+    """Name each program that is missing or too old, one sentence each."""
+    if sys.version_info < PYTHON:
+        yield f"Python 3.11 or newer is needed; this is {sys.version.split()[0]} (set PYTHON=… to name another)."
+    elif importlib.util.find_spec("ensurepip") is None:
+        yield "Python's venv module is needed (Debian: apt-get install python3-venv)."
+    yield from _program("java", "-version", "Java", JAVA, "default-jre-headless")
+    yield from _program("node", "--version", "Node", NODE, "nodejs")
+    if shutil.which("npm") is None:
+        yield "npm is needed, and there is none on the PATH (Debian: apt-get install npm)."
+
+
+def taken(env: Mapping[str, str]) -> Iterator[str]:
+    """Name each port of ours that somebody else uses, one sentence each."""
+    broker = port_of(env["KAFKA_BOOTSTRAP_SERVERS"])
+    ports = {
+        "KAFKA_BOOTSTRAP_SERVERS": (broker, broker + 1),
+        "REDIS_URL": (port_of(env["REDIS_URL"]),),
+        "ENGINE_URL": (port_of(env["ENGINE_URL"]),),
+        "WEB_PORT": (int(env["WEB_PORT"]),),
+    }
+    for name, numbers in ports.items():
+        for number in numbers:
+            if answers(HOST, number):
+                yield f"Port {number} is in use: stop what listens there, or choose another with {name}=…"
+
+
+def _program(command: str, flag: str, name: str, oldest: int, package: str) -> Iterator[str]:
+    if shutil.which(command) is None:
+        yield f"{name} {oldest} or newer is needed, and there is none on the PATH (Debian: apt-get install {package})."
+        return
+    told = subprocess.run([command, flag], capture_output=True, text=True, check=False)
+    version = re.search(r"(\d+)(?:\.(\d+))?", told.stderr + told.stdout)
+    major = int(version[1]) if version else 0
+    if major < oldest:
+        yield f"{name} {oldest} or newer is needed; the one on the PATH is {major}."
+
+
+def main(arguments: list[str]) -> int:
+    """Print what is lacking, and with `--ports` also what is taken; 0 if nothing."""
+    problems = list(lacks())
+    if "--ports" in arguments:
+        problems += taken(demo_environment())
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,43 @@
+"""`python -m demo.wait kafka redis -- command …`: becomes the command as soon as the named services answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from demo.environment import demo_environment, port_of
+from demo.network import HOST, answers, wait_until
+
+TIMEOUT_S = 120
+
+
+def wait_for(service: str, env: dict[str, str]) -> None:
+    """Return when the service answers; raise TimeoutError when it does not in time."""
+    if service == "kafka":
+        from demo.broker import Broker  # here, so that waiting for Redis loads no Kafka client
+
+        broker = Broker(Path(), port_of(env["KAFKA_BOOTSTRAP_SERVERS"]))
+        wait_until(broker.ready, "The Kafka broker", TIMEOUT_S)
+    elif service == "redis":
+        port = port_of(env["REDIS_URL"])
+        wait_until(lambda: answers(HOST, port), "Redis", TIMEOUT_S)
+    else:
+        raise ValueError(f"no service is called {service!r}")
+
+
+def main(arguments: list[str]) -> None:
+    """Wait, then become the command."""
+    split = arguments.index("--")
+    env = demo_environment()
+    for service in arguments[:split]:
+        wait_for(service, env)
+    command = arguments[split + 1 :]
+    os.execvpe(command[0], command, env)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except TimeoutError as late:
+        sys.exit(str(late))

@@ -1,0 +1,1 @@
+"""The dashboard: indexes dead letters, explains them, and watches the engine."""

@@ -1,0 +1,9 @@
+"""The dashboard as an ASGI application."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dlqadmin.settings")
+
+application = get_asgi_application()

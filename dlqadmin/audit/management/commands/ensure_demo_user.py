@@ -1,0 +1,43 @@
+"""Make the roles, and a demo operator with a random password."""
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+NAME = "demo"
+
+
+class Command(BaseCommand):
+    help = "Create the groups viewer and operator and the user `demo`; print its password. Repeating it changes nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--production", action="store_true", help="also where DLQADMIN_ENVIRONMENT is not LOCAL")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.LOCAL and not options["production"]:
+            raise CommandError("A demo user is for local use; pass --production to make one here all the same.")
+        password = self._password()
+        with transaction.atomic():
+            Group.objects.get_or_create(name="viewer")
+            operator, _ = Group.objects.get_or_create(name="operator")
+            user, created = User.objects.get_or_create(username=NAME)
+            if created or not user.check_password(password):
+                user.set_password(password)
+                user.save()
+            user.groups.add(operator)
+        self.stdout.write(f"Sign in as {NAME} with the password {password}")
+
+    def _password(self) -> str:
+        """The password kept in .local, made at the first call; only its owner can read the file."""
+        path = settings.LOCAL_DIR / "demo-password"
+        if path.exists():
+            return str(path.read_text().strip())
+        path.parent.mkdir(exist_ok=True)
+        path.touch(mode=0o600)
+        password = secrets.token_urlsafe(12)
+        path.write_text(password + "\n")
+        return password

@@ -1,0 +1,91 @@
+"""A member of a consumer group that commits when told to."""
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaTopicPartition
+
+from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
+from dlqadmin.broker.topics import client_config
+from engine.record.record import RawRecord
+
+# What a running consumer gets over by itself.
+_PASSING = {
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TRANSPORT,
+    KafkaError._TIMED_OUT,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.LEADER_NOT_AVAILABLE,
+}
+
+
+class GroupConsumer:
+    """Reads committed records of subscribed topics, from the earliest offset where the group has none.
+
+    Topics are names, or regular expressions starting with `^`; new topics that match are found within
+    `refresh_ms`. Use it as a context manager, so that the group learns of the end at once.
+    """
+
+    def __init__(self, group: str, topics: Sequence[str], refresh_ms: int = 5000) -> None:
+        self._consumer = Consumer(
+            client_config(
+                **{
+                    "group.id": group,
+                    "enable.auto.commit": False,
+                    "enable.auto.offset.store": False,
+                    "auto.offset.reset": "earliest",
+                    "isolation.level": "read_committed",
+                    "topic.metadata.refresh.interval.ms": refresh_ms,
+                    "metadata.max.age.ms": refresh_ms * 3,
+                    "allow.auto.create.topics": False,
+                    "fetch.queue.backoff.ms": 5,
+                    "queued.max.messages.kbytes": 32_768,
+                }
+            )
+        )
+        self._consumer.subscribe(list(topics))
+
+    def poll(self, max_records: int, timeout_s: float) -> Sequence[RawRecord]:
+        """Records in order of their partition's offsets. Raises BrokerUnavailable on what does not pass by itself."""
+        records = []
+        for message in self._consumer.consume(max_records, timeout_s):
+            error = message.error()
+            if error is None:
+                records.append(from_kafka(message))
+            elif error.code() not in _PASSING and not error.retriable():
+                raise BrokerUnavailable(str(error))
+        return records
+
+    def positions(self) -> Mapping[tuple[str, int], int]:
+        """The next offset of each assigned partition that has been read from; control records are passed."""
+        try:
+            found = self._consumer.position(self._consumer.assignment())
+        except KafkaException as error:
+            raise BrokerUnavailable(str(error)) from error
+        return {(item.topic, item.partition): item.offset for item in found if item.offset >= 0}
+
+    def assignment(self) -> Sequence[tuple[str, int]]:
+        return [(item.topic, item.partition) for item in self._consumer.assignment()]
+
+    def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commit next offsets, synchronously. Raises BrokerUnavailable; the records then come again."""
+        if not offsets:
+            return
+        rows = [KafkaTopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        try:
+            self._consumer.commit(offsets=rows, asynchronous=False)
+        except KafkaException as error:
+            raise BrokerUnavailable(str(error)) from error
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,165 @@
+"""Reading what a Kafka cluster has: brokers, topics, ends, committed offsets, and records by coordinates."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaTopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from django.conf import settings
+
+from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
+from engine.record.record import RawRecord
+
+TIMEOUT_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """What one metadata answer says: how many brokers, and the partitions of each topic."""
+
+    brokers: int
+    topics: Mapping[str, int]
+
+
+def client_config(**extra: str | int | bool) -> dict[str, str | int | bool]:
+    """The settings every client starts from; librdkafka's own words go to no console."""
+    return {"bootstrap.servers": settings.KAFKA_BOOTSTRAP_SERVERS, "log_level": 0, "socket.timeout.ms": 5000, **extra}
+
+
+def cluster(timeout_s: float = TIMEOUT_S) -> ClusterView:
+    """Brokers and topics. Raises BrokerUnavailable."""
+    with _translated():
+        metadata = _admin().list_topics(timeout=timeout_s)
+    topics = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
+    return ClusterView(len(metadata.brokers), topics)
+
+
+def partitions(topic: str) -> int | None:
+    """How many partitions the topic has; None if there is no such topic. Raises BrokerUnavailable."""
+    return cluster().topics.get(topic)
+
+
+def ends(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """End offsets as a read_committed reader sees them, in one call; unknown partitions are left out."""
+    return _offsets(wanted, OffsetSpec.latest())
+
+
+def begins(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """The first offset still kept of each partition; unknown partitions are left out."""
+    return _offsets(wanted, OffsetSpec.earliest())
+
+
+def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """The group's committed offsets; partitions without one are left out. Raises BrokerUnavailable."""
+    if not wanted:
+        return {}
+    with _translated():
+        request = ConsumerGroupTopicPartitions(group, [KafkaTopicPartition(*item) for item in wanted])
+        future = _admin().list_consumer_group_offsets([request], request_timeout=TIMEOUT_S)[group]
+        answer = future.result(TIMEOUT_S + 1).topic_partitions
+    return {(item.topic, item.partition): item.offset for item in answer if item.offset >= 0}
+
+
+def lag(group: str, topics: Sequence[str]) -> int:
+    """Records between the group's committed offsets and the ends; a partition never committed counts whole."""
+    known = cluster().topics
+    wanted = [(topic, partition) for topic in topics for partition in range(known.get(topic, 0))]
+    last, done, first = ends(wanted), committed(group, wanted), begins(wanted)
+    return sum(max(0, end - done.get(item, first.get(item, end))) for item, end in last.items())
+
+
+def read_range(
+    topic: str, partition: int, start: int, count: int, timeout_s: float = TIMEOUT_S
+) -> Sequence[RawRecord]:
+    """Up to `count` committed records from offset `start` on (compacted ones are missing). Raises BrokerUnavailable."""
+    found: list[RawRecord] = []
+    for record in read_to_end(topic, partition, start, timeout_s):
+        found.append(record)
+        if len(found) >= count:
+            break
+    return found
+
+
+def read_to_end(topic: str, partition: int, start: int, timeout_s: float = 30.0) -> Iterator[RawRecord]:
+    """The committed records from `start` to the partition's present end; stops early when the time is over.
+
+    A start below the first kept offset begins there. Raises BrokerUnavailable.
+    """
+    deadline = time.monotonic() + timeout_s
+    config = client_config(
+        **{
+            "group.id": "dlqadmin-reader",  # required by the client; nothing is ever committed
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "fetch.queue.backoff.ms": 5,
+        }
+    )
+    consumer = Consumer(config)
+    try:
+        with _translated():
+            consumer.assign([KafkaTopicPartition(topic, partition, start)])
+            while (left := deadline - time.monotonic()) > 0:
+                for message in consumer.consume(500, min(left, 0.5)):
+                    error = message.error()
+                    if error is None:
+                        yield from_kafka(message)
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        return
+                    elif error.code() == KafkaError._ALL_BROKERS_DOWN or not error.retriable():
+                        raise KafkaException(error)
+    finally:
+        consumer.close()
+
+
+_lock = threading.Lock()
+_admins: dict[str, AdminClient] = {}
+
+
+def _admin() -> AdminClient:
+    """One admin client a process and address; it holds connections open and is safe to share."""
+    address = settings.KAFKA_BOOTSTRAP_SERVERS
+    with _lock:
+        if address not in _admins:
+            _admins[address] = AdminClient(client_config())
+        return _admins[address]
+
+
+def _offsets(wanted: Sequence[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:
+    if not wanted:
+        return {}
+    request = {KafkaTopicPartition(*item): spec for item in wanted}
+    with _translated():
+        futures = _admin().list_offsets(
+            request, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_S
+        )
+    found = {}
+    for item, future in futures.items():
+        with _translated(), _missing_is_fine():
+            found[(item.topic, item.partition)] = future.result(TIMEOUT_S + 1).offset
+    return found
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The border: a client's exception becomes BrokerUnavailable."""
+    try:
+        yield
+    except (KafkaException, TimeoutError) as error:
+        raise BrokerUnavailable(str(error)) from error
+
+
+@contextmanager
+def _missing_is_fine() -> Iterator[None]:
+    try:
+        yield
+    except KafkaException as error:
+        if error.args[0].code() not in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
+            raise
+
+

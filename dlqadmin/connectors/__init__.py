@@ -1,0 +1,1 @@
+"""The engine's connectors and their tasks."""

@@ -1,0 +1,15 @@
+"""Addresses of the connectors."""
+
+from django.urls import path
+
+from dlqadmin.connectors import views
+
+urlpatterns = [
+    path("connectors", views.ConnectorsView.as_view(), name="connectors"),
+    path("connectors/<str:name>", views.ConnectorView.as_view(), name="connector"),
+    path("connectors/<str:name>/tasks/<int:task>/restart", views.TaskRestartView.as_view(), name="task-restart"),
+    *(
+        path(f"connectors/<str:name>/{action}", views.control_view(action).as_view(), name=f"connector-{action}")
+        for action in ("pause", "resume", "stop", "restart")
+    ),
+]

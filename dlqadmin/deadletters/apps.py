@@ -1,0 +1,10 @@
+"""The index of dead letters, as a Django app."""
+
+from django.apps import AppConfig
+
+
+class DeadLettersConfig(AppConfig):
+    name = "dlqadmin.deadletters"
+    label = "deadletters"
+    verbose_name = "Dead letters"
+    default_auto_field = "django.db.models.BigAutoField"

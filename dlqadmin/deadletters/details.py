@@ -1,0 +1,139 @@
+"""Everything about one dead letter: its bytes read again by the dialect that indexed it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlqadmin.deadletters import dialects
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Original
+from dlqadmin.deadletters.payloads import header, payload
+from dlqadmin.deadletters.preparing import unpack_headers
+from dlqadmin.deadletters.traces import parse
+from dlqadmin.rest.times import iso, iso_or_none
+from engine.config.masking import mask
+from engine.record.record import RawRecord
+
+
+def own_message(row: DeadLetter) -> RawRecord:
+    """The dead letter as it stands in its topic."""
+    body = row.body
+    return RawRecord(
+        topic=row.topic,
+        partition=row.partition,
+        offset=row.offset,
+        timestamp=-1,
+        timestamp_type="NO_TIMESTAMP_TYPE",
+        key=as_bytes(body.key),
+        value=as_bytes(body.value if body.context is None else body.context),
+        headers=unpack_headers(bytes(body.headers)),
+    )
+
+
+def detail(row: DeadLetter) -> dict[str, Any]:
+    """What the record page shows, apart from the list row and its neighbours."""
+    message = own_message(row)
+    facts = dialects.read(message)
+    body = row.body
+    return {
+        "cluster": row.cluster,
+        "origin_timestamp": iso_or_none(row.origin_timestamp),
+        "indexed_at": iso(row.indexed_at),
+        "first_failure_at": iso_or_none(row.first_failure_at),
+        "elapsed_ms": row.elapsed_ms,
+        "attempt": row.attempt,
+        "original": row.original,
+        "dialect": {
+            "name": facts.dialect,
+            "version": facts.version,
+            "notes": [{"field": field, "read_from": source} for field, source in facts.notes],
+            "problems": list(facts.problems),
+        },
+        "stages": _stages(facts),
+        "exception": _exception(row, facts),
+        "key": payload(as_bytes(body.key)),
+        "value": payload(as_bytes(body.value)),
+        "context": payload(None if body.context is None else as_bytes(body.context)),
+        "headers": [header(name, value) for name, value in message.headers],
+        "timeline": _timeline(row),
+        "truncated": row.truncated,
+    }
+
+
+def part(body: DeadLetterBody, name: str) -> bytes | None:
+    """The bytes of one part; a dead letter that carries the original value is its own context."""
+    if name == "context":
+        return as_bytes(body.value if body.context is None else body.context)
+    return as_bytes(body.key if name == "key" else body.value)
+
+
+def as_bytes(value: bytes | memoryview | None) -> bytes | None:
+    """A binary column, whichever driver read it."""
+    return None if value is None else bytes(value)
+
+
+def _stages(facts: DeadLetterFacts) -> list[dict[str, Any]]:
+    failed = len(facts.stages) if facts.index is None else facts.index
+    return [
+        {
+            "index": index,
+            "type": str(stage.type),
+            "class": stage.class_name,
+            "config": mask(stage.config),
+            "state": "passed" if index < failed else "failed" if index == failed else "not_reached",
+        }
+        for index, stage in enumerate(facts.stages)
+    ]
+
+
+def _exception(row: DeadLetter, facts: DeadLetterFacts) -> dict[str, Any]:
+    text = row.trace.text if row.trace else ""
+    return {
+        "class": facts.root_class,
+        "message": facts.root_message,
+        "text": text,
+        "chain": [
+            {
+                "class": link.class_name,
+                "message": link.message,
+                "frames": [
+                    {
+                        "file": frame.file,
+                        "line": frame.line,
+                        "function": frame.function,
+                        "application": frame.application,
+                    }
+                    for frame in link.frames
+                ],
+            }
+            for link in parse(text)
+        ],
+    }
+
+
+def _timeline(row: DeadLetter) -> list[dict[str, str]]:
+    """What is known to have happened, in order; nothing is guessed."""
+    stage = row.fingerprint.stage
+    events = []
+    if row.origin_timestamp:
+        events.append((row.origin_timestamp, "produced", f"Produced to {row.origin_topic}"))
+    if row.first_failure_at and row.attempt:
+        events.append((row.first_failure_at, "failed", f"Failed at {stage}"))
+        retries = "1 retry" if row.attempt == 1 else f"{row.attempt} retries"
+        events.append((row.failed_at, "error", f"Failed again after {retries}: error"))
+    elif row.readable:
+        events.append((row.failed_at, "failed", f"Failed at {stage}, not retried"))
+    events.append((row.failed_at, "dead_lettered", f"Dead-lettered to {row.topic}"))
+    events.append((row.indexed_at, "indexed", _indexed(row)))
+    order = sorted(events, key=lambda event: event[0])
+    return [{"at": iso(at), "kind": kind, "text": text} for at, kind, text in order]
+
+
+def _indexed(row: DeadLetter) -> str:
+    if row.original == Original.FETCHED:
+        return "Indexed; original bytes fetched from the origin"
+    if row.original == Original.EXPIRED:
+        return "Indexed; the original bytes are gone from the origin"
+    if row.original == Original.UNKNOWN:
+        return "Indexed; the original bytes are not known"
+    return "Indexed; original bytes kept"

@@ -1,0 +1,31 @@
+"""What no dialect knows: kept whole, shown as it is."""
+
+from __future__ import annotations
+
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
+from engine.record.record import RawRecord
+
+
+def read(message: RawRecord) -> DeadLetterFacts:
+    """The message itself as the original record, in a group of its kind."""
+    return DeadLetterFacts(
+        dialect="unreadable",
+        stage="UNKNOWN",
+        root_class="UnreadableDeadLetter",
+        root_message=_reason(message),
+        readable=False,
+        key=message.key,
+        value=message.value,
+        complete=True,
+        own_value=True,
+        notes=(("value", "the message's own value, as it is"),),
+        problems=(_reason(message),),
+    )
+
+
+def _reason(message: RawRecord) -> str:
+    if message.value is None:
+        return "the value is null: no error context"
+    if not message.value:
+        return "the value is empty: no error context"
+    return "the value is not an error context of a known dialect"

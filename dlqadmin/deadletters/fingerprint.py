@@ -1,0 +1,84 @@
+"""Why two dead letters are alike: exception class, stage, normalised message and first application frame.
+
+Pure and versioned: the same facts have the same fingerprint on every machine, for ever. A changed
+rule is a new version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import msgspec
+
+VERSION = "v1"
+MAX_MESSAGE = 2000
+
+QUOTED = r"(?<!\w)'[^'\n]{0,400}'(?!\w)|\"[^\"\n]{0,400}\"|`[^`\n]{0,400}`"
+NAMED = r"columns?|constraints?|fields?|relations?|tables?|index(?:es)?|attributes?|propert(?:y|ies)|parameters?|options?"
+
+# (hole, pattern), first match wins. A row without a hole is kept as it stands: names of columns,
+# constraints and fields tell failures apart, quoted or not; a hole that is already there stays one.
+RULES: tuple[tuple[str | None, str], ...] = (
+    (None, r"<[a-z]{1,12}>"),
+    (None, r"\bconstraint failed: [\w.$]+(?:, [\w.$]+)*"),
+    (None, rf"\b(?:{NAMED})(?: named| name)?:? ?(?:{QUOTED})"),
+    (None, rf"(?:{QUOTED}) (?:{NAMED})\b"),
+    ("row", r"(?<=Failing row contains )\(.*?\)(?=\.|$)"),
+    ("value", r"(?<=\)=)\([^)]*\)"),
+    ("uuid", r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"),
+    ("time", r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b"),
+    ("time", r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"),
+    ("quoted", QUOTED),
+    ("url", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>]+"),
+    ("email", r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b"),
+    ("ip", r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.])"),
+    ("hex", r"\b0[xX][0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}\b"),
+    ("path", r"(?<![\w/.<>])/(?:[\w.@+-]+/)+[\w.@+-]*|\b[A-Za-z]:\\[\w\\.@ -]+"),
+    ("id", r"\b(?=[A-Za-z_]*\d)[A-Za-z_]+\d{3,}\w*\b"),
+    ("n", r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)"),
+)
+PATTERN = re.compile("|".join(f"(?P<r{row}>{pattern})" for row, (_, pattern) in enumerate(RULES)))
+
+
+class Hole(msgspec.Struct, frozen=True):
+    """A part of a message that differs between alike failures, with what stood there."""
+
+    name: str
+    example: str
+
+
+class Fingerprinted(msgspec.Struct, frozen=True):
+    """A fingerprint and all that went into it."""
+
+    digest: str
+    exception_class: str
+    stage: str
+    message: str
+    frame: str
+    holes: tuple[Hole, ...]
+
+
+def fingerprint(exception_class: str, stage: str, message: str, frame: str) -> Fingerprinted:
+    """The fingerprint of a failure; `frame` is `file:function`, without a line, or empty."""
+    normalised, holes = normalise(message)
+    parts = json.dumps([exception_class, stage, normalised, frame], ensure_ascii=False)
+    digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return Fingerprinted(f"{VERSION}:{digest}", exception_class, stage, normalised, frame, holes)
+
+
+def normalise(message: str) -> tuple[str, tuple[Hole, ...]]:
+    """The message on one line with named holes for what varies, and the holes in order of place."""
+    holes: list[Hole] = []
+
+    def fill(match: re.Match[str]) -> str:
+        row = int((match.lastgroup or "r0")[1:])
+        name = RULES[row][0]
+        if name is None:
+            return match[0]
+        holes.append(Hole(name, match[0][:100]))
+        return f"<{name}>"
+
+    line = " ".join(message[:MAX_MESSAGE].split())
+    return PATTERN.sub(fill, line), tuple(holes)

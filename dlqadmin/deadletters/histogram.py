@@ -1,0 +1,100 @@
+"""How many dead letters failed when, by stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+import msgspec
+
+from dlqadmin.deadletters.bounding import TimedOut, bounded
+from dlqadmin.deadletters.counters import hourly
+from dlqadmin.deadletters.filters import Filters, apply
+from dlqadmin.deadletters.models import DeadLetter, Fingerprint
+from dlqadmin.deadletters.preparing import EPOCH
+from dlqadmin.deadletters.queries import WINDOW, fingerprints, total
+
+MS = timedelta(milliseconds=1)
+HOUR_MS = 3_600_000
+BARS = 96
+# Widths people read at a glance.
+WIDTHS_MS = tuple(
+    1000 * seconds
+    for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 5400, 7200, 10800, 21600, 43200, 86400)
+)
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One line of a chart; a point for each bucket from the start on."""
+
+    key: str
+    total: int
+    points: list[int]
+
+
+class Histogram(msgspec.Struct, frozen=True):
+    """Counts over time; `start` is aligned to the bucket."""
+
+    start: datetime
+    end: datetime
+    bucket_ms: int
+    series: list[Series]
+    exact: bool
+
+
+def histogram(
+    filters: Filters, label: Callable[[Fingerprint], str] = lambda fingerprint: fingerprint.stage
+) -> Histogram:
+    """Counts by label and bucket: from the records while they are few, from the hour counters beyond.
+
+    Filters that counters can't answer are counted over the newest 10 000 matching records, then not exact.
+    """
+    found = total(filters)
+    fine = found.exact and found.count <= WINDOW
+    width = bucket_ms((filters.end - filters.start) // MS, HOUR_MS if not fine and filters.counted else 1000)
+    start = EPOCH + (filters.start - EPOCH) // MS // width * width * MS
+    exact = fine or filters.counted
+    try:
+        with bounded():
+            points = _from_hours(filters) if not fine and filters.counted else _from_records(filters)
+            return Histogram(start, filters.end, width, _series(points, start, filters.end, width, label), exact)
+    except TimedOut:
+        return Histogram(start, filters.end, width, [], exact=False)
+
+
+def bucket_ms(span_ms: int, smallest_ms: int) -> int:
+    """The smallest readable width, at least `smallest_ms`, that needs no more than 96 bars."""
+    for width in WIDTHS_MS:
+        if width >= smallest_ms and width % smallest_ms == 0 and span_ms <= width * BARS:
+            return width
+    day = WIDTHS_MS[-1]
+    return -(-span_ms // (BARS * day)) * day
+
+
+def _from_records(filters: Filters) -> Iterable[tuple[datetime, int, int]]:
+    rows = apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-id")[:WINDOW]
+    return ((failed_at, fingerprint, 1) for failed_at, fingerprint in rows.values_list("failed_at", "fingerprint_id"))
+
+
+def _from_hours(filters: Filters) -> Iterable[tuple[datetime, int, int]]:
+    return ((EPOCH + timedelta(hours=hour), fingerprint, n) for hour, fingerprint, n in hourly(filters))
+
+
+def _series(
+    points: Iterable[tuple[datetime, int, int]],
+    start: datetime,
+    end: datetime,
+    width: int,
+    label: Callable[[Fingerprint], str],
+) -> list[Series]:
+    counts: Counter[tuple[int, int]] = Counter()
+    for at, fingerprint, n in points:
+        counts[fingerprint, max(0, (at - start) // MS // width)] += n
+    size = -(-((end - start) // MS) // width)
+    known = fingerprints(fingerprint for fingerprint, _ in counts)
+    by_label: dict[str, list[int]] = {}
+    for (fingerprint, bucket), n in counts.items():
+        by_label.setdefault(label(known[fingerprint]), [0] * size)[min(bucket, size - 1)] += n
+    rows = [Series(key, sum(values), values) for key, values in by_label.items()]
+    return sorted(rows, key=lambda row: (-row.total, row.key))

@@ -1,0 +1,114 @@
+"""Reads stack traces: ours, Java's and Python's, into a cause chain with the root cause last."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+JAVA_FRAME = re.compile(r"^(?P<method>[\w$.<>/@-]+)\((?P<file>[^():]*)(?::(?P<line>\d+))?\)(?: ~?\[.*\])?$")
+OUR_FRAME = re.compile(r"^(?P<file>\S+):(?P<function>[\w.<>]+):(?P<line>\d+)$")
+PYTHON_FRAME = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
+HEAD = re.compile(r"^(?P<class>[A-Za-z_][\w$]*(?:\.[\w$<>]+)*)(?:: ?(?P<message>.*))?$")
+FRAMEWORKS = re.compile(
+    r"^(java|javax|jdk|sun|com\.sun|kotlin|scala|org\.apache\.kafka|org\.springframework|com\.fasterxml|io\.confluent)\."
+    r"|(^|/)(site-packages|dist-packages|lib/python[\d.]*|python3\.\d+|<frozen)"
+    r"|^(sqlalchemy|orjson|json|confluent_kafka|pyspark|msgspec|asyncio|concurrent|threading|importlib)[/.]|^<"
+)
+MAX_FRAMES = 500
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """A place in code; `application` is false for the standard library and well-known frameworks."""
+
+    file: str
+    line: int | None
+    function: str
+    application: bool
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One exception of a cause chain, frames in the order of the text."""
+
+    class_name: str
+    message: str
+    frames: tuple[Frame, ...]
+
+
+def parse(trace: str) -> tuple[Link, ...]:
+    """The cause chain, outermost first; empty when the text holds no exception. Never raises."""
+    links = _python(trace) if trace.lstrip().startswith("Traceback (") else _caused_by(trace)
+    return tuple(link for link in links if link.class_name or link.frames)
+
+
+def first_frame(chain: tuple[Link, ...]) -> Frame | None:
+    """The application frame nearest to the root cause, else the root's first frame."""
+    for link in reversed(chain):
+        for frame in link.frames:
+            if frame.application:
+                return frame
+    return next((frame for link in reversed(chain) for frame in link.frames), None)
+
+
+def _caused_by(trace: str) -> list[Link]:
+    links: list[Link] = []
+    head: list[str] = []
+    frames: list[Frame] = []
+    for line in trace.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("Caused by:"):
+            links.append(_link(head, frames))
+            head, frames = [stripped.removeprefix("Caused by:").strip()], []
+        elif stripped.startswith("at ") and line[:1].isspace():
+            frame = _frame(stripped[3:])
+            if frame is not None and len(frames) < MAX_FRAMES:
+                frames.append(frame)
+        elif not frames and stripped:
+            head.append(stripped)
+    links.append(_link(head, frames))
+    return links
+
+
+def _python(trace: str) -> list[Link]:
+    """Python prints the root cause first; frames are turned so that the raise comes first."""
+    links: list[Link] = []
+    head: list[str] = []
+    frames: list[Frame] = []
+    for line in trace.splitlines():
+        if line.startswith("Traceback (") or line.startswith(("The above exception", "During handling")):
+            if head or frames:
+                links.append(_link(head, frames[::-1]))
+                head, frames = [], []
+        elif match := PYTHON_FRAME.match(line.strip()):
+            if len(frames) < MAX_FRAMES:
+                frames.append(_build(match["file"], match["line"], match["function"] or ""))
+        elif line.strip() and not line[0].isspace():
+            head.append(line.strip())
+    links.append(_link(head, frames[::-1]))
+    return links[::-1]
+
+
+def _link(head: list[str], frames: list[Frame]) -> Link:
+    match = HEAD.match(head[0]) if head else None
+    if match is None:
+        return Link("", "\n".join(head), tuple(frames))
+    message = "\n".join([match["message"] or "", *head[1:]]).strip()
+    return Link(match["class"], message, tuple(frames))
+
+
+def _frame(text: str) -> Frame | None:
+    if match := OUR_FRAME.match(text):
+        return _build(match["file"], match["line"], match["function"])
+    if match := JAVA_FRAME.match(text):
+        owner, _, method = match["method"].rpartition(".")
+        return Frame(
+            match["file"] or owner,
+            int(match["line"]) if match["line"] else None,
+            f"{owner}.{method}".lstrip("."),
+            FRAMEWORKS.search(owner.rpartition("/")[2] + ".") is None,
+        )
+    return None
+
+
+def _build(file: str, line: str, function: str) -> Frame:
+    return Frame(file, int(line), function, FRAMEWORKS.search(file) is None)

@@ -1,0 +1,1 @@
+"""The figures of the engine's tasks over time."""

@@ -1,0 +1,169 @@
+"""Reading the engine's status topic into snapshots and minutes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from dlqadmin.broker import topics
+from dlqadmin.metrics.models import StatusPosition, TaskMinute, TaskSnapshot
+from dlqadmin.rest.times import from_ms
+from engine.record.record import RawRecord
+
+MOST_RECORDS = 20_000
+TASK_KEY = b"status-task-"
+CONNECTOR_KEY = b"status-connector-"
+
+Read = Callable[[str, int, int], Iterable[RawRecord]]
+TaskKey = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a stretch of the status topic says, the last word of each task winning."""
+
+    tasks: dict[TaskKey, dict[str, Any] | None] = field(default_factory=dict)
+    minutes: dict[tuple[str, int, datetime], dict[str, Any]] = field(default_factory=dict)
+    connectors_gone: set[str] = field(default_factory=set)
+
+
+def collect(read: Read = topics.read_to_end, partitions: Callable[[str], int | None] = topics.partitions) -> int:
+    """Store what the status topic says since the last time; how many records that were.
+
+    Repeating it, or two at once, changes nothing: a stretch is stored only by whoever moves its position.
+    """
+    topic = settings.STATUS_TOPIC
+    return sum(_collect_partition(topic, number, read) for number in range(partitions(topic) or 0))
+
+
+def prune(keep_from: datetime) -> int:
+    """Forget minutes before that time; how many they were."""
+    return TaskMinute.objects.filter(minute__lt=keep_from).delete()[0]
+
+
+def fold(records: Iterable[RawRecord]) -> Findings:
+    """Pure: the records of a stretch, in order, as findings."""
+    found = Findings()
+    for record in records:
+        key = record.key or b""
+        if key.startswith(CONNECTOR_KEY):
+            _fold_connector(found, key.removeprefix(CONNECTOR_KEY).decode("utf-8", "replace"), record.value)
+        elif task := _task_key(key):
+            _fold_task(found, task, record)
+    return found
+
+
+def _collect_partition(topic: str, partition: int, read: Read) -> int:
+    row = StatusPosition.objects.filter(topic=topic, partition=partition).first()
+    start = row.position if row else 0
+    records = list(islice(read(topic, partition, start), MOST_RECORDS))
+    found = fold(records)
+    position = records[-1].offset + 1 if records else start
+    with transaction.atomic():
+        if not _move(topic, partition, start, position):
+            return 0
+        _store(found)
+    return len(records)
+
+
+def _move(topic: str, partition: int, start: int, position: int) -> bool:
+    """Move the position, if it still is where this stretch began."""
+    now = timezone.now()
+    StatusPosition.objects.get_or_create(
+        topic=topic, partition=partition, defaults={"position": 0, "collected_at": now}
+    )
+    rows = StatusPosition.objects.filter(topic=topic, partition=partition, position=start)
+    return rows.update(position=position, collected_at=now) == 1
+
+
+def _store(found: Findings) -> None:
+    for connector in found.connectors_gone:
+        TaskSnapshot.objects.filter(connector=connector).delete()
+        TaskMinute.objects.filter(connector=connector).delete()
+    for (connector, task), status in found.tasks.items():
+        if status is None:
+            TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
+    TaskSnapshot.objects.bulk_create(
+        [_snapshot(key, status) for key, status in found.tasks.items() if status is not None],
+        update_conflicts=True,
+        unique_fields=["connector", "task"],
+        update_fields=["state", "worker_id", "generation", "reported_at", "removed", "metrics", "status"],
+    )
+    TaskMinute.objects.bulk_create(
+        [TaskMinute(connector=c, task=t, minute=minute, metrics=m) for (c, t, minute), m in found.minutes.items()],
+        update_conflicts=True,
+        unique_fields=["connector", "task", "minute"],
+        update_fields=["metrics"],
+    )
+
+
+def _snapshot(key: TaskKey, status: Mapping[str, Any]) -> TaskSnapshot:
+    return TaskSnapshot(
+        connector=key[0],
+        task=key[1],
+        state=str(status.get("state", "UNASSIGNED"))[:20],
+        worker_id=str(status.get("worker_id") or "")[:200],
+        generation=_whole(status.get("generation")),
+        reported_at=from_ms(_whole(status.get("time"))),
+        removed=False,
+        metrics=_figures(status),
+        status=dict(status),
+    )
+
+
+def _fold_connector(found: Findings, connector: str, value: bytes | None) -> None:
+    if value is not None:
+        found.connectors_gone.discard(connector)
+        return
+    found.connectors_gone.add(connector)
+    found.tasks = {key: status for key, status in found.tasks.items() if key[0] != connector}
+    found.minutes = {key: figures for key, figures in found.minutes.items() if key[0] != connector}
+
+
+def _fold_task(found: Findings, task: TaskKey, record: RawRecord) -> None:
+    if record.value is None:
+        found.tasks[task] = None
+        return
+    status = _document(record.value)
+    if status is None:
+        return
+    if not _whole(status.get("time")):
+        status["time"] = max(record.timestamp, 0)
+    found.tasks[task] = status
+    minute = from_ms(status["time"] // 60_000 * 60_000)
+    found.minutes[(*task, minute)] = _figures(status)
+
+
+def _task_key(key: bytes) -> TaskKey | None:
+    """`status-task-<connector>-<task>` as (connector, task); None for anything else."""
+    connector, dash, task = key.removeprefix(TASK_KEY).decode("utf-8", "replace").rpartition("-")
+    if not (key.startswith(TASK_KEY) and dash and task.isascii() and task.isdigit() and len(task) < 7):
+        return None
+    return connector[:200], int(task)
+
+
+def _document(value: bytes) -> dict[str, Any] | None:
+    """The status as a dict; None for what is not ours to read."""
+    try:
+        status = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return None
+    return status if isinstance(status, dict) else None
+
+
+def _figures(status: Mapping[str, Any]) -> dict[str, int]:
+    metrics = status.get("metrics")
+    if not isinstance(metrics, dict):
+        return {}
+    return {str(name): int(value) for name, value in metrics.items() if isinstance(value, int | float)}
+
+
+def _whole(value: object) -> int:
+    """A whole number that fits the database; 0 for anything else."""
+    return value if isinstance(value, int) and 0 <= value < 2**47 else 0

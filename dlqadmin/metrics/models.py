@@ -1,0 +1,54 @@
+"""What the engine's tasks reported: their latest state, and their figures minute by minute."""
+
+from django.db import models
+
+
+class StatusPosition(models.Model):
+    """How far the status topic has been read; moved in the transaction that stores what was read."""
+
+    topic = models.CharField(max_length=249)
+    partition = models.IntegerField()
+    position = models.BigIntegerField()
+    collected_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["topic", "partition"], name="status_position_once")]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} at {self.position}"
+
+
+class TaskSnapshot(models.Model):
+    """The latest status of one task. A task that is no more keeps its counts: they are still part of the balance."""
+
+    connector = models.CharField(max_length=200)
+    task = models.IntegerField()
+    state = models.CharField(max_length=20)
+    worker_id = models.CharField(max_length=200, default="")
+    generation = models.IntegerField(default=0)
+    reported_at = models.DateTimeField()
+    removed = models.BooleanField(default=False)
+    metrics = models.JSONField(default=dict)
+    status = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["connector", "task"], name="task_snapshot_once")]
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task} {self.state}"
+
+
+class TaskMinute(models.Model):
+    """The cumulative figures of one task at the end of one minute."""
+
+    connector = models.CharField(max_length=200)
+    task = models.IntegerField()
+    minute = models.DateTimeField()
+    metrics = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["connector", "task", "minute"], name="task_minute_once")]
+        indexes = [models.Index(fields=["minute"], name="task_minute_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task} at {self.minute:%Y-%m-%d %H:%M}"

@@ -1,0 +1,120 @@
+"""Reading the figures: the balance, the stages, and each task's latest word."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Max
+
+from dlqadmin.metrics.models import StatusPosition, TaskSnapshot
+from dlqadmin.rest.times import from_ms, iso, iso_or_none
+
+LAST_FAILURE = "last-failure-timestamp"
+PARTS = {
+    "consumed": "records-consumed",
+    "delivered": "records-delivered",
+    "dead_lettered": "records-dead-lettered",
+    "skipped": "records-skipped",
+    "filtered": "records-filtered",
+}
+
+
+def collected_at() -> datetime | None:
+    """When the status topic was last read to its end; None: never."""
+    moment: datetime | None = StatusPosition.objects.aggregate(at=Max("collected_at"))["at"]
+    return moment
+
+
+def balance() -> dict[str, Any]:
+    """Consumed = delivered + dead-lettered + skipped + filtered, in all and by connector."""
+    by_connector: dict[str, list[TaskSnapshot]] = {}
+    for snapshot in TaskSnapshot.objects.order_by("connector", "task").defer("status"):
+        by_connector.setdefault(snapshot.connector, []).append(snapshot)
+    connectors = [
+        {"name": name, **_balance_of(add(row.metrics for row in rows))} for name, rows in by_connector.items()
+    ]
+    whole = _balance_of(add(row.metrics for rows in by_connector.values() for row in rows))
+    balanced = all(row["balanced"] for row in connectors)
+    return {**whole, "balanced": balanced, "as_of": iso_or_none(collected_at()), "connectors": connectors}
+
+
+def add(rows: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The figures of several tasks as one: sums, and the latest of times."""
+    total: dict[str, int] = {}
+    for row in rows:
+        for name, value in row.items():
+            known = total.get(name, 0)
+            total[name] = max(known, value) if name == LAST_FAILURE else known + value
+    return total
+
+
+def snapshots(connector: str | None = None) -> dict[str, list[TaskSnapshot]]:
+    """The latest status of the tasks that exist, by connector."""
+    rows = TaskSnapshot.objects.filter(removed=False).order_by("connector", "task")
+    if connector is not None:
+        rows = rows.filter(connector=connector)
+    found: dict[str, list[TaskSnapshot]] = {}
+    for row in rows:
+        found.setdefault(row.connector, []).append(row)
+    return found
+
+
+def task_lag(status: Mapping[str, Any]) -> int | None:
+    """Records between a task's positions and the ends it saw; None when it has not said."""
+    positions, ends = status.get("positions"), status.get("ends")
+    if not isinstance(positions, dict) or not isinstance(ends, dict):
+        return None
+    return sum(max(0, int(end) - int(positions.get(name, 0))) for name, end in ends.items())
+
+
+def last_error_at(metrics: Mapping[str, int]) -> str | None:
+    """When a task or connector last failed, as text; None: never."""
+    moment = metrics.get(LAST_FAILURE, 0)
+    return iso(from_ms(moment)) if moment > 0 else None
+
+
+def stages(connector: str) -> dict[str, Any]:
+    """How many records came to each stage of a connector, and how many failed there.
+
+    `exact` is false while failures that were retried are among them: a record may then have failed twice.
+    """
+    tasks = list(TaskSnapshot.objects.filter(connector=connector).order_by("removed", "-reported_at"))
+    pipeline = _pipeline(tasks)
+    metrics = add(row.metrics for row in tasks)
+    failed = _failed_by_stage(tasks, len(pipeline))
+    errors = metrics.get(PARTS["dead_lettered"], 0) + metrics.get(PARTS["skipped"], 0)
+    rows, left = [], metrics.get(PARTS["consumed"], 0)
+    for index, stage in enumerate(pipeline):
+        if stage["type"] == "TASK_PUT":
+            left = min(left, metrics.get(PARTS["delivered"], 0) + failed[index])
+        rows.append({"index": index, **stage, "in": left, "failed": failed[index]})
+        left = max(0, left - failed[index])
+    return {"connector": connector, "stages": rows, "total_failed": sum(failed), "exact": sum(failed) == errors}
+
+
+def pipeline_of(status: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The stages a task says it has, as (type, class) rows."""
+    found = status.get("stages")
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return [{"type": str(row.get("type", "")), "class": str(row.get("class", ""))} for row in rows]
+
+
+def _balance_of(metrics: Mapping[str, int]) -> dict[str, Any]:
+    parts = {name: metrics.get(metric, 0) for name, metric in PARTS.items()}
+    return {**parts, "balanced": parts["consumed"] == sum(parts.values()) - parts["consumed"]}
+
+
+def _pipeline(tasks: Iterable[TaskSnapshot]) -> list[dict[str, str]]:
+    return next((rows for task in tasks if (rows := pipeline_of(task.status))), [])
+
+
+def _failed_by_stage(tasks: Iterable[TaskSnapshot], count: int) -> list[int]:
+    """Failures by stage index; keys are `<index>:<stage type>:<class>`."""
+    failed = [0] * count
+    for task in tasks:
+        counts = task.status.get("stage_failures")
+        for key, n in counts.items() if isinstance(counts, dict) else ():
+            index = str(key).partition(":")[0]
+            if index.isascii() and index.isdigit() and int(index) < count and isinstance(n, int):
+                failed[int(index)] += n
+    return failed

@@ -1,0 +1,70 @@
+"""The documents of the metrics."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class ConnectorBalance(serializers.Serializer[Any]):
+    """What became of one connector's records."""
+
+    name = serializers.CharField()
+    consumed = serializers.IntegerField()
+    delivered = serializers.IntegerField()
+    dead_lettered = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    filtered = serializers.IntegerField()
+    balanced = serializers.BooleanField()
+
+
+class Balance(serializers.Serializer[Any]):
+    """What became of every record: consumed = delivered + dead-lettered + skipped + filtered."""
+
+    consumed = serializers.IntegerField()
+    delivered = serializers.IntegerField()
+    dead_lettered = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    filtered = serializers.IntegerField()
+    balanced = serializers.BooleanField()
+    as_of = serializers.CharField(allow_null=True)
+    connectors = ConnectorBalance(many=True)
+
+
+class ErrorSeries(serializers.Serializer[Any]):
+    """The columns of one series; `stage` is where most of them failed."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    stage = serializers.CharField()
+    total = serializers.IntegerField()
+    points = serializers.ListField(child=serializers.IntegerField())
+
+
+class Errors(serializers.Serializer[Any]):
+    """Errors over time; the range is widened to whole buckets."""
+
+    locals()["from"] = serializers.CharField()
+    to = serializers.CharField()
+    bucket_ms = serializers.IntegerField()
+    series = ErrorSeries(many=True)
+    total = serializers.IntegerField()
+    exact = serializers.BooleanField()
+
+
+class StageFigures(serializers.Serializer[Any]):
+    """One stage: how many records came in, how many failed."""
+
+    index = serializers.IntegerField()
+    type = serializers.CharField()
+    locals()["class"] = serializers.CharField()
+    locals()["in"] = serializers.IntegerField()
+    failed = serializers.IntegerField()
+
+
+class Stages(serializers.Serializer[Any]):
+    """The pipeline of one connector."""
+
+    connector = serializers.CharField()
+    stages = StageFigures(many=True)
+    total_failed = serializers.IntegerField()
+    exact = serializers.BooleanField()

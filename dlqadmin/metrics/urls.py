@@ -1,0 +1,11 @@
+"""Addresses of the metrics."""
+
+from django.urls import path
+
+from dlqadmin.metrics import views
+
+urlpatterns = [
+    path("metrics/balance", views.BalanceView.as_view(), name="metrics-balance"),
+    path("metrics/errors", views.ErrorsView.as_view(), name="metrics-errors"),
+    path("metrics/stages", views.StagesView.as_view(), name="metrics-stages"),
+]

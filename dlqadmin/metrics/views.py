@@ -1,0 +1,59 @@
+"""The metrics over REST."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.metrics import errors, queries
+from dlqadmin.metrics.serializers import Balance, Errors, Stages
+from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.times import parse_range
+
+RANGE = [
+    OpenApiParameter("from", OpenApiTypes.STR, description="`now-7d` or ISO 8601; default `now-7d`"),
+    OpenApiParameter("to", OpenApiTypes.STR, description="`now` or ISO 8601; default `now`"),
+]
+
+
+class BalanceView(APIView):
+    """Nothing is lost, nothing is doubled."""
+
+    @extend_schema(operation_id="metrics_balance", responses=Balance)
+    def get(self, request: Request) -> Response:
+        """What became of every record, in all and by connector."""
+        return Response(queries.balance())
+
+
+class ErrorsView(APIView):
+    """Errors over time."""
+
+    @extend_schema(
+        operation_id="metrics_errors",
+        parameters=[*RANGE, OpenApiParameter("by", OpenApiTypes.STR, enum=list(errors.SERIES))],
+        responses=Errors,
+    )
+    def get(self, request: Request) -> Response:
+        """Columns of errors, stacked by group, exception, stage or topic."""
+        start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
+        by = request.query_params.get("by") or "group"
+        if by not in errors.SERIES:
+            raise ParameterError("by", f"must be one of {', '.join(errors.SERIES)}")
+        return Response(errors.series(start, end, by))
+
+
+class StagesView(APIView):
+    """Where records fail."""
+
+    @extend_schema(
+        operation_id="metrics_stages",
+        parameters=[OpenApiParameter("connector", OpenApiTypes.STR, required=True)],
+        responses=Stages,
+    )
+    def get(self, request: Request) -> Response:
+        """One connector, stage by stage; of a connector that never reported there are no stages."""
+        connector = request.query_params.get("connector")
+        if not connector or "\0" in connector:
+            raise ParameterError("connector", "must name a connector")
+        return Response(queries.stages(connector))

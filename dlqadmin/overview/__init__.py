@@ -1,0 +1,1 @@
+"""Is anything wrong, is it new, and what must I do first?"""

@@ -1,0 +1,93 @@
+"""What an operator must look at first: pure findings over figures read elsewhere."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.overview.health import IndexLag
+from dlqadmin.rest.times import iso
+
+BUDGET_WARNING = 0.5
+
+Item = dict[str, Any]
+
+
+def item(kind: str, title: str, text: str, at: datetime | None, href: str) -> Item:
+    """One thing that needs attention, and where to go."""
+    return {"kind": kind, "title": title, "text": text, "at": iso(at) if at else None, "href": href}
+
+
+def failed_tasks(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[Item]:
+    """Tasks that stopped, with the first line of their trace."""
+    return [
+        item("failed_task", f"{task} stopped", _first_line(row.status.get("trace")), row.reported_at, _page(row))
+        for task, row in _named(snapshots)
+        if row.state == "FAILED"
+    ]
+
+
+def budgets(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[Item]:
+    """Tasks that have used half or more of the errors they may tolerate."""
+    found = []
+    for task, row in _named(snapshots):
+        limit, used = _figure(row, "limit"), _figure(row, "used")
+        if limit > 0 and used >= limit * BUDGET_WARNING and row.state != "FAILED":
+            text = f"{used:,} of {limit:,} errors tolerated; {max(0, limit - used):,} left"
+            found.append(item("budget", f"{task} nears its tolerance limit", text, row.reported_at, _page(row)))
+        limit, used = _figure(row, "rate_limit"), _figure(row, "rate_used")
+        if limit > 0 and used >= limit * BUDGET_WARNING and row.state != "FAILED":
+            text = f"{used:,} of {limit:,} errors tolerated in the present window"
+            found.append(item("budget", f"{task} nears its error rate limit", text, row.reported_at, _page(row)))
+    return found
+
+
+def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[Item]:
+    """The index reads too slowly, or nobody runs it."""
+    if stopped_since:
+        text = "Nothing was indexed since; what fails now is not shown."
+        return [item("index_behind", "The index is not being updated", text, stopped_since, "/records")]
+    if not lag.behind:
+        return []
+    text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
+    return [item("index_behind", "The index is behind", text, None, "/records")]
+
+
+def all_well(snapshots: Mapping[str, list[TaskSnapshot]], workers: int, brokers: int, troubled: set[str]) -> str:
+    """The parts that are well, in a sentence; empty when none is."""
+    failed = sum(row.state == "FAILED" for rows in snapshots.values() for row in rows)
+    tasks = sum(len(rows) for rows in snapshots.values())
+    parts = [
+        "" if "index_behind" in troubled else "index",
+        "" if failed or not tasks else _count(tasks, "task"),
+        "" if "engine_down" in troubled or not workers else _count(workers, "worker"),
+        "" if "broker_down" in troubled else _count(brokers, "broker"),
+    ]
+    words = [part for part in parts if part]
+    if not words:
+        return ""
+    listed = " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+    single = len(words) == 1 and (words[0] == "index" or words[0].startswith("1 "))
+    return f"{listed[0].upper()}{listed[1:]} {'is' if single else 'are'} well."
+
+
+def _named(snapshots: Mapping[str, list[TaskSnapshot]]) -> Iterable[tuple[str, TaskSnapshot]]:
+    return ((f"{row.connector}-{row.task}", row) for rows in snapshots.values() for row in rows)
+
+
+def _figure(row: TaskSnapshot, name: str) -> int:
+    tolerance = row.status.get("tolerance")
+    value = tolerance.get(name) if isinstance(tolerance, dict) else None
+    return value if isinstance(value, int) else -1
+
+
+def _page(row: TaskSnapshot) -> str:
+    return f"/connectors/{row.connector}"
+
+
+def _first_line(trace: object) -> str:
+    return str(trace).strip().partition("\n")[0][:300] if trace else "No trace was reported."
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,129 @@
+"""How the dashboard's parts are: index, broker, engine, Redis, database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import connection
+
+from dlqadmin.broker import topics
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.broker.presence import Presence, presence
+from dlqadmin.connectors.queries import Answer
+from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.rest.times import iso
+
+BEHIND_RECORDS = 1000
+BEHIND_SECONDS = 30.0
+STOPPED_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLag:
+    """How far the index has read one partition of a dead letter topic."""
+
+    topic: str
+    partition: int
+    position: int
+    end: int
+    at: datetime
+    seconds: float
+
+    @property
+    def records(self) -> int:
+        return max(0, self.end - self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLag:
+    """How far the index is behind the dead letter topics."""
+
+    partitions: list[PartitionLag]
+
+    @property
+    def records(self) -> int:
+        return sum(row.records for row in self.partitions)
+
+    @property
+    def seconds(self) -> float:
+        return max((row.seconds for row in self.partitions), default=0.0)
+
+    @property
+    def behind(self) -> bool:
+        return self.records > BEHIND_RECORDS or self.seconds > BEHIND_SECONDS
+
+
+def index_lag(now: datetime, broker: Presence) -> IndexLag:
+    """The index beside the topics' ends: the broker's when it answers, else those last seen."""
+    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by("topic", "partition")
+    known = {(row.topic, row.partition): row for row in rows}
+    ends = {key: row.end_offset or row.position for key, row in known.items()}
+    if broker.reachable:
+        wanted = [key for key in known if key[1] < broker.topics.get(key[0], 0)]
+        try:
+            ends |= topics.ends(wanted)
+        except BrokerUnavailable:
+            pass
+    return IndexLag([_lag(row, ends[key], now) for key, row in known.items()])
+
+
+def health(now: datetime, engine: Answer) -> dict[str, Any]:
+    """Every part, and `degraded` if one of them is not well."""
+    broker = presence()
+    lag = index_lag(now, broker)
+    has_redis = redis_answers()
+    well = broker.reachable and engine.reachable and has_redis and not lag.behind
+    return {
+        "status": "ok" if well else "degraded",
+        "index": {
+            "records_behind": lag.records,
+            "seconds_behind": round(lag.seconds, 1),
+            "topics": [
+                {
+                    "topic": row.topic,
+                    "partition": row.partition,
+                    "position": row.position,
+                    "end": row.end,
+                    "at": iso(row.at),
+                }
+                for row in lag.partitions
+            ],
+        },
+        "broker": {"reachable": broker.reachable, "brokers": broker.brokers},
+        "engine": {"reachable": engine.reachable, "workers": len(workers(engine))},
+        "redis": {"reachable": has_redis},
+        "database": {"vendor": connection.vendor},
+    }
+
+
+def workers(engine: Answer) -> set[str]:
+    """The workers that hold a connector or a task."""
+    found: set[str] = set()
+    for row in engine.body.values():
+        status = row.get("status", {})
+        holders = [status.get("connector"), *(status.get("tasks") or [])]
+        found |= {str(holder["worker_id"]) for holder in holders if isinstance(holder, dict) and holder.get("worker_id")}
+    return found
+
+
+def redis_answers() -> bool:
+    """Does Redis answer within a second?"""
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
+    try:
+        client.ping()
+    except (redis.RedisError, OSError):
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def _lag(row: IndexPosition, end: int, now: datetime) -> PartitionLag:
+    """Seconds count from the last record indexed, while there are later ones."""
+    since = row.last_record_at or row.updated_at
+    seconds = max(0.0, (now - since).total_seconds()) if end > row.position else 0.0
+    # A quiet topic's first new record is as old as the indexer's last look, not as the record before it.
+    seconds = min(seconds, max(0.0, (now - row.updated_at).total_seconds()))
+    return PartitionLag(row.topic, row.partition, row.position, end, row.updated_at, seconds)

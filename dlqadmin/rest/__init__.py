@@ -1,0 +1,1 @@
+"""What every view shares: one error envelope, cursors, times."""

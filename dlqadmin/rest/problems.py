@@ -1,0 +1,116 @@
+"""One envelope for every error: problem details (RFC 9457) as application/problem+json."""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+from rest_framework.views import set_rollback
+
+CONTENT_TYPE = "application/problem+json"
+
+
+class ParameterError(exceptions.ValidationError):
+    """A query parameter that can't be used; the problem names it."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__({parameter: [message]})
+
+
+class Conflict(exceptions.APIException):
+    """The request does not fit the state the thing is in."""
+
+    status_code = 409
+    default_detail = "The request does not fit the present state."
+    default_code = "conflict"
+
+
+class UpstreamUnavailable(exceptions.APIException):
+    """Something the dashboard depends on does not answer."""
+
+    status_code = 503
+    default_detail = "A service the dashboard depends on does not answer."
+    default_code = "unavailable"
+
+
+def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """DRF's exception handler: any API exception as a problem; None leaves a bug to Django."""
+    if isinstance(error, Http404):
+        error = exceptions.NotFound(str(error) or "Not found.")
+    elif isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied()
+    if not isinstance(error, exceptions.APIException):
+        return None
+    set_rollback()
+    response = problem(context["request"].get_full_path(), error.status_code, *_describe(error))
+    if header := getattr(error, "auth_header", None):
+        response["WWW-Authenticate"] = header
+    if (wait := getattr(error, "wait", None)) is not None:
+        response["Retry-After"] = str(int(wait))
+    return response
+
+
+def problem(instance: str, status: int, detail: str, errors: list[dict[str, str]] | None = None) -> HttpResponse:
+    """A problem document as a response."""
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+        "errors": errors or [],
+    }
+    # A query string may hold surrogates that no encoder accepts.
+    text = orjson.dumps({key: _clean(value) if isinstance(value, str) else value for key, value in body.items()})
+    return HttpResponse(text, status=status, content_type=CONTENT_TYPE)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem(request.get_full_path(), 400, "The request can't be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem(request.get_full_path(), 403, "You do not have permission to do this.")
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return problem(request.get_full_path(), 404, "There is nothing at this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return problem(request.get_full_path(), 500, "The dashboard failed; its log has the trace.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return problem(request.get_full_path(), 403, f"CSRF check failed: {reason}")
+
+
+
+
+def _describe(error: exceptions.APIException) -> tuple[str, list[dict[str, str]]]:
+    """The sentence of a problem, and its single findings as (parameter, message) rows."""
+    if not isinstance(error, exceptions.ValidationError):
+        return str(error.detail), []
+    errors = [{"parameter": name, "message": _clean(message)} for name, message in _flatten("", error.detail)]
+    named = [f"{row['parameter']}: {row['message']}" if row["parameter"] else row["message"] for row in errors]
+    return "; ".join(named) or "Invalid input.", errors
+
+
+def _flatten(path: str, detail: Any) -> Iterator[tuple[str, str]]:
+    """Every message of DRF's nested error detail, with the dotted path of its field."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            own = "" if name == "non_field_errors" else str(name)
+            yield from _flatten(".".join(part for part in (path, own) if part), inner)
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _flatten(path, inner)
+    else:
+        yield path, str(detail)
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

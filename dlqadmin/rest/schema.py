@@ -1,0 +1,36 @@
+"""How the API describes itself: each operation also answers with a problem document."""
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from rest_framework import serializers
+
+
+class ProblemFinding(serializers.Serializer[Any]):
+    """One finding of a problem: the parameter or field, and what is wrong with it."""
+
+    parameter = serializers.CharField()
+    message = serializers.CharField()
+
+
+class Problem(serializers.Serializer[Any]):
+    """A problem document (RFC 9457)."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    instance = serializers.CharField()
+    errors = ProblemFinding(many=True)
+
+
+class ProblemAutoSchema(AutoSchema):
+    """Adds the problem document as the default response of every operation."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            component = self.resolve_serializer(Problem(), "response")
+            content = {"application/problem+json": {"schema": component.ref}}
+            operation["responses"]["default"] = {"description": "A problem (RFC 9457).", "content": content}
+        return operation

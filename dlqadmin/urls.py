@@ -1,0 +1,30 @@
+"""Addresses: the API, its schema, the admin, and the frontend for everything else."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from drf_spectacular.views import SpectacularAPIView
+
+from dlqadmin.overview.views import prometheus
+from dlqadmin.rest import pages, problems
+
+api = [
+    path("", include("dlqadmin.audit.urls")),
+    path("", include("dlqadmin.deadletters.urls")),
+    path("", include("dlqadmin.overview.urls")),
+    path("", include("dlqadmin.metrics.urls")),
+    path("", include("dlqadmin.connectors.urls")),
+]
+
+urlpatterns = [
+    path("api/v1/", include(api)),
+    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    re_path(r"^api(/|$)", problems.not_found),
+    path("admin/", admin.site.urls),
+    path("metrics", prometheus),
+    re_path(r"^(?!static/|assets/).*$", pages.frontend),
+]
+
+handler400 = problems.bad_request
+handler403 = problems.permission_denied
+handler404 = problems.not_found
+handler500 = problems.server_error

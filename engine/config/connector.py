@@ -1,0 +1,195 @@
+"""A connector's options, parsed into what the pipeline is built from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.config import errors_policy
+from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, topic_name
+from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown
+from engine.config.worker import (
+    JSON_CONVERTER,
+    SIMPLE_HEADER_CONVERTER,
+    STRING_CONVERTER,
+    StepConfig,
+    WorkerConfig,
+)
+from engine.errors import ConfigError
+
+
+def _topics(value: tuple[str, ...]) -> str | None:
+    wrong = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
+    return "; ".join(wrong) or None
+
+
+def _regex(value: str) -> str | None:
+    try:
+        re.compile(value)
+    except re.error as error:
+        return f"is no regular expression: {error}"
+    return None
+
+
+def _connector_name(value: str) -> str | None:
+    if not value or any(character in value or not character.isprintable() for character in "/\\") or value != value.strip():
+        return "must be a name without slashes"
+    return None if len(value) <= 200 and value.isprintable() else "must be printable and at most 200 characters long"
+
+
+def _names(value: tuple[str, ...]) -> str | None:
+    double = sorted({name for name in value if value.count(name) > 1})
+    return f"names {', '.join(double)} more than once" if double else None
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("name", "string", REQUIRED, "The connector's name, one of a kind in the cluster.", _connector_name),
+    Option("connector.class", "class", REQUIRED, "The kind of connector: FileStreamSink, SqlSink."),
+    Option("tasks.max", "int", 1, "At most this many tasks share the partitions.", at_least(1, 10_000)),
+    Option("topics", "list", (), "The topics to read, comma-separated.", _topics),
+    Option("topics.regex", "string", None, "The topics to read, as a regular expression; instead of `topics`.", _regex),
+    Option("key.converter", "class", None, "The converter of keys; the worker's when unset."),
+    Option("key.converter.*", "map", {}, "Options of the key converter."),
+    Option("value.converter", "class", None, "The converter of values; the worker's when unset."),
+    Option("value.converter.*", "map", {}, "Options of the value converter."),
+    Option("header.converter", "class", None, "The converter of headers; the worker's when unset."),
+    Option("header.converter.*", "map", {}, "Options of the header converter."),
+    Option("transforms", "list", (), "Names of transforms, in their order.", _names),
+    Option("transforms.*", "map", {}, "`transforms.<name>.type` and the options of each transform."),
+    Option("predicates", "list", (), "Names of predicates.", _names),
+    Option("predicates.*", "map", {}, "`predicates.<name>.type` and the options of each predicate."),
+    Option("consumer.override.*", "map", {}, "Client options of this connector's consumers."),
+    Option("producer.override.*", "map", {}, "Client options of this connector's producers."),
+    Option("admin.override.*", "map", {}, "Client options of this connector's admin clients."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorConfig:
+    """A connector. `properties` is what it was read from; `sink` the parsed options of its class."""
+
+    name: str
+    connector_class: str
+    tasks_max: int
+    topics: tuple[str, ...]
+    topics_regex: str | None
+    key_converter: StepConfig
+    value_converter: StepConfig
+    header_converter: StepConfig
+    transforms: tuple[StepConfig, ...]
+    predicates: tuple[StepConfig, ...]
+    errors: ErrorsConfig
+    consumer: dict[str, str]
+    producer: dict[str, str]
+    admin: dict[str, str]
+    sink: dict[str, Any]
+    properties: dict[str, str]
+    warnings: tuple[Problem, ...] = field(default=())
+
+
+def parse_connector(
+    props: Mapping[str, str], worker: WorkerConfig | None = None, sink_options: Sequence[Option] | None = None
+) -> ConnectorConfig:
+    """The connector. Raises ConfigError with every problem at once."""
+    config, problems = read_connector(props, worker, sink_options)
+    if problems:
+        raise ConfigError(tuple(problems))
+    return config
+
+
+def read_connector(
+    props: Mapping[str, str], worker: WorkerConfig | None = None, sink_options: Sequence[Option] | None = None
+) -> tuple[ConnectorConfig, list[Problem]]:
+    """The connector and all problems of its own options (steps check theirs in `steps.registry`).
+
+    `sink_options` are the rows of the connector's class; None when the class is not known, and then names
+    that might be the class's own are let pass.
+    """
+    own = {name: value for name, value in props.items() if not name.startswith("errors.")}
+    shared = {option.name: option for option in OPTIONS}
+    extra = tuple(option for option in sink_options or () if option.name not in shared)
+    every = (*OPTIONS, *extra)
+    if sink_options is None:
+        own = {name: value for name, value in own.items() if not unknown(OPTIONS, {name: value})}
+    values, problems = read(every, own)
+    errors, error_problems, warnings = read_errors(props)
+    problems += error_problems
+    problems += _source_problems(values, errors)
+    predicates = _steps("predicates", values, own, problems)
+    transforms = _steps("transforms", values, own, problems)
+    problems += _predicate_problems(transforms, predicates)
+    config = ConnectorConfig(
+        name=values["name"] or "",
+        connector_class=values["connector.class"] or "",
+        tasks_max=values["tasks.max"],
+        topics=tuple(dict.fromkeys(values["topics"])),
+        topics_regex=values["topics.regex"],
+        key_converter=_converter("key", values, worker and worker.key_converter, STRING_CONVERTER),
+        value_converter=_converter("value", values, worker and worker.value_converter, JSON_CONVERTER),
+        header_converter=_converter("header", values, worker and worker.header_converter, SIMPLE_HEADER_CONVERTER),
+        transforms=transforms,
+        predicates=predicates,
+        errors=errors,
+        consumer=values["consumer.override.*"],
+        producer=values["producer.override.*"],
+        admin=values["admin.override.*"],
+        sink={option.name: values[option.name] for option in extra},
+        properties=dict(props),
+        warnings=tuple(warnings),
+    )
+    return config, problems
+
+
+def all_options() -> tuple[Option, ...]:
+    """Every option that any connector has."""
+    return OPTIONS + errors_policy.OPTIONS
+
+
+def _source_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:
+    topics, regex = values["topics"], values["topics.regex"]
+    if not topics and not regex:
+        return [("topics", None, "is required, or topics.regex")]
+    if topics and regex:
+        return [("topics.regex", regex, "contradicts topics; set one of the two")]
+    if errors.dlq_topic and errors.dlq_topic in topics:
+        return [(DLQ_TOPIC.name, errors.dlq_topic, "is one of the connector's own topics")]
+    if errors.dlq_topic and regex and not _regex(regex) and re.fullmatch(regex, errors.dlq_topic):
+        return [(DLQ_TOPIC.name, errors.dlq_topic, f"matches the connector's own topics.regex {regex}")]
+    return []
+
+
+def _converter(kind: str, values: Mapping[str, Any], inherited: StepConfig | None, default: str) -> StepConfig:
+    name = f"{kind}.converter"
+    options = values[f"{name}.*"]
+    if values[name]:
+        return StepConfig(name, values[name], options, f"{name}.")
+    base = inherited or StepConfig(name, default, {})
+    return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.")
+
+
+def _steps(family: str, values: Mapping[str, Any], own: Mapping[str, str], problems: list[Problem]) -> tuple[StepConfig, ...]:
+    rest: dict[str, str] = dict(values[f"{family}.*"])
+    steps = []
+    for name in values[family]:
+        options = {key.removeprefix(f"{name}."): rest.pop(key) for key in list(rest) if key.startswith(f"{name}.")}
+        class_name = options.pop("type", "")
+        if not class_name:
+            problems.append((f"{family}.{name}.type", None, "is required"))
+        predicate = options.pop("predicate", None) if family == "transforms" else None
+        negate = options.pop("negate", "false").lower() == "true" if family == "transforms" else False
+        steps.append(StepConfig(name, class_name, options, f"{family}.{name}.", predicate, negate))
+    for key, value in rest.items():
+        hint = nearest(key.partition(".")[0], values[family]) or f"; name it in {family}"
+        problems.append((f"{family}.{key}", value, f"belongs to no name in {family}{hint}"))
+    return tuple(steps)
+
+
+def _predicate_problems(transforms: Sequence[StepConfig], predicates: Sequence[StepConfig]) -> list[Problem]:
+    names = [step.name for step in predicates]
+    return [
+        (f"{step.prefix}predicate", step.predicate, f"is not in predicates{nearest(step.predicate, names)}")
+        for step in transforms
+        if step.predicate is not None and step.predicate not in names
+    ]

@@ -1,0 +1,249 @@
+"""All `errors.*` options (KIP-298, "Public Interfaces"), and the policy they parse into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
+
+TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def topic_name(value: str) -> str | None:
+    """What is wrong with a topic name; empty means unset."""
+    if value in {".", ".."} or (value and not TOPIC_NAME.fullmatch(value)):
+        return "is no legal topic name (letters, digits, '.', '_', '-'; at most 249)"
+    return None
+
+
+_DLQ = "errors.deadletterqueue."
+
+
+def _dlq(name: str) -> tuple[str, tuple[str, ...]]:
+    return _DLQ + name, (f"errors.dlq.{name}",)
+
+
+RETRY_LIMIT = Option(
+    "errors.retry.limit",
+    "long",
+    0,
+    "How often a failed operation is tried again; -1 for ever. Unset beside `errors.retry.timeout`: for ever.",
+    at_least(-1),
+    aliases=("errors.retries.limit",),
+)
+TOLERANCE = Option(
+    "errors.tolerance",
+    "string",
+    None,
+    "`none` sets both tolerance limits to 0, `all` sets both to -1.",
+    one_of("none", "all"),
+)
+TOLERANCE_LIMIT = Option(
+    "errors.tolerance.limit", "long", 0, "More errors than this in all fail the task; -1 tolerates any.", at_least(-1)
+)
+RATE_LIMIT = Option(
+    "errors.tolerance.rate.limit",
+    "long",
+    0,
+    "More errors than this within the last `errors.tolerance.rate.duration` fail the task; -1 tolerates any.",
+    at_least(-1),
+)
+DLQ_ENABLE = Option(
+    _dlq("enable")[0],
+    "boolean",
+    False,
+    "Write the error context of each error to a Kafka topic. A topic name alone also enables it.",
+    aliases=_dlq("enable")[1],
+)
+DLQ_TOPIC = Option(
+    _dlq("topic.name")[0],
+    "string",
+    "",
+    "The dead letter topic; none of the connector's own topics.",
+    topic_name,
+    aliases=_dlq("topic.name")[1],
+)
+
+OPTIONS: tuple[Option, ...] = (
+    RETRY_LIMIT,
+    Option(
+        "errors.retry.delay.max.ms",
+        "long",
+        60_000,
+        "The longest wait between two tries. Waits start at 300 ms and double.",
+        at_least(1),
+        aliases=("errors.retries.delay.max.ms",),
+    ),
+    Option(
+        "errors.retry.timeout",
+        "long",
+        None,
+        "Milliseconds after which no more retry begins; -1 for ever. The first of limit and time-out ends the retries.",
+        at_least(-1),
+    ),
+    Option(
+        "errors.retry.on",
+        "string",
+        "all",
+        "`all`: any failure of a converter or transform is tried again; `retriable`: only those marked as retriable.",
+        one_of("all", "retriable"),
+    ),
+    TOLERANCE,
+    TOLERANCE_LIMIT,
+    RATE_LIMIT,
+    Option(
+        "errors.tolerance.rate.duration",
+        "duration",
+        60_000,
+        "The sliding window of the rate limit: minute, hour, day, or milliseconds.",
+        aliases=("errors.tolerance.rate.duration.ms",),
+    ),
+    Option("errors.log.enable", "boolean", False, "Log the error context of each error."),
+    Option("errors.log.include.configs", "boolean", False, "Log the stages' options too, secrets masked."),
+    Option("errors.log.include.messages", "boolean", False, "Log the record that failed too."),
+    DLQ_ENABLE,
+    DLQ_TOPIC,
+    Option(
+        _dlq("topic.partitions")[0],
+        "int",
+        5,
+        "Partitions of the dead letter topic when it is created.",
+        at_least(1, INT_MAX),
+        aliases=_dlq("topic.partitions")[1],
+    ),
+    Option(
+        _dlq("topic.replication.factor")[0],
+        "int",
+        3,
+        "Replicas of the dead letter topic when it is created; capped to the number of brokers.",
+        at_least(1, 32_767),
+        aliases=_dlq("topic.replication.factor")[1],
+    ),
+    Option(
+        _dlq("include.configs")[0],
+        "boolean",
+        False,
+        "Dead letters carry the stages' options, secrets masked.",
+        aliases=_dlq("include.configs")[1],
+    ),
+    Option(
+        _dlq("include.messages")[0],
+        "boolean",
+        False,
+        "Dead letters carry the record that failed.",
+        aliases=_dlq("include.messages")[1],
+    ),
+    Option(
+        _dlq("context.headers.enable")[0],
+        "boolean",
+        False,
+        "Dead letters carry `__connect.errors.*` headers for other tools.",
+        aliases=_dlq("context.headers.enable")[1],
+    ),
+    Option(
+        _dlq("producer.*")[0],
+        "map",
+        {},
+        "Client options of the dead letter producer, above the worker's `producer.*`; another cluster is allowed.",
+        aliases=_dlq("producer.*")[1],
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsConfig:
+    """What to do about failures. Times in ms; −1 means without limit; `retry_timeout_ms` None means unset."""
+
+    retry_limit: int = 0
+    retry_delay_max_ms: int = 60_000
+    retry_timeout_ms: int | None = None
+    retry_on: str = "all"
+    tolerance_limit: int = 0
+    tolerance_rate_limit: int = 0
+    tolerance_rate_duration_ms: int = 60_000
+    log_enable: bool = False
+    log_include_configs: bool = False
+    log_include_messages: bool = False
+    dlq_enable: bool = False
+    dlq_topic: str = ""
+    dlq_partitions: int = 5
+    dlq_replication_factor: int = 3
+    dlq_include_configs: bool = False
+    dlq_include_messages: bool = False
+    dlq_context_headers: bool = False
+    dlq_producer: dict[str, str] = field(default_factory=dict)
+
+
+def read_errors(props: Mapping[str, str]) -> tuple[ErrorsConfig, list[Problem], list[Problem]]:
+    """The policy, all problems, and warnings: what is legal but surely not meant."""
+    own = {name: value for name, value in props.items() if name == "errors" or name.startswith("errors.")}
+    values, problems = read(OPTIONS, own)
+    limit, rate_limit = _limits(values, own, problems)
+    retry_limit, timeout = values["errors.retry.limit"], values["errors.retry.timeout"]
+    if timeout not in {None, 0} and not given(RETRY_LIMIT, own):
+        retry_limit = -1
+    topic = values[DLQ_TOPIC.name]
+    if values[DLQ_ENABLE.name] and not topic:
+        problems.append((DLQ_TOPIC.name, None, f"is required with {DLQ_ENABLE.name}"))
+    config = ErrorsConfig(
+        retry_limit=retry_limit,
+        retry_delay_max_ms=values["errors.retry.delay.max.ms"],
+        retry_timeout_ms=timeout,
+        retry_on=values["errors.retry.on"],
+        tolerance_limit=limit,
+        tolerance_rate_limit=rate_limit,
+        tolerance_rate_duration_ms=values["errors.tolerance.rate.duration"],
+        log_enable=values["errors.log.enable"],
+        log_include_configs=values["errors.log.include.configs"],
+        log_include_messages=values["errors.log.include.messages"],
+        dlq_enable=bool(topic) and (values[DLQ_ENABLE.name] or not given(DLQ_ENABLE, own)),
+        dlq_topic=topic,
+        dlq_partitions=values[_DLQ + "topic.partitions"],
+        dlq_replication_factor=values[_DLQ + "topic.replication.factor"],
+        dlq_include_configs=values[_DLQ + "include.configs"],
+        dlq_include_messages=values[_DLQ + "include.messages"],
+        dlq_context_headers=values[_DLQ + "context.headers.enable"],
+        dlq_producer=values[_DLQ + "producer.*"],
+    )
+    return config, problems, warnings(config)
+
+
+def warnings(config: ErrorsConfig) -> list[Problem]:
+    """What is legal but surely not meant."""
+    found: list[Problem] = []
+    limit, rate_limit = config.tolerance_limit, config.tolerance_rate_limit
+    for name, value, other, zero in (
+        (TOLERANCE_LIMIT.name, limit, RATE_LIMIT.name, rate_limit),
+        (RATE_LIMIT.name, rate_limit, TOLERANCE_LIMIT.name, limit),
+    ):
+        if value != 0 and zero == 0:
+            found.append((name, str(value), f"the first error still fails the task, because {other} is 0"))
+    if config.dlq_enable and limit == 0 and rate_limit == 0:
+        text = "no error is tolerated, so this topic receives only the error that fails the task"
+        found.append((DLQ_TOPIC.name, config.dlq_topic, text))
+    if config.dlq_topic and not config.dlq_enable:
+        found.append((DLQ_ENABLE.name, "false", f"{DLQ_TOPIC.name} is set, but nothing is written to it"))
+    if limit != 0 and rate_limit != 0 and not config.dlq_enable and not config.log_enable:
+        text = "tolerated errors leave no trace: neither a dead letter topic nor the log is enabled"
+        found.append((TOLERANCE_LIMIT.name, str(limit), text))
+    if config.dlq_enable and not config.dlq_include_messages:
+        name = _DLQ + "include.messages"
+        found.append((name, "false", "dead letters only point to their record, which expires with the origin topic"))
+    if config.dlq_producer.get("acks") == "0" and "bootstrap.servers" not in config.dlq_producer:
+        found.append((_DLQ + "producer.acks", "0", "ignored: dead letters are durable before offsets are committed"))
+    return found
+
+
+def _limits(values: Mapping[str, Any], own: Mapping[str, str], problems: list[Problem]) -> tuple[int, int]:
+    word = values[TOLERANCE.name]
+    if word not in {"none", "all"}:
+        return values[TOLERANCE_LIMIT.name], values[RATE_LIMIT.name]
+    both = 0 if word == "none" else -1
+    for option in (TOLERANCE_LIMIT, RATE_LIMIT):
+        if given(option, own) and values[option.name] != both:
+            text = f"contradicts {TOLERANCE.name}={word}, which means {both}"
+            problems.append((option.name, str(values[option.name]), text))
+    return both, both

@@ -1,0 +1,29 @@
+"""Secrets stay secret: which options are, and a copy of a configuration without them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+MASK = "********"
+
+_SECRET = re.compile(r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key", re.I)
+_ENDS_IN_KEY = re.compile(r"[._-]key$", re.I)
+_USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s]+)@")
+
+
+def is_secret(name: str) -> bool:
+    """Does the name of an option promise a secret?"""
+    return bool(_SECRET.search(name) or _ENDS_IN_KEY.search(name))
+
+
+def mask(config: Mapping[str, str], secrets: Collection[str] = ()) -> dict[str, str]:
+    """A copy to be shown: options in `secrets`, and those named like one, are masked; so are passwords in URLs."""
+    return {
+        name: MASK if name in secrets or is_secret(name) else mask_url(str(value)) for name, value in config.items()
+    }
+
+
+def mask_url(value: str) -> str:
+    """The value with the password of every URL in it masked."""
+    return _USER_INFO.sub(rf"\1:{MASK}@", value) if "://" in value else value

@@ -1,0 +1,206 @@
+"""Options as rows of a table; parsing, validation and documentation all come from the same rows.
+
+A name that ends in `.*` is a family: its value is the mapping of everything behind the prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from engine.errors import ConfigError
+
+Problem = tuple[str, str | None, str]  # option, value, message
+OptionType = Literal["string", "int", "long", "double", "boolean", "list", "password", "class", "duration", "map"]
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+DURATIONS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
+
+
+class _Required:
+    """Marks an option without a default."""
+
+    def __repr__(self) -> str:
+        return "(required)"
+
+
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `check` answers what is wrong with a parsed value, or None."""
+
+    name: str
+    type: OptionType
+    default: Any
+    doc: str
+    check: Callable[[Any], str | None] | None = None
+    secret: bool = False
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def is_family(self) -> bool:
+        return self.name.endswith(".*")
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+
+def parse(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    """The values by name, defaults filled in. Raises ConfigError with every problem at once."""
+    values, problems = read(options, props, prefix)
+    if problems:
+        raise ConfigError(tuple(problems))
+    return values
+
+
+def read(
+    options: Sequence[Option], props: Mapping[str, str], prefix: str = ""
+) -> tuple[dict[str, Any], list[Problem]]:
+    """The values by name, and all problems. Only names that start with `prefix` are looked at, without it."""
+    own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for option in options:
+        read_one = _read_family if option.is_family else _read_option
+        values[option.name] = read_one(option, own, prefix, problems)
+    problems += unknown(options, own, prefix)
+    return values, problems
+
+
+def given(option: Option, props: Mapping[str, str]) -> bool:
+    """Is the option set, in any spelling?"""
+    return any(name in props for name in option.spellings)
+
+
+def unknown(options: Sequence[Option], own: Mapping[str, str], prefix: str = "") -> list[Problem]:
+    """A problem for each name that no row has, with the nearest name that exists."""
+    names = [name for option in options for name in option.spellings]
+    families = tuple(name.removesuffix("*") for name in names if name.endswith(".*"))
+    exact = {name for name in names if not name.endswith(".*")}
+    return [
+        (prefix + name, value, "unknown option" + nearest(prefix + name, [prefix + known for known in sorted(exact)]))
+        for name, value in own.items()
+        if name not in exact and not name.startswith(families or ("\0",))
+    ]
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint that ends a message, or nothing when no name is near."""
+    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def at_least(low: int, high: int = LONG_MAX) -> Callable[[int], str | None]:
+    """A check for numbers from `low` to `high`."""
+
+    def check(value: int) -> str | None:
+        return None if low <= value <= high else f"must be from {low} to {high}"
+
+    return check
+
+
+def one_of(*allowed: str) -> Callable[[str], str | None]:
+    """A check for words."""
+
+    def check(value: str) -> str | None:
+        return None if value in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"
+
+    return check
+
+
+def convert(kind: OptionType, text: str) -> Any:
+    """The value that a text stands for. Raises ValueError with a sentence."""
+    text = text if kind == "password" else text.strip()
+    match kind:
+        case "boolean":
+            return _boolean(text)
+        case "int" | "long":
+            return _integer(text, INT_MAX if kind == "int" else LONG_MAX)
+        case "double":
+            return _double(text)
+        case "list":
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        case "duration":
+            return DURATIONS_MS[text.lower()] if text.lower() in DURATIONS_MS else _duration(text)
+        case _:
+            return text
+
+
+def _read_option(option: Option, own: Mapping[str, str], prefix: str, problems: list[Problem]) -> Any:
+    found: dict[str, Any] = {}
+    for name in option.spellings:
+        if name not in own:
+            continue
+        text = str(own[name])
+        shown = "********" if option.secret or option.type == "password" else text
+        try:
+            value = convert(option.type, text)
+        except ValueError as error:
+            problems.append((prefix + name, shown, str(error)))
+            continue
+        wrong = option.check(value) if option.check else None
+        if wrong:
+            problems.append((prefix + name, shown, wrong))
+        found[name] = value
+    if len(found) > 1 and any(value != next(iter(found.values())) for value in found.values()):
+        names = " and ".join(prefix + name for name in found)
+        problems.append((prefix + option.name, None, f"{names} are one option and have different values"))
+    if found:
+        return next(iter(found.values()))
+    if option.default is REQUIRED:
+        if not any(name in own for name in option.spellings):
+            problems.append((prefix + option.name, None, "is required"))
+        return None
+    return option.default
+
+
+def _read_family(option: Option, own: Mapping[str, str], prefix: str, problems: list[Problem]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for spelling in option.spellings:
+        start = spelling.removesuffix("*")
+        for name, text in own.items():
+            if not name.startswith(start):
+                continue
+            short = name.removeprefix(start)
+            if values.setdefault(short, str(text).strip()) != str(text).strip():
+                first = prefix + option.name.removesuffix("*") + short
+                problems.append((first, None, f"{first} and {prefix + name} are one option and have different values"))
+    return values
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        raise ValueError("must be true or false")
+    return text.lower() == "true"
+
+
+def _integer(text: str, high: int) -> int:
+    digits = text.removeprefix("-").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
+        raise ValueError("must be a whole number")
+    if len(digits) > 20 or not -high - 1 <= int(text) <= high:
+        raise ValueError(f"must be from {-high - 1} to {high}")
+    return int(text)
+
+
+def _double(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("must be a number") from None
+
+
+def _duration(text: str) -> int:
+    try:
+        value = _integer(text, LONG_MAX)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ValueError(f"must be {', '.join(DURATIONS_MS)} or a number of milliseconds")
+    return value

@@ -1,0 +1,208 @@
+"""The config topic: its records, and the state they fold into. Pure; the herder writes, every worker reads.
+
+One compacted partition. Keys: `connector-<c>`, `task-<c>-<n>`, `commit-<c>`, `target-state-<c>`,
+`restart-<c>`, `leader`. Task records count only after the commit record of their generation, so a reader
+never sees half a generation. Generations of a name never go back, not even when it is deleted and created
+again: the commit record outlives the connector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+import orjson
+
+from engine.ports import TaskConfig
+from engine.record.record import TopicPartition
+
+TOPIC_CONFIG = {"cleanup.policy": "compact"}
+LEADER_KEY = "leader"
+
+KeyValue = tuple[bytes, bytes | None]
+
+
+class TargetState(StrEnum):
+    """What an operator wants of a connector."""
+
+    STARTED = "STARTED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+class TaskEntry(msgspec.Struct, frozen=True):
+    """A task record as written."""
+
+    generation: int
+    properties: dict[str, str]
+    partitions: tuple[TopicPartition, ...]
+
+
+class ConnectorState(msgspec.Struct, frozen=True):
+    """All that the config topic says about one connector name.
+
+    `properties` is None when the connector was deleted or not created yet. `tasks` belong to
+    `generation`; `pending` were written after its commit record. `restarts` counts operators' restarts of
+    the whole connector, `task_restarts` those of single tasks.
+    """
+
+    properties: dict[str, str] | None = None
+    generation: int = 0
+    tasks: tuple[TaskEntry, ...] = ()
+    pending: dict[int, TaskEntry] = {}
+    target: TargetState = TargetState.STARTED
+    restarts: int = 0
+    task_restarts: dict[int, int] = {}
+
+    def restarts_of(self, task: int) -> int:
+        """How often an operator restarted this task; grows with every restart, never falls."""
+        return self.restarts + self.task_restarts.get(task, 0)
+
+
+class Leader(msgspec.Struct, frozen=True):
+    """Who leads; `time` is the last heartbeat in ms."""
+
+    epoch: int = 0
+    worker_id: str = ""
+    time: int = 0
+
+
+class ConfigState(msgspec.Struct, frozen=True):
+    """The config topic, folded up to some offset."""
+
+    connectors: dict[str, ConnectorState] = {}
+    leader: Leader = Leader()
+
+
+def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> ConfigState:
+    """The state after one more record. Records that nobody of ours writes change nothing."""
+    name = (key or b"").decode(errors="replace")
+    if name == LEADER_KEY:
+        return _fold_leader(state, value)
+    kind, connector, task = _parse(name)
+    if kind is None:
+        return state
+    before = state.connectors.get(connector, ConnectorState())
+    after = _fold_connector(before, kind, task, _load(value))
+    if after == before:
+        return state
+    return msgspec.structs.replace(state, connectors={**state.connectors, connector: after})
+
+
+def fold_all(state: ConfigState, records: Iterable[tuple[bytes | None, bytes | None]]) -> ConfigState:
+    """`fold_config` over many (key, value) rows."""
+    for key, value in records:
+        state = fold_config(state, key, value)
+    return state
+
+
+def task_configs(state: ConfigState, connector: str) -> tuple[TaskConfig, ...]:
+    """The tasks of the connector's current generation."""
+    entry = state.connectors.get(connector, ConnectorState())
+    return tuple(
+        TaskConfig(connector, number, task.generation, task.properties, task.partitions, entry.restarts_of(number))
+        for number, task in enumerate(entry.tasks)
+    )
+
+
+def owns(state: ConfigState, task: TaskConfig, leader_epoch: int) -> bool:
+    """May a lease go on with this task: same leader, same generation, same restarts, still to run?"""
+    entry = state.connectors.get(task.connector)
+    return (
+        entry is not None
+        and state.leader.epoch == leader_epoch
+        and entry.properties is not None
+        and entry.generation == task.generation
+        and entry.target is TargetState.STARTED
+        and entry.restarts_of(task.task) == task.restarts
+    )
+
+
+def connector_record(connector: str, properties: Mapping[str, str] | None) -> KeyValue:
+    """The connector's properties; None deletes it."""
+    return _record(f"connector-{connector}", None if properties is None else {"properties": dict(properties)})
+
+
+def task_record(connector: str, task: int, entry: TaskEntry | None) -> KeyValue:
+    """One task of a generation; None forgets it."""
+    key = f"task-{connector}-{task}"
+    if entry is None:
+        return _record(key, None)
+    partitions = [list(partition) for partition in entry.partitions]
+    body = {"properties": entry.properties, "partitions": partitions, "generation": entry.generation}
+    return _record(key, body)
+
+
+def commit_record(connector: str, tasks: int, generation: int) -> KeyValue:
+    """From here on the `tasks` task records of `generation` are the connector's tasks."""
+    return _record(f"commit-{connector}", {"tasks": tasks, "generation": generation})
+
+
+def target_record(connector: str, target: TargetState | None) -> KeyValue:
+    """What the operator wants; None forgets it."""
+    return _record(f"target-state-{connector}", None if target is None else {"state": target})
+
+
+def restart_record(connector: str, restarts: int, task_restarts: Mapping[int, int]) -> KeyValue:
+    """How often the connector and its tasks were restarted."""
+    tasks = {str(task): count for task, count in task_restarts.items()}
+    return _record(f"restart-{connector}", {"restarts": restarts, "tasks": tasks})
+
+
+def leader_record(leader: Leader) -> KeyValue:
+    """The leader's claim, and its heartbeat."""
+    return _record(LEADER_KEY, msgspec.to_builtins(leader))
+
+
+def _fold_leader(state: ConfigState, value: bytes | None) -> ConfigState:
+    body = _load(value)
+    if body is None or body.get("epoch", 0) < state.leader.epoch:
+        return state
+    return msgspec.structs.replace(state, leader=msgspec.convert(body, Leader))
+
+
+def _fold_connector(before: ConnectorState, kind: str, task: int | None, body: dict[str, Any] | None) -> ConnectorState:
+    replace = msgspec.structs.replace
+    match kind:
+        case "connector":
+            return replace(before, properties=None if body is None else body["properties"])
+        case "target-state":
+            return replace(before, target=TargetState(body["state"]) if body else TargetState.STARTED)
+        case "restart" if body:
+            tasks = {int(number): count for number, count in body.get("tasks", {}).items()}
+            return replace(before, restarts=body["restarts"], task_restarts=tasks)
+        case "task" if task is not None:
+            pending = {number: entry for number, entry in before.pending.items() if number != task}
+            if body is not None:
+                partitions = tuple(TopicPartition(topic, partition) for topic, partition in body["partitions"])
+                pending[task] = TaskEntry(body["generation"], body["properties"], partitions)
+            return replace(before, pending=pending)
+        case "commit" if body:
+            return _commit(before, body["tasks"], body["generation"])
+    return before
+
+
+def _commit(before: ConnectorState, count: int, generation: int) -> ConnectorState:
+    written = tuple(before.pending[n] for n in range(count) if n in before.pending)
+    whole = len(written) == count and all(entry.generation == generation for entry in written)
+    return msgspec.structs.replace(before, generation=generation, tasks=written if whole else (), pending={})
+
+
+def _parse(name: str) -> tuple[str | None, str, int | None]:
+    for kind in ("connector", "commit", "target-state", "restart"):
+        if name.startswith(f"{kind}-"):
+            return kind, name.removeprefix(f"{kind}-"), None
+    connector, dash, number = name.removeprefix("task-").rpartition("-")
+    if name.startswith("task-") and dash and number.isdecimal():
+        return "task", connector, int(number)
+    return None, "", None
+
+
+def _load(value: bytes | None) -> dict[str, Any] | None:
+    return orjson.loads(value) if value else None
+
+
+def _record(key: str, body: Mapping[str, Any] | None) -> KeyValue:
+    return key.encode(), None if body is None else orjson.dumps(body)

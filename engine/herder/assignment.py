@@ -1,0 +1,60 @@
+"""Which partitions a connector reads, and which task reads which. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from engine.config.topic import ConnectorState, TaskEntry
+from engine.record.record import TopicPartition
+
+
+def named_topics(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The topics an option `topics` names."""
+    return tuple(sorted({name.strip() for name in properties.get("topics", "").split(",")} - {""}))
+
+
+def wanted_topics(properties: Mapping[str, str], existing: Iterable[str]) -> tuple[str, ...]:
+    """The existing topics a connector reads: those it names, or those its `topics.regex` matches whole.
+
+    Internal topics (`__consumer_offsets` …) match only a regex that spells out the underscores.
+    """
+    regex = properties.get("topics.regex")
+    if not regex:
+        names = set(named_topics(properties))
+        return tuple(sorted(names.intersection(existing)))
+    pattern = re.compile(regex)
+    return tuple(
+        sorted(name for name in existing if pattern.fullmatch(name) and (name[:2] != "__" or regex[:2] == "__"))
+    )
+
+
+def assign(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[TopicPartition, ...], ...]:
+    """Round robin over the sorted partitions; as many tasks as partitions, at most `tasks_max`."""
+    rows = sorted(set(partitions))
+    tasks = min(tasks_max, len(rows))
+    return tuple(tuple(rows[task::tasks]) for task in range(tasks))
+
+
+def next_generation(entry: ConnectorState, partitions: Iterable[TopicPartition]) -> tuple[TaskEntry, ...] | None:
+    """The tasks of a new generation, or None when the current one still fits.
+
+    Partitions seen once stay: a topic that is out of sight for a moment must not move work around.
+    """
+    if entry.properties is None:
+        return None
+    known = {partition for task in entry.tasks for partition in task.partitions}
+    fresh = not entry.tasks or any(task.properties != entry.properties for task in entry.tasks)
+    found = set(partitions)
+    if found <= known and not fresh:
+        return None
+    kept = _still_read(known, entry.properties)
+    rows = assign(found | kept, int(entry.properties.get("tasks.max", "1")))
+    if not rows and not entry.tasks:
+        return None
+    return tuple(TaskEntry(entry.generation + 1, entry.properties, own) for own in rows)
+
+
+def _still_read(known: set[TopicPartition], properties: Mapping[str, str]) -> set[TopicPartition]:
+    topics: Sequence[str] = wanted_topics(properties, {partition.topic for partition in known})
+    return {partition for partition in known if partition.topic in topics}

@@ -1,0 +1,116 @@
+"""The connectors as the config topic has them: reading it, and the only writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.config.topic import (
+    ConfigState,
+    ConnectorState,
+    KeyValue,
+    Leader,
+    TargetState,
+    TaskEntry,
+    commit_record,
+    connector_record,
+    fold_all,
+    leader_record,
+    restart_record,
+    target_record,
+    task_record,
+)
+from engine.errors import NotFound
+from engine.herder.topic_log import TopicLog
+
+
+class Connectors:
+    """The config topic, folded. Every write is read back before it counts, so the topic stays the truth."""
+
+    def __init__(self, log: TopicLog, worker_id: str) -> None:
+        self._log = log
+        self._worker_id = worker_id
+        self.state = ConfigState()
+        self.epoch = 0
+
+    def claim(self, now: int) -> None:
+        """Become the leader: an epoch above all before it."""
+        self.state = fold_all(self.state, self._log.read_to_end())
+        self.epoch = self.state.leader.epoch + 1
+        self._write(leader_record(Leader(self.epoch, self._worker_id, now)))
+
+    def heartbeat(self, now: int) -> None:
+        """Still here."""
+        if self.leads():
+            self._write(leader_record(Leader(self.epoch, self._worker_id, now)))
+
+    def resign(self, now: int) -> None:
+        """Leave the leadership to nobody: every running lease sees it, commits and stops."""
+        if self.leads():
+            self._write(leader_record(Leader(self.epoch + 1, "", now)))
+
+    def refresh(self) -> None:
+        """Take in what was written since."""
+        self.state = fold_all(self.state, self._log.tail())
+
+    def leads(self) -> bool:
+        """Is our epoch still the newest?"""
+        return self.state.leader.epoch == self.epoch
+
+    def get(self, connector: str) -> ConnectorState:
+        """The connector, or NotFound."""
+        entry = self.state.connectors.get(connector)
+        if entry is None or entry.properties is None:
+            raise NotFound(f"Connector {connector} not found")
+        return entry
+
+    def exists(self, connector: str) -> bool:
+        entry = self.state.connectors.get(connector)
+        return entry is not None and entry.properties is not None
+
+    def put(self, connector: str, properties: Mapping[str, str], target: TargetState | None = None) -> None:
+        """Create or change it; a change restarts its tasks, with fresh counters."""
+        entry = self.state.connectors.get(connector, ConnectorState())
+        if entry.properties == properties:
+            return
+        restarts = restart_record(connector, entry.restarts + 1, entry.task_restarts)
+        wanted = [target_record(connector, target)] if target else []
+        self._write(restarts, *wanted, connector_record(connector, properties))
+
+    def delete(self, connector: str) -> None:
+        """Forget it; the commit record stays, so that its generations go on if the name comes back."""
+        entry = self.get(connector)
+        self._write(
+            connector_record(connector, None),
+            target_record(connector, None),
+            *(task_record(connector, task, None) for task in range(len(entry.tasks))),
+            commit_record(connector, 0, entry.generation + 1),
+        )
+
+    def set_target(self, connector: str, target: TargetState) -> None:
+        """Start, pause or stop it."""
+        if self.get(connector).target is not target:
+            self._write(target_record(connector, target))
+
+    def restart(self, connector: str, tasks: Sequence[int]) -> None:
+        """Restart these tasks."""
+        entry = self.get(connector)
+        if missing := [task for task in tasks if task >= len(entry.tasks)]:
+            raise NotFound(f"Task {connector}-{missing[0]} not found")
+        raised = {task: entry.task_restarts.get(task, 0) + 1 for task in tasks}
+        self._write(restart_record(connector, entry.restarts, {**entry.task_restarts, **raised}))
+
+    def new_generation(self, connector: str, tasks: Sequence[TaskEntry]) -> None:
+        """Replace the connector's tasks; readers see all of them at once, or none."""
+        entry = self.get(connector)
+        self._write(
+            *(task_record(connector, number, task) for number, task in enumerate(tasks)),
+            commit_record(connector, len(tasks), entry.generation + 1),
+            *(task_record(connector, number, None) for number in range(len(tasks), len(entry.tasks))),
+        )
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _write(self, *rows: KeyValue) -> None:
+        self._log.append(rows)
+        self.state = fold_all(self.state, self._log.read_to_end())

@@ -1,0 +1,157 @@
+"""What happened, folded into the herder's state: `fold(state, event) → state`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from engine.config.topic import ConfigState, TargetState, owns, task_configs
+from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
+from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.record.record import TopicPartition
+
+
+def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
+    """The tasks the config topic asks for; leases that hold anything else are asked to stop.
+
+    A task of a new generation, or one that an operator restarted, starts with a clean record.
+    """
+    tasks: dict[TaskKey, TaskRun] = {}
+    for connector, entry in config.connectors.items():
+        if entry.properties is None:
+            continue
+        for task in task_configs(config, connector):
+            key = (connector, task.task)
+            tasks[key] = replace(_run_of(state.tasks.get(key), task), target=entry.target)
+    leases = {
+        lease_id: replace(run, stop_asked_at=now) if run.stop_asked_at is None and _lost_ground(run, config) else run
+        for lease_id, run in state.leases.items()
+    }
+    return replace(state, tasks=tasks, leases=leases)
+
+
+def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> HerderState:
+    """These leases run from now on."""
+    granted = {lease.lease_id: LeaseRun(lease, now) for lease in leases}
+    return replace(state, leases={**state.leases, **granted}, granted=state.granted + len(granted))
+
+
+def fold_reports(
+    state: HerderState, lease_id: str, reports: Iterable[TaskReport], now: int, settings: Settings
+) -> HerderState:
+    """A lease ended in order."""
+    run, state = _take(state, lease_id)
+    held = {(task.connector, task.task): task for task in run.lease.tasks}
+    tasks = dict(state.tasks)
+    for report in reports:
+        key = (report.connector, report.task)
+        task = tasks.get(key)
+        if task is None or key not in held or task.config.generation != report.generation:
+            continue
+        tasks[key] = _reported(task, report, task.config.restarts != held[key].restarts, now, settings)
+    return replace(state, tasks=tasks)
+
+
+def fold_lost(
+    state: HerderState, lease_id: str, trace: str, committed: Mapping[TaskKey, Positions], now: int, settings: Settings
+) -> HerderState:
+    """The worker of a lease died. Five in a row without progress fail the task with Spark's own words.
+
+    `committed` is read after the loss: a position beyond the one known is progress. A lease that we
+    cancelled ourselves says nothing about its tasks, nor does one of a pool: they only run alone next.
+    """
+    run, state = _take(state, lease_id)
+    if run.cancelled:
+        return _hold(state, run, now + settings.kill_delay_ms)
+    tasks = dict(state.tasks)
+    for config in run.lease.tasks:
+        task = tasks.get((config.connector, config.task))
+        if task is not None and task.config == config:
+            tasks[task.key] = _lost(task, run, trace, committed[task.key], now, settings)
+    return replace(state, tasks=tasks)
+
+
+def fold_retriable(state: HerderState, lease_id: str, now: int, settings: Settings) -> HerderState:
+    """The world was not ready for a lease (a broker away, a coordinator moving): later again, nobody's fault."""
+    run, state = _take(state, lease_id)
+    return _hold(state, run, now + settings.retriable_delay_ms)
+
+
+def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
+    """These leases were cancelled; their end is still to come."""
+    cancelled = {lease_id: replace(state.leases[lease_id], cancelled=True) for lease_id in lease_ids}
+    return replace(state, leases={**state.leases, **cancelled})
+
+
+def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> HerderState:
+    """Committed positions read from Kafka."""
+    task = state.tasks[key]
+    located = replace(task, positions={**task.positions, **positions}, located=True)
+    return replace(state, tasks={**state.tasks, key: located})
+
+
+def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
+    """`{"topic-0": 5}` as a report writes it."""
+    rows = ((name.rpartition("-"), offset) for name, offset in positions.items())
+    return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
+
+
+def _run_of(before: TaskRun | None, task: TaskConfig) -> TaskRun:
+    if before is None:
+        return TaskRun(task)
+    if before.config.generation == task.generation and before.config.restarts == task.restarts:
+        return replace(before, config=task)
+    own = {partition: before.positions[partition] for partition in task.partitions if partition in before.positions}
+    return TaskRun(task, figures=before.figures, positions=own)
+
+
+def _lost_ground(run: LeaseRun, config: ConfigState) -> bool:
+    return not all(owns(config, task, run.lease.leader_epoch) for task in run.lease.tasks)
+
+
+def _take(state: HerderState, lease_id: str) -> tuple[LeaseRun, HerderState]:
+    leases = dict(state.leases)
+    run = leases.pop(lease_id)
+    return run, replace(state, leases=leases)
+
+
+def _hold(state: HerderState, run: LeaseRun, until: int) -> HerderState:
+    """No task of these connectors before then: work may have moved between them."""
+    connectors = {task.connector for task in run.lease.tasks}
+    tasks = {
+        key: replace(task, not_before=max(task.not_before, until)) if key[0] in connectors else task
+        for key, task in state.tasks.items()
+    }
+    return replace(state, tasks=tasks)
+
+
+def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, settings: Settings) -> TaskRun:
+    idle = report.end in (LeaseEnd.CAUGHT_UP, LeaseEnd.FENCED) and not report.progressed
+    parked = report.wake_at if report.end is LeaseEnd.PARKED else None
+    after = replace(
+        task,
+        positions={**task.positions, **parse_positions(report.positions)},
+        figures=Figures(report.metrics, report.stage_failures, report.tolerance),
+        behind=report.end is LeaseEnd.BUDGET,
+        last_run=now,
+        lost=0,
+    )
+    if restarted or task.target is not TargetState.STARTED:
+        return after
+    if report.end is LeaseEnd.FAILED:
+        return replace(after, trace=report.trace or "the task failed without a trace", parked_until=None)
+    return replace(after, parked_until=parked, not_before=parked or (now + settings.idle_delay_ms if idle else 0))
+
+
+def _lost(task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: int, settings: Settings) -> TaskRun:
+    own = {partition: committed[partition] for partition in task.config.partitions if partition in committed}
+    progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own.items())
+    after = replace(task, positions={**task.positions, **own}, last_run=now)
+    alone = len(run.lease.tasks) == 1
+    lost = 1 if progressed or not alone else task.lost + 1
+    if lost >= settings.lost_limit:
+        text = f"{lost} leases in a row were lost without committed progress; the last one:\n{trace}"
+        return replace(after, lost=lost, trace=text)
+    delay = min(settings.lost_delay_ms * 2 ** (lost - 1), settings.lost_delay_max_ms)
+    return replace(after, lost=lost, not_before=now + delay)

@@ -1,0 +1,270 @@
+"""The driver's own thread: look at Kafka, plan, grant leases, fold what came back, say so.
+
+Every decision is made by the pure functions beside this file; here are only their order and their effects.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from engine.config.topic import ConnectorState, TargetState
+from engine.errors import ConfigError, Conflict, LeaseLost, ProduceFailed, RetriableError
+from engine.herder import fold
+from engine.herder.assignment import named_topics, next_generation, wanted_topics
+from engine.herder.connectors import Connectors
+from engine.herder.mailbox import Mailbox
+from engine.herder.plan import overdue, plan
+from engine.herder.positions import GroupOffsets
+from engine.herder.state import HerderState, Settings
+from engine.herder.status import StatusTopic, recall
+from engine.herder.timer import Timer
+from engine.herder.view import ConnectorFacts, View
+from engine.ports import Admin, Clock, Lease, TaskReport, TaskRunner
+from engine.record.record import TopicPartition
+
+log = logging.getLogger(__name__)
+
+Examine = Callable[[Mapping[str, str]], ConnectorFacts]
+Reports = Future[tuple[TaskReport, ...]]
+T = TypeVar("T")
+
+
+class Herder:
+    """`run` in a thread of its own; everything else from any thread. Requests are answered as futures."""
+
+    def __init__(
+        self,
+        connectors: Connectors,
+        status: StatusTopic,
+        offsets: GroupOffsets,
+        admin: Admin,
+        runner: TaskRunner,
+        examine: Examine,
+        settings: Settings,
+        clock: Clock,
+        worker_id: str,
+    ) -> None:
+        self._connectors = connectors
+        self._status = status
+        self._offsets = offsets
+        self._admin = admin
+        self._runner = runner
+        self._examine = examine
+        self._settings = settings
+        self._clock = clock
+        self._mailbox = Mailbox()
+        self._stopping = threading.Event()
+        self._state = HerderState()
+        self._finished: deque[tuple[Lease, Reports]] = deque()
+        self._examined: dict[str, tuple[dict[str, str], ConnectorFacts]] = {}
+        self._sought: dict[str, dict[str, str]] = {}
+        self._topics_timer = Timer(settings.topics_every_ms)
+        self._growth_timer = Timer(settings.growth_every_ms)
+        self._heartbeat_timer = Timer(settings.heartbeat_ms)
+        self._recommit_timer = Timer(settings.recommit_ms)
+        self._view = View(worker_id, slots=settings.slots)
+
+    def view(self) -> View:
+        """What there is to see now."""
+        return self._view
+
+    def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
+        """Create or change a connector; True when it is new. ConfigError, or Conflict when `create` finds it there."""
+        return self._ask(partial(self._put, name, {**properties, "name": name}, create))
+
+    def delete(self, name: str) -> Future[None]:
+        return self._ask(partial(self._connectors.delete, name))
+
+    def set_target(self, name: str, target: TargetState) -> Future[None]:
+        """Start (resume), pause or stop a connector."""
+        return self._ask(partial(self._connectors.set_target, name, target))
+
+    def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]:
+        """Restart a connector and, if asked, its tasks, with fresh tolerance counters."""
+        return self._ask(partial(self._restart, name, tasks, only_failed))
+
+    def restart_task(self, name: str, task: int) -> Future[None]:
+        return self._ask(partial(self._connectors.restart, name, [task]))
+
+    def stop(self) -> None:
+        """Ask every lease to finish its chunk; `run` returns when all have."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Lead until stopped, or until another worker leads."""
+        self._open()
+        while not self._stopping.is_set() and self._connectors.leads():
+            try:
+                self._turn()
+            except (RetriableError, ProduceFailed) as error:
+                self._troubled(error)
+            self._mailbox.serve(self._settings.poll_ms / 1000)
+        self._wind_down()
+
+    def _open(self) -> None:
+        now = self._clock.now_ms()
+        self._connectors.claim(now)
+        self._state = HerderState(epoch=self._connectors.epoch)
+        self._state = recall(fold.fold_config(self._state, self._connectors.state, now), self._status.read())
+        log.info("leading with epoch %d, %d connectors", self._connectors.epoch, len(self._connectors.state.connectors))
+
+    def _turn(self) -> None:
+        now = self._clock.now_ms()
+        self._connectors.refresh()
+        if self._heartbeat_timer.due(now):
+            self._connectors.heartbeat(now)
+        self._settle()
+        self._reconcile(now)
+        ends = self._ends()
+        self._cancel(now)
+        self._grant(ends, now)
+        if self._recommit_timer.due(now):
+            self._offsets.recommit(self._state)
+        self._show(ends, now)
+
+    def _reconcile(self, now: int) -> None:
+        look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
+        for name, entry in self._connectors.state.connectors.items():
+            if entry.properties is None or self._facts(name, entry.properties).trace is not None:
+                continue
+            changed = self._sought.get(name) != entry.properties
+            if changed or look_again or (look and not entry.tasks):
+                self._assign(name, entry, entry.properties)
+        self._state = fold.fold_config(self._state, self._connectors.state, now)
+        for task in [task for task in self._state.tasks.values() if not task.located]:
+            self._state = fold.fold_positions(self._state, task.key, self._offsets.committed(task.config))
+
+    def _assign(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> None:
+        tasks = next_generation(entry, self._partitions(properties))
+        if tasks is not None:
+            self._connectors.new_generation(name, tasks)
+            log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
+        self._sought[name] = properties
+
+    def _partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
+        names = self._admin.topics() if properties.get("topics.regex") else named_topics(properties)
+        return [
+            TopicPartition(topic, number)
+            for topic in wanted_topics(properties, names)
+            for number in range(self._admin.partitions(topic) or 0)
+        ]
+
+    def _ends(self) -> dict[TopicPartition, int]:
+        partitions = sorted({partition for task in self._state.tasks.values() for partition in task.config.partitions})
+        return dict(self._admin.end_offsets(partitions)) if partitions else {}
+
+    def _cancel(self, now: int) -> None:
+        late = overdue(self._state, now, self._settings)
+        for lease_id in late:
+            log.warning("lease %s did not stop in its graceful time: cancelled", lease_id)
+            self._runner.cancel(lease_id)
+        self._state = fold.fold_cancelled(self._state, late)
+
+    def _grant(self, ends: Mapping[TopicPartition, int], now: int) -> None:
+        leases = plan(self._state, ends, now, self._settings)
+        self._state = fold.fold_granted(self._state, leases, now)
+        for lease in leases:
+            self._runner.submit(lease).add_done_callback(partial(self._post_end, lease))
+
+    def _post_end(self, lease: Lease, reports: Reports) -> None:
+        self._finished.append((lease, reports))
+        self._mailbox.ask(lambda: None)
+
+    def _settle(self) -> None:
+        """Fold every lease that ended; one whose folding meets trouble stays for the next turn."""
+        while self._finished:
+            self._ended(*self._finished[0])
+            self._finished.popleft()
+
+    def _ended(self, lease: Lease, reports: Reports) -> None:
+        now = self._clock.now_ms()
+        error = reports.exception()
+        if error is None:
+            self._state = fold.fold_reports(self._state, lease.lease_id, reports.result(), now, self._settings)
+        elif isinstance(error, LeaseLost):
+            log.warning("lease %s was lost: %s", lease.lease_id, str(error).partition("\n")[0])
+            committed = {(task.connector, task.task): self._offsets.committed(task) for task in lease.tasks}
+            self._state = fold.fold_lost(self._state, lease.lease_id, str(error), committed, now, self._settings)
+        elif isinstance(error, RetriableError):
+            log.warning("lease %s could not run: %s", lease.lease_id, error)
+            self._state = fold.fold_retriable(self._state, lease.lease_id, now, self._settings)
+        else:
+            raise error
+
+    def _ask(self, call: Callable[[], T]) -> Future[T]:
+        return self._mailbox.ask(partial(self._answer, call))
+
+    def _answer(self, call: Callable[[], T]) -> T:
+        """Do what was asked, and let the view show it before the asker is told."""
+        if not self._view.ready:
+            raise Conflict("the engine is starting")
+        answer = call()
+        now = self._clock.now_ms()
+        self._state = fold.fold_config(self._state, self._connectors.state, now)
+        self._show(self._view.ends, now)
+        return answer
+
+    def _put(self, name: str, properties: dict[str, str], create: bool) -> bool:
+        exists = self._connectors.exists(name)
+        if create and exists:
+            raise Conflict(f"Connector {name} already exists")
+        self._examine(properties)
+        self._connectors.put(name, properties)
+        return not exists
+
+    def _restart(self, name: str, tasks: bool, only_failed: bool) -> None:
+        self._connectors.get(name)
+        self._examined.pop(name, None)
+        chosen = [task for task in self._view.tasks(name) if task.failed or not only_failed]
+        if tasks and chosen:
+            self._connectors.restart(name, [task.config.task for task in chosen])
+
+    def _facts(self, name: str, properties: dict[str, str]) -> ConnectorFacts:
+        known = self._examined.get(name)
+        if known is not None and known[0] == properties:
+            return known[1]
+        try:
+            facts = self._examine(properties)
+        except ConfigError as error:
+            facts = ConnectorFacts(trace=str(error))
+        self._examined[name] = (properties, facts)
+        return facts
+
+    def _show(self, ends: Mapping[TopicPartition, int], now: int) -> None:
+        config = self._connectors.state
+        facts = {
+            name: self._facts(name, entry.properties)
+            for name, entry in config.connectors.items()
+            if entry.properties is not None
+        }
+        self._view = replace(
+            self._view, ready=True, trouble=None, config=config, state=self._state, ends=dict(ends), facts=facts
+        )
+        self._status.publish(self._view, now)
+
+    def _troubled(self, error: RetriableError | ProduceFailed) -> None:
+        if self._view.trouble is None:
+            log.warning("waiting: %s", error)
+        self._view = replace(self._view, trouble=str(error))
+        self._clock.wait(1000)
+
+    def _wind_down(self) -> None:
+        now = self._clock.now_ms()
+        log.info("stopping, %d leases to finish", len(self._state.leases))
+        self._connectors.resign(now)
+        deadline = now + self._settings.graceful_ms
+        while self._state.leases and self._clock.now_ms() < deadline:
+            self._mailbox.serve(0.1)
+            self._settle()
+        self._show(self._view.ends, self._clock.now_ms())
+        self._mailbox.close()
+        self._connectors.close()
+        self._status.close()

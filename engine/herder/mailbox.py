@@ -1,0 +1,52 @@
+"""Calls from other threads, answered by the one thread that owns the herder's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from engine.errors import Conflict, EngineError
+
+T = TypeVar("T")
+
+
+class Mailbox:
+    """`ask` from any thread; `serve` from the owner's."""
+
+    def __init__(self) -> None:
+        self._letters: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._closed = False
+
+    def ask(self, call: Callable[[], T]) -> Future[T]:
+        """The call's result, or the EngineError it raised, once the owner has made it."""
+        future: Future[T] = Future()
+        if self._closed:
+            future.set_exception(Conflict("the engine is stopping"))
+        else:
+            self._letters.put((future, call))
+        return future
+
+    def serve(self, wait_s: float) -> None:
+        """Wait for a letter, then answer all there are."""
+        try:
+            self._answer(*self._letters.get(timeout=wait_s))
+            while True:
+                self._answer(*self._letters.get_nowait())
+        except Empty:
+            return
+
+    def close(self) -> None:
+        """Answer what is left and take no more."""
+        self._closed = True
+        self.serve(0)
+
+    @staticmethod
+    def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(call())
+        except EngineError as error:
+            future.set_exception(error)

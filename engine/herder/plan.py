@@ -1,0 +1,72 @@
+"""Which tasks may run now: `plan(state, ends, now) → leases`. Pure.
+
+A busy task has a lease of its own; light ones share a pooled lease; one that lost a lease runs alone, so
+that a poisonous task can't take its neighbours down again. Paused, stopped, failed, parked and caught-up
+tasks hold no slot. Who waited longest goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.config.topic import TargetState
+from engine.herder.state import HerderState, Positions, Settings, TaskRun, lag
+from engine.ports import Lease
+
+
+def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> tuple[Lease, ...]:
+    """The leases to grant now; leases are short when more tasks are due than slots are free."""
+    units = list(_units(due(state, ends, now), ends, settings))
+    free = max(0, settings.slots - len(state.leases))
+    budget = settings.budget_ms if len(units) <= free else settings.short_budget_ms
+    return tuple(
+        Lease(
+            lease_id=f"{state.epoch}-{state.granted + number}",
+            tasks=tuple(task.config for task in unit),
+            leader_epoch=state.epoch,
+            budget_ms=min(budget, settings.budget_ms),
+            worker=settings.worker,
+        )
+        for number, unit in enumerate(units[:free], start=1)
+    )
+
+
+def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
+    """The tasks that could use a slot now, who waited longest first."""
+    held = {(task.connector, task.task) for task in state.leased()}
+    older = {
+        task.connector
+        for task in state.leased()
+        for current in [state.tasks.get((task.connector, task.task))]
+        if current is None or current.config.generation != task.generation
+    }
+    ready = [
+        task
+        for task in state.tasks.values()
+        if task.key not in held
+        and task.config.connector not in older
+        and task.target is TargetState.STARTED
+        and not task.failed
+        and task.not_before <= now
+        and (task.parked_until is not None or lag(task, ends) > 0)
+    ]
+    return sorted(ready, key=lambda task: (task.last_run, task.key))
+
+
+def overdue(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]:
+    """Leases that were asked to stop, had their graceful time beyond the deadline, and are to be cancelled."""
+    return tuple(
+        lease_id
+        for lease_id, run in state.leases.items()
+        if run.stop_asked_at is not None
+        and not run.cancelled
+        and now > max(run.stop_asked_at, run.deadline) + settings.graceful_ms
+    )
+
+
+def _units(tasks: Sequence[TaskRun], ends: Positions, settings: Settings) -> Iterator[tuple[TaskRun, ...]]:
+    alone = {task.key for task in tasks if task.behind or task.lost or lag(task, ends) >= settings.busy_lag}
+    light = tuple(task for task in tasks if task.key not in alone)
+    pools = [light[start : start + settings.pool_size] for start in range(0, len(light), settings.pool_size)]
+    units = [(task,) for task in tasks if task.key in alone] + pools
+    yield from sorted(units, key=lambda unit: unit[0].last_run)

@@ -1,0 +1,109 @@
+"""What the herder knows between two looks at Kafka, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from engine.config.topic import TargetState
+from engine.ports import Lease, TaskConfig
+from engine.record.record import TopicPartition
+
+TaskKey = tuple[str, int]
+Positions = Mapping[TopicPartition, int]
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """The last reported figures of a task; cumulative, so a newer report replaces an older one."""
+
+    metrics: dict[str, int] = {}
+    stage_failures: dict[str, int] = {}
+    tolerance: dict[str, int] = {}
+
+
+class TaskRun(msgspec.Struct, frozen=True):
+    """A task of the current generation and what became of its leases so far.
+
+    `positions` are next offsets, read from Kafka once they are `located`; a partition without one was
+    never committed. `not_before` holds back the next lease (ms); `parked_until` says that the task itself
+    asked for that. `lost` counts consecutive lost leases without committed progress. `trace` is set when
+    the task is FAILED.
+    """
+
+    config: TaskConfig
+    target: TargetState = TargetState.STARTED
+    positions: dict[TopicPartition, int] = {}
+    located: bool = False
+    figures: Figures = Figures()
+    not_before: int = 0
+    parked_until: int | None = None
+    behind: bool = False
+    lost: int = 0
+    trace: str | None = None
+    last_run: int = 0
+
+    @property
+    def key(self) -> TaskKey:
+        return self.config.connector, self.config.task
+
+    @property
+    def failed(self) -> bool:
+        return self.trace is not None
+
+
+class LeaseRun(msgspec.Struct, frozen=True):
+    """A lease that was granted and has not ended. `stop_asked_at` is set once it lost a task of its own."""
+
+    lease: Lease
+    granted_at: int
+    stop_asked_at: int | None = None
+    cancelled: bool = False
+
+    @property
+    def deadline(self) -> int:
+        return self.granted_at + self.lease.budget_ms
+
+
+class HerderState(msgspec.Struct, frozen=True):
+    """All tasks and all running leases of one leader."""
+
+    epoch: int = 0
+    tasks: dict[TaskKey, TaskRun] = {}
+    leases: dict[str, LeaseRun] = {}
+    granted: int = 0
+
+    def leased(self) -> Iterator[TaskConfig]:
+        """The tasks that some running lease holds, as they were when it was granted."""
+        for run in self.leases.values():
+            yield from run.lease.tasks
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """The herder's own numbers, from the worker's options."""
+
+    slots: int = 8
+    budget_ms: int = 5000
+    short_budget_ms: int = 1000
+    graceful_ms: int = 5000
+    busy_lag: int = 5000
+    pool_size: int = 50
+    lost_limit: int = 5
+    lost_delay_ms: int = 200
+    lost_delay_max_ms: int = 5000
+    kill_delay_ms: int = 3500
+    retriable_delay_ms: int = 2000
+    idle_delay_ms: int = 1000
+    poll_ms: int = 200
+    topics_every_ms: int = 1000
+    growth_every_ms: int = 10_000
+    heartbeat_ms: int = 3000
+    recommit_ms: int = 600_000
+    worker: dict[str, str] = {}
+
+
+def lag(task: TaskRun, ends: Positions) -> int:
+    """Records between the task's positions and the ends known; 0 where an end is not known."""
+    return sum(
+        max(0, ends.get(partition, 0) - task.positions.get(partition, 0)) for partition in task.config.partitions
+    )

@@ -1,0 +1,88 @@
+"""The status topic: what each connector and task is doing, for the dashboard and for the next leader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from engine.config.topic import KeyValue
+from engine.herder.state import Figures, HerderState, TaskRun
+from engine.herder.topic_log import Row, TopicLog
+from engine.herder.view import View, connector_status, task_status
+
+Statuses = dict[str, dict[str, Any]]
+
+
+class StatusTopic:
+    """Writes what changed since it was last written; a key whose owner is gone gets a tombstone."""
+
+    def __init__(self, log: TopicLog) -> None:
+        self._log = log
+        self._written: Statuses = {}
+
+    def read(self) -> Statuses:
+        """The last status of everything, as the leader before left it."""
+        self._written = fold_statuses({}, self._log.read_to_end())
+        return self._written
+
+    def publish(self, view: View, now: int) -> None:
+        """Write every changed status, durably."""
+        current = statuses(view)
+        rows = list(changes(self._written, current, now))
+        if rows:
+            self._log.append(rows)
+        self._written = current
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def statuses(view: View) -> Statuses:
+    """The status of every connector and task, by key of the status topic."""
+    rows: Statuses = {}
+    for name in view.names():
+        rows[f"status-connector-{name}"] = connector_status(view, name)
+        for task in view.tasks(name):
+            rows[f"status-task-{name}-{task.config.task}"] = task_status(view, task)
+    return rows
+
+
+def changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyValue]:
+    """The records that lead from one to the other."""
+    for key, body in after.items():
+        if body != {name: value for name, value in before.get(key, {}).items() if name != "time"}:
+            yield key.encode(), orjson.dumps({**body, "time": now})
+    for key in before.keys() - after.keys():
+        yield key.encode(), None
+
+
+def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
+    """The last status by key."""
+    after = dict(before)
+    for key, value in rows:
+        name = (key or b"").decode(errors="replace")
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = orjson.loads(value)
+    return after
+
+
+def recall(state: HerderState, statuses: Statuses) -> HerderState:
+    """A new leader's tasks with the figures, and the failure, that the leader before them wrote down."""
+    tasks = {
+        key: _recalled(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {})) for key, task in state.tasks.items()
+    }
+    return HerderState(state.epoch, tasks, state.leases, state.granted)
+
+
+def _recalled(task: TaskRun, body: dict[str, Any]) -> TaskRun:
+    if not body:
+        return task
+    figures = Figures(body.get("metrics", {}), body.get("stage_failures", {}), body.get("tolerance", {}))
+    same = body.get("generation") == task.config.generation and body.get("restarts") == task.config.restarts
+    failed = same and body.get("state") == "FAILED"
+    trace = (body.get("trace") or "failed, without a trace") if failed else None
+    return TaskRun(task.config, task.target, figures=figures, trace=trace)

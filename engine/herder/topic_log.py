@@ -1,0 +1,46 @@
+"""A compacted topic of one partition as a log: replay it, follow its tail, append to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.config.topic import KeyValue
+from engine.ports import Consumer, Producer
+from engine.record.record import TopicPartition
+
+Row = tuple[bytes | None, bytes | None]
+
+
+class TopicLog:
+    """Reads and writes one topic; reading starts at its beginning."""
+
+    def __init__(self, topic: str, consumer: Consumer, producer: Producer) -> None:
+        self._at = TopicPartition(topic, 0)
+        self._consumer = consumer
+        self._producer = producer
+        consumer.assign({self._at: 0})
+
+    def read_to_end(self) -> list[Row]:
+        """Every row not read yet, up to the end as it is now."""
+        end = self._consumer.end_offsets([self._at])[self._at]
+        rows: list[Row] = []
+        while self._consumer.positions().get(self._at, 0) < end:
+            rows += self._poll(0.1)
+        return rows
+
+    def tail(self) -> list[Row]:
+        """What has arrived since, without waiting."""
+        return self._poll(0)
+
+    def append(self, rows: Iterable[KeyValue]) -> None:
+        """Write the rows in order; they are durable on return."""
+        for key, value in rows:
+            self._producer.produce(self._at.topic, key, value, partition=0)
+        self._producer.flush()
+
+    def close(self) -> None:
+        self._consumer.close()
+        self._producer.close()
+
+    def _poll(self, timeout_s: float) -> list[Row]:
+        return [(record.key, record.value) for record in self._consumer.poll(1000, timeout_s)]

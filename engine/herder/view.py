@@ -1,0 +1,116 @@
+"""What may be seen of the herder from outside at one moment: values for the status topic, REST and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from engine.config.topic import ConfigState, ConnectorState, TargetState
+from engine.herder.assignment import named_topics
+from engine.herder.state import HerderState, TaskKey, TaskRun, lag
+from engine.record.record import TopicPartition
+
+
+class ConnectorFacts(msgspec.Struct, frozen=True):
+    """What validation found out about a connector's configuration. `trace` is set when it is unusable."""
+
+    kind: str = "sink"
+    delivery: str = "at_least_once"
+    stages: tuple[dict[str, str], ...] = ()  # {"type", "class"}
+    trace: str | None = None
+
+
+class View(msgspec.Struct, frozen=True):
+    """A snapshot; safe to read from any thread."""
+
+    worker_id: str
+    ready: bool = False
+    trouble: str | None = None
+    config: ConfigState = ConfigState()
+    state: HerderState = HerderState()
+    ends: dict[TopicPartition, int] = {}
+    facts: dict[str, ConnectorFacts] = {}
+    slots: int = 0
+
+    def names(self) -> list[str]:
+        """The connectors that exist, sorted."""
+        return sorted(name for name, entry in self.config.connectors.items() if entry.properties is not None)
+
+    def connector(self, name: str) -> ConnectorState | None:
+        """The connector, or None if there is none of that name."""
+        entry = self.config.connectors.get(name)
+        return entry if entry is not None and entry.properties is not None else None
+
+    def tasks(self, connector: str) -> list[TaskRun]:
+        """The connector's tasks in order."""
+        return [task for (name, _), task in sorted(self.state.tasks.items()) if name == connector]
+
+    def facts_of(self, connector: str) -> ConnectorFacts:
+        return self.facts.get(connector, ConnectorFacts())
+
+    def topics(self, connector: str) -> list[str]:
+        """The topics its tasks read, or the ones it names while it has no task."""
+        entry = self.config.connectors[connector]
+        read = {partition.topic for task in entry.tasks for partition in task.partitions}
+        return sorted(read or named_topics(entry.properties or {}))
+
+
+def connector_status(view: View, connector: str) -> dict[str, Any]:
+    """`{"state", "worker_id"}` and a trace when FAILED, as Kafka Connect says it."""
+    facts = view.facts_of(connector)
+    body = {"state": _connector_state(view, connector), "worker_id": view.worker_id}
+    return body if facts.trace is None else {**body, "trace": facts.trace}
+
+
+def task_status(view: View, task: TaskRun) -> dict[str, Any]:
+    """Everything about one task: state, figures, positions and ends."""
+    facts = view.facts_of(task.config.connector)
+    return {
+        "state": task_state(view, task),
+        "trace": task.trace,
+        "worker_id": view.worker_id,
+        "generation": task.config.generation,
+        "restarts": task.config.restarts,
+        "parked_until": task.parked_until,
+        "lost_leases": task.lost,
+        "metrics": task.figures.metrics,
+        "stage_failures": task.figures.stage_failures,
+        "tolerance": task.figures.tolerance,
+        "positions": _by_name(task.positions, task),
+        "ends": _by_name(view.ends, task),
+        "lag": lag(task, view.ends),
+        "stages": list(facts.stages),
+        "topics": sorted({partition.topic for partition in task.config.partitions}),
+        "delivery": facts.delivery,
+    }
+
+
+def task_state(view: View, task: TaskRun) -> str:
+    """Kafka Connect's word for it. A paused task is RUNNING until its lease has ended."""
+    if task.failed:
+        return "FAILED"
+    if task.target is TargetState.STARTED or held(view.state, task.key):
+        return "RUNNING"
+    return task.target.value
+
+
+def held(state: HerderState, key: TaskKey) -> bool:
+    """Does a running lease hold this task?"""
+    return any((task.connector, task.task) == key for task in state.leased())
+
+
+def _connector_state(view: View, connector: str) -> str:
+    if view.facts_of(connector).trace is not None:
+        return "FAILED"
+    target = view.config.connectors[connector].target
+    return "RUNNING" if target is TargetState.STARTED else target.value
+
+
+def _by_name(offsets: Mapping[TopicPartition, int], task: TaskRun) -> dict[str, int]:
+    return {
+        f"{partition.topic}-{partition.partition}": offsets[partition]
+        for partition in task.config.partitions
+        if partition in offsets
+    }

@@ -1,0 +1,109 @@
+"""Converters and transforms as the steps that the guard runs, each with its stage's index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from engine.pipeline.guard import Step
+from engine.record.record import Headers, RawRecord, Record
+from engine.record.schema import BYTES, Schema
+
+
+class Converter(Protocol):
+    """Reads bytes as Connect data."""
+
+    def to_connect(self, topic: str, data: bytes | None, headers: Headers) -> tuple[Schema | None, Any]: ...
+
+
+class Transform(Protocol):
+    """Makes a record of a record; None leaves it out."""
+
+    def apply(self, record: Record) -> Record | None: ...
+
+
+def sink_steps(
+    key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]
+) -> tuple[Step, ...]:
+    """Steps of a sink: key, value and headers converters, then transforms. Indexes follow that order.
+
+    Without a header converter there is no header stage, and headers stay bytes.
+    """
+    converting: list[Callable[[Any], Any]] = [_convert_key(key), _convert_value(value)]
+    if header is not None:
+        converting.append(_convert_headers(header))
+    return tuple(enumerate([*converting, *(transform.apply for transform in transforms)]))
+
+
+def _convert_key(converter: Converter) -> Callable[[RawRecord], Record]:
+    to_connect = converter.to_connect
+
+    def convert_key(raw: RawRecord) -> Record:
+        schema, key = to_connect(raw.topic, raw.key, raw.headers)
+        # By position: keywords would double the cost of the hottest line.
+        return Record(
+            raw.topic,
+            raw.partition,
+            raw.timestamp,
+            key,
+            raw.value,
+            schema,
+            BYTES,
+            tuple((name, BYTES, data) for name, data in raw.headers) if raw.headers else (),
+            raw.offset,
+            raw.timestamp_type,
+            raw,
+        )
+
+    return convert_key
+
+
+def _convert_value(converter: Converter) -> Callable[[Record], Record]:
+    to_connect = converter.to_connect
+
+    def convert_value(record: Record) -> Record:
+        raw = record.raw
+        assert raw is not None
+        schema, value = to_connect(raw.topic, raw.value, raw.headers)
+        return Record(
+            record.topic,
+            record.partition,
+            record.timestamp,
+            record.key,
+            value,
+            record.key_schema,
+            schema,
+            record.headers,
+            record.offset,
+            record.timestamp_type,
+            raw,
+        )
+
+    return convert_value
+
+
+def _convert_headers(converter: Converter) -> Callable[[Record], Record]:
+    def convert_headers(record: Record) -> Record:
+        if not record.headers:
+            return record
+        rows = []
+        for name, _, data in record.headers:
+            schema, value = converter.to_connect(record.topic, data, ())
+            rows.append((name, schema, value))
+        return Record(
+            record.topic,
+            record.partition,
+            record.timestamp,
+            record.key,
+            record.value,
+            record.key_schema,
+            record.value_schema,
+            tuple(rows),
+            record.offset,
+            record.timestamp_type,
+            record.raw,
+        )
+
+    return convert_headers
+
+

@@ -1,0 +1,43 @@
+"""Durable, then commit: how a task's progress is written down. Exactly-once replaces this, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from engine.pipeline.outcome import Interrupted
+from engine.ports import Committed, Consumer
+from engine.record.record import TopicPartition
+
+
+class Commit(Protocol):
+    """Writes down positions and the task's state, once everything before them is durable.
+
+    Interrupted: nothing was committed, because a wait was ended or would outlast the lease.
+    """
+
+    delivery: str
+
+    def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None: ...
+
+
+class DurableThenCommit:
+    """At least once: flush the sink, flush the dead letters, commit offsets and metadata together."""
+
+    delivery = "at_least_once"
+
+    def __init__(
+        self, flush_sink: Callable[[], None], flush_dead_letters: Callable[[], Interrupted | None], consumer: Consumer
+    ) -> None:
+        self.flush_sink = flush_sink
+        self.flush_dead_letters = flush_dead_letters
+        self.consumer = consumer
+
+    def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None:
+        self.flush_sink()
+        interrupted = self.flush_dead_letters()
+        if interrupted is not None:
+            return interrupted
+        text = metadata()  # after the flush: it counts what was written
+        self.consumer.commit({partition: Committed(offset, text) for partition, offset in positions.items()})
+        return None

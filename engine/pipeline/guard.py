@@ -1,0 +1,223 @@
+"""The one place through which every operation on a record passes, and which alone catches broadly.
+
+`run` is the fast way: it knows nothing of contexts until something raises. `failed` then counts, classifies
+and waits; `decide` asks the handler, reports, and answers with an outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from engine.errors import FatalError, TaskError
+from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
+from engine.pipeline.task_state import ParkedRetry, Place, TaskState
+from engine.policy.classify import classify
+from engine.policy.handlers import ErrorHandler, ErrorHandlerContext, Response
+from engine.policy.retry import RetryPolicy
+from engine.policy.tolerance import TolerancePolicy, ToleranceState
+from engine.ports import Clock
+from engine.record.context import ErrorContext
+from engine.record.record import RawRecord, Record
+from engine.record.schema import BYTES
+from engine.record.stage import Stage
+from engine.record.trace import describe
+from engine.reporting.metrics import Metric
+
+Step = tuple[int, Callable[[Any], Any]]  # the stage's index, and what it does; None from it means filtered
+
+
+class Reporter(Protocol):
+    """Tells somebody of an error."""
+
+    def report(self, context: ErrorContext, raw: RawRecord) -> None: ...
+
+
+class Guard:
+    """Retry, classify, tolerate, report, for one task.
+
+    `patience_ms(now)` is how long a wait may last; a longer one parks the task. `jitter()` is in [0, 1).
+    """
+
+    def __init__(
+        self,
+        *,
+        connector: str,
+        stages: Sequence[Stage],
+        state: TaskState,
+        retry: RetryPolicy,
+        tolerance: TolerancePolicy,
+        retry_on: str,
+        reporters: Sequence[Reporter],
+        dead_letters: bool,
+        clock: Clock,
+        jitter: Callable[[], float],
+        patience_ms: Callable[[int], int],
+        handler: ErrorHandler | None = None,
+        handler_name: str = "errors.tolerance",
+    ) -> None:
+        self.connector = connector
+        self.stages = tuple(stages)
+        self.state = state
+        self.retry = retry
+        self.tolerance = tolerance
+        self.retry_on = retry_on
+        self.reporters = tuple(reporters)
+        self.dead_letters = dead_letters
+        self.clock = clock
+        self.jitter = jitter
+        self.patience_ms = patience_ms
+        self.handler = handler
+        self.handler_name = handler_name
+
+    def run(self, steps: Sequence[Step], items: Iterable[Any], out: list[Any]) -> Raised | None:
+        """Pass items through the steps into `out` until one raises; an iterator can then be gone on with."""
+        index, given = 0, None
+        append = out.append
+        try:
+            for item in items:
+                given = item
+                for index, step in steps:
+                    given = step(given)
+                    if given is None:
+                        given = FILTERED
+                        break
+                append(given)
+        except (TaskError, FatalError):
+            raise
+        except Exception as error:  # noqa: BLE001, the one broad except of the engine
+            return Raised(index, given, error)
+        return None
+
+    def failed(self, raised: Raised, raw: RawRecord, trouble: Trouble) -> Trouble | Errored | Interrupted:
+        """Count a failure; then wait and answer how things stand for the next attempt, or that there is none."""
+        now = self.clock.now_ms()
+        place = Place.of(raw, raised.index)
+        trouble = self._count_failure(place, trouble, now)
+        verdict = classify(self.stages[raised.index].type, raised.error, self.retry_on)
+        delay = None
+        if verdict.retry:
+            delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
+        if delay is None:
+            return self.errored(raised, raw, trouble, tolerable=verdict.tolerate)
+        wake_at = now + delay
+        if delay > self.patience_ms(now):
+            self.state.parked = ParkedRetry(place, trouble, wake_at)
+            return Interrupted(wake_at)
+        if self.clock.wait(delay):
+            self.state.parked = ParkedRetry(place, trouble, wake_at)
+            return Interrupted(None)
+        self.state.metrics[Metric.TOTAL_RETRIES] += 1
+        return trouble
+
+    def rejected(self, raised: Raised, raw: RawRecord) -> Errored:
+        """A sink named this record as the guilty one: a failure that is not retried."""
+        trouble = self._count_failure(Place.of(raw, raised.index), Trouble(), self.clock.now_ms())
+        return self.errored(raised, raw, trouble, tolerable=True)
+
+    def errored(self, raised: Raised, raw: RawRecord, trouble: Trouble, *, tolerable: bool) -> Errored:
+        """The error as a value, with its context rendered where it was raised."""
+        now = self.clock.now_ms()
+        given = unconverted(raised.given) if isinstance(raised.given, RawRecord) else raised.given
+        trace, class_name, message, root_class, root_message = describe(raised.error)
+        context = ErrorContext(
+            record=given if isinstance(given, Record) else None,
+            original=raw,
+            stages=self.stages,
+            index=raised.index,
+            exception=trace,
+            exception_class=class_name,
+            message=message,
+            root_class=root_class,
+            root_message=root_message,
+            attempt=trouble.failures - 1,
+            task_id=f"{self.connector}-{self.state.task}",
+            connector=self.connector,
+            time_of_error=now,
+            first_failure_time=trouble.first_ms,
+            elapsed_ms=now - trouble.first_ms,
+            handler=self.handler_name,
+        )
+        return Errored(context, raw, raised.error, tolerable)
+
+    def would_fail(self, before: ToleranceState, errored: Errored) -> tuple[bool, ToleranceState]:
+        """Would this error stop the task, after those already in `before`? Decides nothing."""
+        if not errored.tolerable:
+            return True, before
+        after = self.tolerance.add(before, errored.context.time_of_error)
+        if self.handler is not None:
+            return False, after
+        return self.tolerance.exceeded(after, errored.context.time_of_error), after
+
+    def decide(self, errored: Errored) -> Skipped | Failed:
+        """Ask the handler, report, and say what becomes of the record."""
+        context = errored.context
+        metrics = self.state.metrics
+        metrics[Metric.TOTAL_RECORD_ERRORS] += 1
+        fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
+        if self.handler is not None and not fails:
+            fails = self._ask(self.handler, errored) is not Response.CONTINUE
+        place = Place.of(errored.raw, context.index)
+        if self.state.reported != place and self.reporters:
+            for reporter in self.reporters:
+                reporter.report(context, errored.raw)
+            metrics[Metric.TOTAL_FAILURES_LOGGED] += 1
+        if fails:
+            self.state.reported = place
+            return Failed(_why(errored), context)
+        self.state.reported = None
+        metrics[Metric.TOTAL_RECORDS_SKIPPED] += 1
+        return Skipped(self.dead_letters)
+
+    def _ask(self, handler: ErrorHandler, errored: Errored) -> Response:
+        answers: list[Any] = []
+        context, raw = errored.context, errored.raw
+        about = ErrorHandlerContext(
+            raw.topic,
+            raw.partition,
+            raw.offset,
+            raw.headers,
+            context.stage.class_name,
+            context.task_id,
+            raw.timestamp,
+            raw.key,
+            raw.value,
+        )
+        # A handler is foreign code as every step is: one that raises means FAIL.
+        ask = (context.index, lambda one: handler.handle(about, one.context.record, one.error))
+        raised = self.run((ask,), (errored,), answers)
+        return Response.CONTINUE if raised is None and answers[0] is Response.CONTINUE else Response.FAIL
+
+    def _count_failure(self, place: Place, trouble: Trouble, now: int) -> Trouble:
+        state = self.state
+        if state.parked is not None and trouble.failures == 0 and state.parked.place == place:
+            trouble, state.parked = state.parked.trouble, None
+            state.metrics[Metric.TOTAL_RETRIES] += 1
+        state.metrics[Metric.TOTAL_RECORD_FAILURES] += 1
+        state.metrics[Metric.LAST_FAILURE_TIMESTAMP] = now
+        state.stage_failures[place.index] += 1
+        return Trouble(trouble.failures + 1, trouble.first_ms or now)
+
+
+def unconverted(raw: RawRecord) -> Record:
+    """The record before any conversion: key, value and headers are bytes."""
+    return Record(
+        raw.topic,
+        raw.partition,
+        raw.timestamp,
+        raw.key,
+        raw.value,
+        BYTES,
+        BYTES,
+        tuple((name, BYTES, value) for name, value in raw.headers),
+        raw.offset,
+        raw.timestamp_type,
+        raw,
+    )
+
+
+def _why(errored: Errored) -> str:
+    context = errored.context
+    reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
+    where = f"{errored.raw.topic}-{errored.raw.partition} at offset {errored.raw.offset}"
+    return f"{reason}: {context.stage.type} ({context.stage.class_name}) failed on {where}: {context.message}"

@@ -1,0 +1,238 @@
+"""A sink task: poll, convert, put, settle in the order of the records, commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.errors import RecordError
+from engine.pipeline.commit import Commit
+from engine.pipeline.guard import Guard, Step
+from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
+from engine.pipeline.task_state import TaskState, first_unprocessed
+from engine.ports import Clock, Consumer, Sink
+from engine.record.record import RawRecord, Record, TopicPartition
+from engine.reporting.metrics import Metric
+
+CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
+COMMIT_INTERVAL_MS = 500
+
+Entry = Record | Filtered | Errored
+End = Failed | Interrupted
+
+
+class SinkTask:
+    """One task during one lease. It never looks behind a record that is not processed yet."""
+
+    def __init__(
+        self,
+        *,
+        steps: Sequence[Step],
+        sink: Sink,
+        guard: Guard,
+        consumer: Consumer,
+        commit: Commit,
+        state: TaskState,
+        clock: Clock,
+        commit_interval_ms: int = COMMIT_INTERVAL_MS,
+    ) -> None:
+        self.steps = tuple(steps)
+        self.sink = sink
+        self.guard = guard
+        self.consumer = consumer
+        self.commit = commit
+        self.state = state
+        self.clock = clock
+        self.commit_interval_ms = commit_interval_ms
+        self.put_index = len(guard.stages) - 1
+        self.committed: dict[TopicPartition, int] = {}
+        self.progressed = False
+        self._due_ms = 0
+        self._held: dict[TopicPartition, int] = {}
+
+    def step(self, timeout_s: float) -> End | None:
+        """Poll and process one chunk; commit when it is time. None: it may go on."""
+        raws = self.consumer.poll(CHUNK_RECORDS, timeout_s)
+        end = self.process(raws) if raws else None
+        if end is not None:
+            return self.save() or end
+        if self.clock.now_ms() >= self._due_ms:
+            return self.save()
+        return None
+
+    def process(self, raws: Sequence[RawRecord]) -> End | None:
+        """Take a chunk as far as it goes, each record into exactly one bucket."""
+        entries: list[Any] = []
+        end = self._convert(raws, entries)
+        end = self._put(raws, entries) or end
+        failed, done = self._settle(entries)
+        if failed is not None or end is not None:
+            self._held = first_unprocessed(raws[done:])
+        return failed or end
+
+    def save(self) -> Interrupted | None:
+        """Commit positions and state, if anything moved since the last time."""
+        positions = self.positions()
+        self._due_ms = self.clock.now_ms() + self.commit_interval_ms
+        if positions == self.committed and not self._held and not self._changed():
+            return None
+        self.state.seq += 1
+        interrupted = self.commit.commit(positions, self.state.to_metadata)
+        if interrupted is not None:
+            self.state.seq -= 1
+            return interrupted
+        self.progressed = self.progressed or any(
+            offset > self.committed.get(partition, -1) for partition, offset in positions.items()
+        )
+        self.committed = positions
+        return None
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """The next offset of each partition that is not processed."""
+        return {**self.consumer.positions(), **self._held}
+
+    def at_end(self) -> bool:
+        """Is everything processed that there is, as far as the last fetch knows?"""
+        ends = self.consumer.ends()
+        return not self._held and all(ends[partition] == at for partition, at in self.consumer.positions().items())
+
+    def _changed(self) -> bool:
+        return self.state.reported is not None or self.state.parked is not None
+
+    def _convert(self, raws: Sequence[RawRecord], entries: list[Any]) -> Interrupted | None:
+        """Fill `entries` in order; stop after an error that the policy will not tolerate."""
+        todo = iter(raws)
+        trial = self.state.tolerance
+        while (raised := self.guard.run(self.steps, todo, entries)) is not None:
+            raw = raws[len(entries)]
+            entry = self._again(raised, raw)
+            if isinstance(entry, Interrupted):
+                return entry
+            entries.append(entry)
+            if isinstance(entry, Errored):
+                fails, trial = self.guard.would_fail(trial, entry)
+                if fails:
+                    break
+        return None
+
+    def _again(self, raised: Raised, raw: RawRecord) -> Entry | Interrupted:
+        """Repeat the failed step as long as the policy allows, then the steps after it."""
+        trouble = Trouble()
+        while True:
+            verdict = self.guard.failed(raised, raw, trouble)
+            if not isinstance(verdict, Trouble):
+                return verdict
+            out: list[Any] = []
+            again = self.guard.run(self.steps[raised.index :], (raised.given,), out)
+            if again is None:
+                entry: Entry = out[0]
+                return entry
+            trouble = verdict if again.index == raised.index else Trouble()
+            raised = again
+
+    def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> End | None:
+        """Put the records among `entries`; rejected ones become errors, the others are put again."""
+        trouble = Trouble()
+        while places := [place for place, entry in enumerate(entries) if type(entry) is Record]:
+            batch = [entries[place] for place in places]
+            raised = self._try_put(batch)
+            if raised is None:
+                return None
+            rejected = record_errors(raised.error, len(batch))
+            if rejected:
+                for index, cause in rejected.items():
+                    guilty = Raised(self.put_index, batch[index], cause)
+                    entries[places[index]] = self.guard.rejected(guilty, raws[places[index]])
+                self._cut(entries)
+                continue
+            verdict = self.guard.failed(Raised(self.put_index, None, raised.error), raws[places[0]], trouble)
+            if isinstance(verdict, Trouble):
+                trouble = verdict
+                continue
+            if isinstance(verdict, Errored) and self.sink.put_is_idempotent:
+                self._bisect(raws, entries, places, trouble)
+                return None
+            del entries[places[0] :]
+            return verdict if isinstance(verdict, Interrupted) else self._hopeless(verdict)
+        return None
+
+    def _try_put(self, batch: Sequence[Record]) -> Raised | None:
+        return self.guard.run(((self.put_index, self.sink.put),), (batch,), [])
+
+    def _bisect(self, raws: Sequence[RawRecord], entries: list[Any], places: list[int], trouble: Trouble) -> None:
+        """Find the records that a sink does not name, in order, by putting ever smaller halves."""
+        halves = [places]
+        while halves:
+            part = halves.pop()
+            if part[0] >= len(entries):
+                continue
+            raised = self._try_put([entries[place] for place in part]) if part is not places else None
+            if part is not places and raised is None:
+                continue
+            if len(part) > 1:
+                middle = len(part) // 2
+                halves += [part[middle:], part[:middle]]
+                continue
+            place = part[0]
+            if raised is None:  # a batch of one: it has failed already
+                raised = self._try_put([entries[place]])
+                if raised is None:
+                    continue
+            guilty = Raised(self.put_index, entries[place], raised.error)
+            attempts = Trouble(max(trouble.failures, 0) + 1, trouble.first_ms or self.clock.now_ms())
+            entries[place] = self.guard.errored(guilty, raws[place], attempts, tolerable=True)
+            self._cut(entries)
+
+    def _cut(self, entries: list[Any]) -> None:
+        """Leave out what lies behind the first error that will fail the task."""
+        trial = self.state.tolerance
+        for place, entry in enumerate(entries):
+            if type(entry) is Errored:
+                fails, trial = self.guard.would_fail(trial, entry)
+                if fails:
+                    del entries[place + 1 :]
+                    return
+
+    def _hopeless(self, errored: Errored) -> Failed:
+        self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
+        context = errored.context
+        return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
+
+    def _settle(self, entries: list[Any]) -> tuple[Failed | None, int]:
+        """Count each record in its bucket, and decide about errors, in order; how many are done."""
+        metrics = self.state.metrics
+        delivered = filtered = done = 0
+        failed = None
+        for entry in entries:
+            if type(entry) is Record:
+                delivered += 1
+            elif entry is FILTERED:
+                filtered += 1
+            else:
+                outcome = self.guard.decide(entry)
+                if isinstance(outcome, Failed):
+                    failed = outcome
+                    break
+                bucket = Metric.RECORDS_DEAD_LETTERED if outcome.dead_lettered else Metric.RECORDS_SKIPPED
+                metrics[bucket] += 1
+            done += 1
+        metrics[Metric.RECORDS_CONSUMED] += done
+        metrics[Metric.RECORDS_DELIVERED] += delivered
+        metrics[Metric.RECORDS_FILTERED] += filtered
+        return failed, done
+
+
+def record_errors(error: BaseException, count: int) -> Mapping[int, Exception]:
+    """The causes by place in the batch, if a sink rejected single records; else nothing."""
+    found: dict[int, Exception] = {}
+    if isinstance(error, RecordError):
+        leaves: tuple[BaseException, ...] = (error,)
+    elif isinstance(error, BaseExceptionGroup):
+        leaves = error.exceptions
+    else:
+        return found
+    for leaf in leaves:
+        if not isinstance(leaf, RecordError) or not 0 <= leaf.index < count or not isinstance(leaf.cause, Exception):
+            return {}
+        found[leaf.index] = leaf.cause
+    return found

@@ -1,0 +1,130 @@
+"""What a task must remember beyond its lease: compact JSON kept in the metadata of its commits, under 2 kB."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import orjson
+
+from engine.pipeline.outcome import Trouble
+from engine.policy.tolerance import ToleranceState
+from engine.record.record import RawRecord, TopicPartition
+from engine.record.stage import Stage
+from engine.reporting.metrics import Metric, Metrics, zeros
+
+MAX_BYTES = 2048
+VERSION = 1
+
+
+class Place(msgspec.Struct, frozen=True):
+    """An operation on one record: its coordinates and the stage's index."""
+
+    topic: str
+    partition: int
+    offset: int
+    index: int
+
+    @staticmethod
+    def of(raw: RawRecord, index: int) -> Place:
+        return Place(raw.topic, raw.partition, raw.offset, index)
+
+
+class ParkedRetry(msgspec.Struct, frozen=True):
+    """A retry that waits for a later lease."""
+
+    place: Place
+    trouble: Trouble
+    until_ms: int
+
+
+@dataclass(slots=True)
+class TaskState:
+    """A task's memory. `seq` grows with each commit; the highest one among the partitions is the truth."""
+
+    task: int
+    generation: int
+    restarts: int
+    stages: tuple[Stage, ...]
+    seq: int = 0
+    metrics: Metrics = field(default_factory=zeros)
+    stage_failures: list[int] = field(default_factory=list)
+    tolerance: ToleranceState = field(default_factory=ToleranceState)
+    parked: ParkedRetry | None = None
+    reported: Place | None = None
+
+    def __post_init__(self) -> None:
+        if not self.stage_failures:
+            self.stage_failures = [0] * len(self.stages)
+
+    def named_stage_failures(self) -> dict[str, int]:
+        """Failures by `<index>:<type>:<class>`."""
+        return {
+            f"{index}:{stage.type}:{stage.class_name}": count
+            for index, (stage, count) in enumerate(zip(self.stages, self.stage_failures, strict=True))
+        }
+
+    def to_metadata(self) -> str:
+        """The state as commit metadata."""
+        body = {
+            "v": VERSION,
+            "s": self.seq,
+            "t": self.task,
+            "g": self.generation,
+            "r": self.restarts,
+            "m": [self.metrics[name] for name in Metric],
+            "c": _fingerprint(self.stages),
+            "f": self.stage_failures,
+            "o": self.tolerance.to_json(),
+            "p": self.parked and msgspec.to_builtins(self.parked),
+            "d": self.reported and msgspec.to_builtins(self.reported),
+        }
+        return orjson.dumps(body).decode()
+
+
+def restore(
+    metadata: Iterable[str], *, task: int, generation: int, restarts: int, stages: Sequence[Stage]
+) -> TaskState:
+    """The task's latest state among its partitions' metadata, or a fresh one.
+
+    An operator's restart since then forgives: tolerance counters and a parked retry are forgotten. Failures
+    per stage start anew when the stages changed.
+    """
+    fresh = TaskState(task, generation, restarts, tuple(stages))
+    own = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
+    if not own:
+        return fresh
+    body = max(own, key=lambda each: int(each["s"]))
+    fresh.seq = body["s"]
+    fresh.metrics.update(zip(Metric, body["m"], strict=False))
+    if body["c"] == _fingerprint(fresh.stages):
+        fresh.stage_failures = list(body["f"])
+    fresh.reported = body["d"] and msgspec.convert(body["d"], Place)
+    if body["r"] == restarts:
+        fresh.tolerance = ToleranceState.from_json(body["o"])
+        fresh.parked = body["p"] and msgspec.convert(body["p"], ParkedRetry)
+    return fresh
+
+
+def parse(metadata: str) -> dict[str, Any] | None:
+    """The body of our own metadata; None for anybody else's."""
+    try:
+        body = orjson.loads(metadata)
+    except orjson.JSONDecodeError:
+        return None
+    return body if isinstance(body, dict) and body.get("v") == VERSION else None
+
+
+def first_unprocessed(raws: Iterable[RawRecord]) -> dict[TopicPartition, int]:
+    """The lowest offset of each partition among records that are not processed."""
+    lowest: dict[TopicPartition, int] = {}
+    for raw in raws:
+        lowest.setdefault(TopicPartition(raw.topic, raw.partition), raw.offset)
+    return lowest
+
+
+def _fingerprint(stages: tuple[Stage, ...]) -> int:
+    return zlib.crc32("|".join(f"{stage.type}:{stage.class_name}" for stage in stages).encode())

@@ -1,0 +1,50 @@
+"""What a failure means: try again, tolerate, or stop. One table of stage and exception class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.errors import ConfigError, FatalError, ProduceFailed, RecordError, RetriableError, TaskError
+from engine.record.stage import StageType
+
+Classes = tuple[type[BaseException], ...]
+
+STOP: Classes = (TaskError, FatalError, ConfigError)  # these mean the task, whatever the stage
+
+
+class Verdict(NamedTuple):
+    """May the operation be tried again, and may its error be tolerated?"""
+
+    retry: bool
+    tolerate: bool
+
+
+class _Rule(NamedTuple):
+    retry: Classes
+    tolerate: Classes
+
+
+_STEP = _Rule(retry=(Exception,), tolerate=(Exception,))
+_TASK = _Rule(retry=(RetriableError,), tolerate=(RetriableError, RecordError))
+
+RULES: dict[StageType, _Rule] = {
+    StageType.TRANSFORMATION: _STEP,
+    StageType.KEY_CONVERTER: _STEP,
+    StageType.VALUE_CONVERTER: _STEP,
+    StageType.HEADER_CONVERTER: _STEP,
+    StageType.PROCESSOR: _STEP,
+    StageType.KAFKA_CONSUME: _Rule(retry=(RetriableError,), tolerate=(RetriableError,)),
+    StageType.KAFKA_PRODUCE: _Rule(retry=(RetriableError, ProduceFailed), tolerate=(RetriableError,)),
+    StageType.TASK_PUT: _TASK,
+    StageType.TASK_POLL: _TASK,
+}
+_STOP_RULE = _Rule(retry=(), tolerate=())
+
+
+def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> Verdict:
+    """The verdict on one failure. `retry_on` is `errors.retry.on`: `all` (the KIP) or `retriable` (shipped Kafka)."""
+    if not isinstance(error, Exception) or isinstance(error, STOP):
+        return Verdict(retry=False, tolerate=False)
+    rule = RULES.get(stage, _STOP_RULE)
+    retry = (RetriableError,) if rule is _STEP and retry_on == "retriable" else rule.retry
+    return Verdict(isinstance(error, retry), isinstance(error, rule.tolerate))

@@ -1,0 +1,82 @@
+"""How many errors a task tolerates: in all, and within a sliding window (KIP-298, "Task Tolerance Limits")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import orjson
+
+MAX_ENTRIES = 48  # keeps the state small in commit metadata; up to here every error has its own time
+SLOTS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceState:
+    """Errors so far. `window` holds (time in ms, errors) rows, oldest first."""
+
+    total: int = 0
+    window: tuple[tuple[int, int], ...] = ()
+
+    def to_json(self) -> str:
+        """`[total, first time, errors, ms later, errors, …]`: a few hundred bytes at most."""
+        flat, last = [self.total], 0
+        for time, count in self.window:
+            flat += (time - last, count)
+            last = time
+        return orjson.dumps(flat).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> ToleranceState:
+        """What `to_json` wrote."""
+        total, *flat = orjson.loads(text)
+        rows, time = [], 0
+        for step, count in zip(flat[::2], flat[1::2], strict=True):
+            time += step
+            rows.append((time, count))
+        return cls(total, tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class TolerancePolicy:
+    """Limit n means error n + 1 fails the task; −1 means without limit."""
+
+    limit: int = 0
+    rate_limit: int = 0
+    rate_duration_ms: int = 60_000
+
+    def add(self, state: ToleranceState, now_ms: int) -> ToleranceState:
+        """The state after one more error at `now_ms`."""
+        if self.rate_limit == -1:
+            return replace(state, total=state.total + 1)
+        now_ms = max(now_ms, state.window[-1][0]) if state.window else now_ms
+        window = (*self._within(state, now_ms), (now_ms, 1))
+        return ToleranceState(state.total + 1, self._coalesce(window) if len(window) > MAX_ENTRIES else window)
+
+    def exceeded(self, state: ToleranceState, now_ms: int) -> bool:
+        """Are there more errors than one of the limits allows?"""
+        if self.limit != -1 and state.total > self.limit:
+            return True
+        return self.rate_limit != -1 and self._rate(state, now_ms) > self.rate_limit
+
+    def used(self, state: ToleranceState, now_ms: int) -> dict[str, int]:
+        """The error budget, for people."""
+        return {
+            "limit": self.limit,
+            "used": state.total,
+            "rate_limit": self.rate_limit,
+            "rate_used": self._rate(state, now_ms),
+        }
+
+    def _rate(self, state: ToleranceState, now_ms: int) -> int:
+        return sum(count for _, count in self._within(state, now_ms))
+
+    def _within(self, state: ToleranceState, now_ms: int) -> tuple[tuple[int, int], ...]:
+        start = now_ms - self.rate_duration_ms
+        return tuple(row for row in state.window if row[0] > start)
+
+    def _coalesce(self, window: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        """Errors close in time share the newest one's time, so the count is never too low."""
+        width = max(self.rate_duration_ms // SLOTS, 1)
+        slots = [list(rows) for _, rows in groupby(window, key=lambda row: row[0] // width)]
+        return tuple((rows[-1][0], sum(count for _, count in rows)) for rows in slots)

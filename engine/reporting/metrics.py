@@ -1,0 +1,37 @@
+"""The names of all task metrics (KIP-298, "Metrics"; KIP-1033), and the counters behind them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Metric(StrEnum):
+    """One name per metric. The order is part of the commit metadata: new names go to the end."""
+
+    TOTAL_RECORD_FAILURES = "total-record-failures"
+    TOTAL_RECORD_ERRORS = "total-record-errors"
+    TOTAL_RECORDS_SKIPPED = "total-records-skipped"
+    TOTAL_RETRIES = "total-retries"
+    TOTAL_FAILURES_LOGGED = "total-failures-logged"
+    DEADLETTERQUEUE_RECORDS_PRODUCED = "deadletterqueue-records-produced"
+    DEADLETTERQUEUE_PRODUCE_FAILURES = "deadletterqueue-produce-failures"
+    LAST_FAILURE_TIMESTAMP = "last-failure-timestamp"
+    RECORDS_CONSUMED = "records-consumed"
+    RECORDS_DELIVERED = "records-delivered"
+    RECORDS_DEAD_LETTERED = "records-dead-lettered"
+    RECORDS_SKIPPED = "records-skipped"
+    RECORDS_FILTERED = "records-filtered"
+
+
+Metrics = dict[Metric, int]
+BUCKETS = (Metric.RECORDS_DELIVERED, Metric.RECORDS_DEAD_LETTERED, Metric.RECORDS_SKIPPED, Metric.RECORDS_FILTERED)
+
+
+def zeros() -> Metrics:
+    """Counters of a task that has done nothing."""
+    return dict.fromkeys(Metric, 0)
+
+
+def is_balanced(metrics: Metrics) -> bool:
+    """Does every consumed record lie in exactly one bucket?"""
+    return metrics[Metric.RECORDS_CONSUMED] == sum(metrics[bucket] for bucket in BUCKETS)

@@ -1,0 +1,18 @@
+import hooks from "eslint-plugin-react-hooks";
+import tseslint from "typescript-eslint";
+
+const FEATURES = ["signin", "overview", "groups", "records", "record", "connectors", "audit"];
+const above = (...patterns) => ["error", { patterns: patterns.map((group) => ({ group: [group], message: "Imports go one way: lib, api, ui, then features, then app." })) }];
+
+export default tseslint.config(
+  { ignores: ["dist", "node_modules", "src/api/schema.ts"] },
+  ...tseslint.configs.recommended,
+  hooks.configs.flat["recommended-latest"],
+  { files: ["src/lib/**"], rules: { "no-restricted-imports": above("**/api/**", "**/ui/**", "**/features/**", "**/app/**") } },
+  { files: ["src/api/**"], rules: { "no-restricted-imports": above("**/ui/**", "**/features/**", "**/app/**") } },
+  { files: ["src/ui/**"], rules: { "no-restricted-imports": above("**/api/**", "**/features/**", "**/app/**") } },
+  ...FEATURES.map((feature) => ({
+    files: [`src/features/${feature}/**`],
+    rules: { "no-restricted-imports": above("**/app/**", ...FEATURES.filter((other) => other !== feature).map((other) => `**/${other}/*`)) },
+  })),
+);

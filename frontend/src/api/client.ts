@@ -1,0 +1,59 @@
+import type { Problem } from "./types";
+
+export const API = "/api/v1";
+
+/** An answer of the API that is not a success; `problem` is its RFC 9457 body. */
+export class ApiError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title);
+    this.problem = problem;
+  }
+
+  get status(): number {
+    return this.problem.status;
+  }
+}
+
+export function get<T>(path: string, params?: URLSearchParams, signal?: AbortSignal): Promise<T> {
+  const query = params?.toString();
+  return request<T>("GET", query ? `${path}?${query}` : path, undefined, signal);
+}
+
+export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
+  return request<T>(method, path, body);
+}
+
+async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET") headers["X-CSRFToken"] = cookie("csrftoken");
+  const response = await fetch(`${API}/${path}`, {
+    method,
+    headers,
+    credentials: "same-origin",
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: signal ?? null,
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ApiError({ title: "The server cannot be reached", status: 0, detail: "The server cannot be reached." });
+  });
+  if (!response.ok) throw new ApiError(await problemOf(response));
+  const text = await response.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const fallback = { title: `The server answered ${response.status}`, status: response.status };
+  try {
+    return { ...fallback, ...((await response.json()) as Problem) };
+  } catch {
+    return fallback;
+  }
+}
+
+function cookie(name: string): string {
+  const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
+  return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
+}

@@ -1,0 +1,23 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { get, send } from "./client";
+import type { ConnectorList } from "./types";
+
+export type ConnectorAct = "pause" | "resume" | "stop" | "restart";
+
+export function useConnectors() {
+  return useQuery({
+    queryKey: ["connectors"],
+    queryFn: ({ signal }) => get<ConnectorList>("connectors", undefined, signal),
+    refetchInterval: 5_000,
+  });
+}
+
+/** Asks the engine to change a connector, or with `task` to restart that one task. */
+export function useConnectorAct() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ name, act, task }: { name: string; act: ConnectorAct; task?: number }) =>
+      send<unknown>("POST", task === undefined ? `connectors/${name}/${act}` : `connectors/${name}/tasks/${task}/${act}`),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["connectors"] }),
+  });
+}

@@ -1,0 +1,88 @@
+import { MantineProvider, createTheme } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { Suspense, lazy, useState } from "react";
+import { BrowserRouter, Navigate, Route, Routes } from "react-router";
+import { ApiError } from "../api/client";
+import { useSession } from "../api/session";
+import { Overview } from "../features/overview/Overview";
+import { SignIn } from "../features/signin/SignIn";
+import { ZoneProvider } from "../lib/zone";
+import { Bones, Notice, Panel } from "../ui/Panel";
+import { Shell } from "./Shell";
+
+const Groups = lazy(() => import("../features/groups/Groups").then((module) => ({ default: module.Groups })));
+const Records = lazy(() => import("../features/records/Records").then((module) => ({ default: module.Records })));
+const Record = lazy(() => import("../features/record/Record").then((module) => ({ default: module.Record })));
+const Connectors = lazy(() => import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })));
+const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
+
+const theme = createTheme({
+  primaryColor: "blue",
+  defaultRadius: 6,
+  fontFamily: "var(--sans)",
+  fontFamilyMonospace: "var(--mono)",
+  fontSizes: { xs: "11px", sm: "12px", md: "13px", lg: "14px", xl: "16px" },
+});
+
+export function App() {
+  const [client] = useState(makeClient);
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto">
+      <QueryClientProvider client={client}>
+        <ZoneProvider>
+          <BrowserRouter>
+            <Gate />
+          </BrowserRouter>
+        </ZoneProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+function Gate() {
+  const session = useSession();
+  if (session.isPending) return <Bones rows={3} />;
+  if (session.isError && !isSignedOut(session.error)) {
+    return <Notice title="The server cannot be reached">{session.error.message} This page asks again by itself.</Notice>;
+  }
+  if (!session.data?.authenticated) return <SignIn />;
+  return (
+    <Shell session={session.data}>
+      <Suspense fallback={<Panel><Bones rows={8} /></Panel>}>
+        <Routes>
+          <Route path="/" element={<Overview />} />
+          <Route path="/groups" element={<Groups />} />
+          <Route path="/groups/:id" element={<Groups />} />
+          <Route path="/records" element={<Records />} />
+          <Route path="/records/:id" element={<Record />} />
+          <Route path="/connectors" element={<Connectors />} />
+          <Route path="/connectors/:name" element={<Connectors />} />
+          <Route path="/audit" element={<Audit />} />
+          <Route path="/overview" element={<Navigate to="/" replace />} />
+          <Route path="*" element={<Panel><Notice title="There is no such page">Its address may be mistyped. The screens are in the column on the left.</Notice></Panel>} />
+        </Routes>
+      </Suspense>
+    </Shell>
+  );
+}
+
+function makeClient(): QueryClient {
+  const client: QueryClient = new QueryClient({
+    defaultOptions: {
+      queries: {
+        retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+        refetchOnWindowFocus: false,
+        staleTime: 5_000,
+      },
+    },
+  });
+  client.getQueryCache().subscribe((event) => {
+    const signedOut = event.type === "updated" && event.action.type === "error" && isSignedOut(event.action.error);
+    if (signedOut && event.query.queryKey[0] !== "session") void client.invalidateQueries({ queryKey: ["session"] });
+  });
+  return client;
+}
+
+function isSignedOut(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403);
+}

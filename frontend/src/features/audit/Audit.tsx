@@ -1,0 +1,54 @@
+import { useEffect } from "react";
+import { useAudit } from "../../api/audit";
+import { dateTime } from "../../lib/format";
+import { useZone } from "../../lib/zone";
+import { LinkButton } from "../../ui/controls";
+import { Avatar, Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import styles from "./Audit.module.css";
+
+/** Who did what, newest first. */
+export function Audit() {
+  const { zone } = useZone();
+  const list = useAudit();
+  const entries = list.data?.pages.flatMap((page) => page.results) ?? [];
+  useEffect(() => {
+    document.title = "Audit · dlqadmin";
+  }, []);
+  return (
+    <>
+      <PageHead title="Audit" note="Every sign-in, change and export, with who and when. Entries cannot be changed here." />
+      <Panel label="Audit">
+        {list.isPending && <Bones rows={8} />}
+        {list.isError && <Notice title="The entries did not come">{list.error.message}</Notice>}
+        {list.isSuccess && entries.length === 0 && <Notice title="Nothing has been written yet">The first change, sign-in or export appears here.</Notice>}
+        {entries.length > 0 && (
+          <div className={styles.scroll}>
+            <table className={styles.table}>
+              <thead>
+                <tr><th>At</th><th>Who</th><th>Did</th><th>To</th><th>Detail</th></tr>
+              </thead>
+              <tbody>
+                {entries.map((entry) => (
+                  <tr key={entry.id}>
+                    <td className="mono nw">{dateTime(entry.at, zone)}</td>
+                    <td className="nw"><span className="row s" style={{ gap: 6, height: 22 }}><Avatar name={entry.actor || "?"} />{entry.actor || "nobody"}</span></td>
+                    <td className="nw"><Chip mono>{entry.action}</Chip></td>
+                    <td className="mono nw">{entry.object}</td>
+                    <td className={styles.detail}>{words(entry.detail)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {list.hasNextPage && <div className={styles.more}><LinkButton onClick={() => void list.fetchNextPage()}>Older entries</LinkButton></div>}
+      </Panel>
+    </>
+  );
+}
+
+function words(detail: unknown): string {
+  if (detail === null || detail === undefined) return "";
+  if (typeof detail !== "object") return String(detail);
+  return Object.entries(detail).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : String(value)}`).join(" · ");
+}

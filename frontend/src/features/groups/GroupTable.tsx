@@ -1,0 +1,76 @@
+import { useMemo } from "react";
+import type { Group } from "../../api/types";
+import { ago, bucket, count, dateMinute } from "../../lib/format";
+import { paint, shortClass } from "../../lib/stages";
+import { groupState } from "../../lib/states";
+import { useNow, useZone } from "../../lib/zone";
+import { Sparkline } from "../../ui/charts";
+import { LinkButton } from "../../ui/controls";
+import { Avatar, Chip } from "../../ui/Panel";
+import styles from "./Groups.module.css";
+
+interface Props {
+  groups: readonly Group[];
+  chosen: string | undefined;
+  range: string;
+  onChoose: (id: string) => void;
+  more: (() => void) | undefined;
+}
+
+export function GroupTable({ groups, chosen, range, onChoose, more }: Props) {
+  const { zone } = useZone();
+  const now = useNow(10_000);
+  const colours = useMemo(() => paint([...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: group.id, stage: group.stage }))), [groups]);
+  const every = groups.find((group) => group.sparkline)?.sparkline?.bucket_ms;
+  return (
+    <>
+      <div className={styles.scroll}>
+        <table className={styles.table}>
+          <thead>
+            <tr>
+              <th>Group</th>
+              <th className={styles.optional}>{every ? `${range.replace(/(\d+)/, "$1 ")} by ${bucket(every)}, own scale` : "Trend, own scale"}</th>
+              <th className="num">Events</th>
+              <th className={`num ${styles.optional}`}>24 h</th>
+              <th className="num" title="Events in the last 5 minutes">Now</th>
+              <th className={`num ${styles.optional}`}>Keys</th>
+              <th className={styles.optional}>First seen</th>
+              <th>Last seen</th>
+              <th className={styles.optional}>Owner</th>
+            </tr>
+          </thead>
+          <tbody>
+            {groups.map((group) => (
+              <tr key={group.id} className={group.id === chosen ? styles.on : undefined} onClick={() => onChoose(group.id)} aria-selected={group.id === chosen} data-testid="group">
+                <td className={styles.title}>
+                  <div className="row">
+                    <button type="button" className="cut" aria-label={`Show ${group.title}`}>{shortClass(group.exception_class)}</button>
+                    <Chip mono>{group.stage ?? "unreadable"}</Chip>
+                    <State state={group.state} />
+                  </div>
+                  <div className="mono t2 cut" title={group.message}>{group.message || group.title}</div>
+                </td>
+                <td className={styles.optional}>
+                  {group.sparkline && <Sparkline points={group.sparkline.points} colour={colours.get(group.id) ?? "var(--waiting)"} label={`Events of ${group.title} over time`} />}
+                </td>
+                <td className={styles.events}>{count(group.events)}</td>
+                <td className={`num ${styles.optional}`}>{count(group.events_24h)}</td>
+                <td className={group.now > 0 ? "num failed b" : "num t3"}>{count(group.now)}</td>
+                <td className={`num t2 ${styles.optional}`}>{count(group.keys)}</td>
+                <td className={`s t2 nw ${styles.optional}`}>{dateMinute(group.first_seen, zone)}</td>
+                <td className="s nw" title={dateMinute(group.last_seen, zone)}>{ago(group.last_seen, now)}</td>
+                <td className={styles.optional}>{group.owner ? <span className="row s" style={{ gap: 6 }}><Avatar name={group.owner} />{group.owner}</span> : <span className="s t3">nobody</span>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {more && <div className={styles.more}><LinkButton onClick={more}>More groups</LinkButton></div>}
+    </>
+  );
+}
+
+export function State({ state }: { state: string }) {
+  const { label, glyph, tone } = groupState(state);
+  return <Chip tone={tone}>{glyph && <span aria-hidden="true">{glyph}</span>}{label}</Chip>;
+}

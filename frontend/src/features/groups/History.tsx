@@ -1,0 +1,55 @@
+import { Textarea } from "@mantine/core";
+import { useState } from "react";
+import { useGroupAct } from "../../api/groups";
+import { useMayWrite } from "../../api/session";
+import type { GroupDetail } from "../../api/types";
+import { dateMinute } from "../../lib/format";
+import { useZone } from "../../lib/zone";
+import { Button } from "../../ui/controls";
+import styles from "./Groups.module.css";
+
+export function History({ group }: { group: GroupDetail }) {
+  const { zone } = useZone();
+  return (
+    <div>
+      <h3>Notes and history</h3>
+      {group.activity.map((entry, index) => (
+        <div key={index} className={styles.line}>
+          <span className="mono t3">{dateMinute(entry.at, zone)}</span>
+          <span>{entry.actor && <b style={{ color: "var(--text)" }}>{entry.actor} </b>}{entry.text}</span>
+        </div>
+      ))}
+      {group.activity.length === 0 && <p className="s t3">Nothing has been done about this group yet.</p>}
+      <NoteForm key={group.id} id={group.id} />
+    </div>
+  );
+}
+
+function NoteForm({ id }: { id: string }) {
+  const [text, setText] = useState("");
+  const may = useMayWrite();
+  const act = useGroupAct(id);
+  const barred = !may.allowed ? may.reason : text.trim() === "" ? "Write the note first" : undefined;
+  return (
+    <form
+      className={styles.note}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!barred) act.mutate({ act: "notes", body: { text: text.trim() } }, { onSuccess: () => setText("") });
+      }}
+    >
+      <Textarea
+        aria-label="Note"
+        placeholder={may.allowed ? "What the next person should know" : may.reason}
+        disabled={!may.allowed}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        rows={2}
+        style={{ flex: 1 }}
+        styles={{ input: { fontSize: 12, borderColor: "var(--line-strong)", background: "var(--surface)" } }}
+        error={act.error?.message}
+      />
+      <Button type="submit" barred={barred} busy={act.isPending}>Add note</Button>
+    </form>
+  );
+}

@@ -1,0 +1,75 @@
+import { Link } from "react-router";
+import { useConnectors } from "../../api/connectors";
+import { useBalance } from "../../api/metrics";
+import type { BalanceFigures, Connector } from "../../api/types";
+import { budgetUsed, budgetWords } from "../../lib/budget";
+import { recordsWith } from "../../lib/filter";
+import { ago, count, percent, plural } from "../../lib/format";
+import { useNow } from "../../lib/zone";
+import { Bones, Meter, Notice, Panel } from "../../ui/Panel";
+import styles from "./Overview.module.css";
+
+export function TopicTable() {
+  const { data: connectors, error } = useConnectors();
+  const { data: balance } = useBalance();
+  const now = useNow(10_000);
+  const figures = new Map(balance?.connectors.map((one) => [one.name, one]));
+  return (
+    <Panel className={styles.gap} label="Topics and connectors">
+      {!connectors && (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <Bones rows={3} />)}
+      {connectors && connectors.results.length === 0 && (
+        <Notice title={connectors.reachable ? "No connectors" : "The engine is away"}>{connectors.reachable ? "Start one with python -m engine run." : "Connectors appear when it answers again."}</Notice>
+      )}
+      {connectors && connectors.results.length > 0 && (
+        <div className={styles.scroll}>
+          <table className={styles.table}>
+            <thead>
+              <tr>
+                <th>Origin topic</th>
+                <th>Connector</th>
+                <th className="num">Consumed</th>
+                <th className="num">Dead-lettered</th>
+                <th className="num">Rate</th>
+                <th>Error budget</th>
+                <th className="num">Lag</th>
+                <th>Last error</th>
+              </tr>
+            </thead>
+            <tbody>{connectors.results.map((connector) => <Row key={connector.name} connector={connector} figures={figures.get(connector.name)} now={now} />)}</tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Row({ connector, figures, now }: { connector: Connector; figures: BalanceFigures | undefined; now: number }) {
+  const budgets = connector.tasks.map((task) => ({ limit: task.tolerance?.limit ?? 0, used: task.tolerance?.used ?? 0 }));
+  const consumed = figures?.consumed ?? 0;
+  const failed = figures?.dead_lettered ?? 0;
+  const used = budgetUsed(budgets);
+  return (
+    <tr>
+      <td className="mono">{connector.topics.join(", ") || "–"}</td>
+      <td><Link to={`/connectors/${connector.name}`}>{connector.name}</Link> <span className="t3 s">{connector.type}, {states(connector)}</span></td>
+      <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
+      <td className="num">{failed ? <Link to={recordsWith("connector", connector.name)}>{count(failed)}</Link> : <span className="t3">0</span>}</td>
+      <td className={consumed ? "num" : "num t3"}>{percent(failed, consumed)}</td>
+      <td className="s">
+        <span className={styles.budget}>
+          {used > 0 && <Meter part={used} colour="var(--warn)" height={5} />}
+          <span className={used > 0 ? "" : "t3"}>{budgetWords(budgets)}</span>
+        </span>
+      </td>
+      <td className="num">{count(connector.lag)}</td>
+      <td className={connector.last_error_at ? "t2" : "t3"}>{connector.last_error_at ? ago(connector.last_error_at, now) : "none"}</td>
+    </tr>
+  );
+}
+
+function states(connector: Connector): string {
+  const counts = new Map<string, number>();
+  for (const task of connector.tasks) counts.set(task.state.toLowerCase(), (counts.get(task.state.toLowerCase()) ?? 0) + 1);
+  if (counts.size === 0) return connector.state.toLowerCase();
+  return [...counts].map(([state, number]) => `${plural(number, "task")} ${state}`).join(", ");
+}

@@ -1,0 +1,29 @@
+const HUES: [RegExp, string[]][] = [
+  [/^TASK_PUT$/, ["--put-1", "--put-2", "--put-3", "--put-4"]],
+  [/CONVERTER$/, ["--value-1", "--value-2"]],
+  [/^TRANSFORMATION$/, ["--trans-1", "--trans-2"]],
+];
+const OTHER = ["--waiting", "--unknown"];
+
+/** The colour of a stage: hue says the stage, lightness (by rank) the group within it. */
+export function stageColour(stage: string | null | undefined, rank = 0): string {
+  const hues = HUES.find(([pattern]) => pattern.test(stage ?? ""))?.[1] ?? OTHER;
+  return `var(${hues[Math.min(rank, hues.length - 1)]})`;
+}
+
+/** Colours for items that come with a stage, in their order: the first of a stage has its main colour. */
+export function paint(items: readonly { key: string; stage?: string | null }[]): Map<string, string> {
+  const ranks = new Map<string, number>();
+  const colours = new Map<string, string>();
+  for (const { key, stage } of items) {
+    const rank = ranks.get(stage ?? "") ?? 0;
+    ranks.set(stage ?? "", rank + 1);
+    colours.set(key, stageColour(stage, rank));
+  }
+  return colours;
+}
+
+/** The short name of a class: the last segment of its dotted path. */
+export function shortClass(name: string | null | undefined): string {
+  return name ? (name.split(".").at(-1) ?? name) : "–";
+}

@@ -1,0 +1,40 @@
+import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
+import type { Zone } from "./format";
+
+interface ZoneState {
+  zone: Zone;
+  setZone: (zone: Zone) => void;
+}
+
+const Context = createContext<ZoneState>({ zone: "utc", setZone: () => undefined });
+const STORED = "dlqadmin.zone";
+
+export function ZoneProvider({ children }: { children: ReactNode }) {
+  const [zone, set] = useState<Zone>(() => (localStorage.getItem(STORED) === "local" ? "local" : "utc"));
+  const state = useMemo(
+    () => ({
+      zone,
+      setZone: (next: Zone) => {
+        localStorage.setItem(STORED, next);
+        set(next);
+      },
+    }),
+    [zone],
+  );
+  return <Context value={state}>{children}</Context>;
+}
+
+/** The time zone that times on screen are in. */
+export function useZone(): ZoneState {
+  return useContext(Context);
+}
+
+/** The present time in milliseconds, renewed every `everyMs`. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

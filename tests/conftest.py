@@ -1,0 +1,70 @@
+"""Real services for the tests, each started when the first test asks for it.
+
+Marks come from what a test uses: whoever asks for a real broker is `broker`, whatever lives in tests/spark
+is `spark`, in tests/browser `browser`; the rest is `unit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from demo.broker import Broker
+from demo.redis import Redis
+from tests.support.postgres import Postgres, PostgresMissing
+
+HERE = Path(__file__).parent
+BROKER_FIXTURES = {"broker", "own_broker"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by what it needs."""
+    for item in items:
+        item.add_marker(_kind(item))
+
+
+def _kind(item: pytest.Item) -> str:
+    if not item.path.is_relative_to(HERE):
+        return "unit"
+    room = item.path.relative_to(HERE).parts[0]
+    if room in {"spark", "browser", "broker"}:
+        return room
+    used = set(getattr(item, "fixturenames", ()))
+    return "broker" if used & BROKER_FIXTURES else "unit"
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Bootstrap servers of a real Kafka broker shared by the session; use topic names of your own."""
+    started = Broker(tmp_path_factory.mktemp("broker")).start()
+    yield started.bootstrap_servers
+    started.stop()
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A real Kafka broker of this test alone, to be stopped, killed and restarted."""
+    started = Broker(tmp_path / "broker").start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """URL of a real Redis server shared by the session."""
+    started = Redis().start()
+    yield started.url
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """URL of a real PostgreSQL server shared by the session."""
+    try:
+        started = Postgres().start()
+    except PostgresMissing as missing:
+        pytest.skip(str(missing))
+    yield started.url
+    started.stop()
