@@ -6,6 +6,7 @@ import sys
 
 
 def main() -> None:
+    """Run the command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dlqadmin.settings")
     from django.core.management import execute_from_command_line
 

@@ -131,7 +131,10 @@ class Broker:
 
     def _java(self, heap: str) -> list[str]:
         options = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-Djava.awt.headless=true"]
-        return ["java", *options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", class_path()]
+        # Coordinators that are stopped while they load say so as an error each; it is none.
+        logging = ["defaultLogLevel=error", "log.org.apache.kafka.coordinator=off", "showDateTime=true"]
+        options += [f"-Dorg.slf4j.simpleLogger.{setting}" for setting in logging]
+        return ["java", *options, "-cp", class_path()]
 
     @property
     def _properties(self) -> Path:

@@ -35,7 +35,7 @@ class Feeder:
         self.bootstrap_servers = bootstrap_servers
         self.topic = topic
         self.marks = marks
-        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "linger.ms": 5})
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "log_level": 3})
 
     def create_topics(self) -> None:
         """Create the demo's topics, unless they are there."""
@@ -48,8 +48,8 @@ class Feeder:
             except KafkaException as problem:
                 if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
-        # The controller has made them; a broker knows of them a moment later.
-        wait_until(lambda: set(wanted) <= set(admin.list_topics(timeout=10).topics), "The new topics", 30)
+        # The controller has made them; the broker leads their partitions a moment later.
+        wait_until(self._can_read_ends, "The new topics", 30)
 
     def send_batch(self) -> dict[str, int]:
         """Send what the topic lacks of the batch, then the mark; return the ends of the topic's partitions."""
@@ -81,6 +81,14 @@ class Feeder:
             return {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)[1] for p in asked}
         finally:
             consumer.close()
+
+    def _can_read_ends(self) -> bool:
+        try:
+            self.ends(self.topic, PARTITIONS)
+            self.ends(self.marks, 1)
+        except KafkaException:
+            return False
+        return True
 
     def _send(self, events: Iterable[Event]) -> None:
         for event in events:

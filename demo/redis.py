@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from demo.network import HOST, answers, free_ports, wait_until
@@ -18,8 +19,9 @@ START_TIMEOUT_S = 20
 class Redis:
     """One server that keeps nothing on disk."""
 
-    def __init__(self, port: int | None = None) -> None:
+    def __init__(self, port: int | None = None, log: str = "/dev/null") -> None:
         self.port = port if port is not None else free_ports(1)[0]
+        self.log = log
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -43,7 +45,7 @@ class Redis:
     def command(self) -> list[str]:
         """Return the command line that runs it."""
         options = ["--bind", HOST, "--port", str(self.port), "--save", "", "--appendonly", "no"]
-        return [executable(), *options, "--loglevel", "warning"]
+        return [executable(), *options, "--loglevel", "warning", "--logfile", self.log]
 
 
 def executable() -> str:
@@ -59,7 +61,8 @@ def executable() -> str:
 def main() -> None:
     """Become the Redis server of the demonstration."""
     port = urlsplit(os.environ.get("REDIS_URL", "redis://127.0.0.1:16379/0")).port
-    command = Redis(port).command()
+    log = Path(os.environ.get("LOCAL_DIR", ".local"), "redis.log")
+    command = Redis(port, str(log)).command()
     os.execv(command[0], command)
 
 

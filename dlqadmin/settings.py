@@ -1,6 +1,7 @@
 """Settings of the dashboard; every deployment choice is an environment variable with a default that works locally."""
 
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import environ
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = environ.Env()  # type: ignore[no-untyped-call]  # the library is typed in part
 environ.Env.read_env(BASE_DIR / ".env")
 LOCAL_DIR = BASE_DIR / env.str("LOCAL_DIR", default=".local")
 
@@ -27,10 +28,8 @@ def _local_secret() -> str:
         draft = LOCAL_DIR / f"secret-key.{secrets.token_hex(8)}"
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(50))
-        try:
+        with suppress(FileExistsError):  # another process of the same start was first
             path.hardlink_to(draft)
-        except FileExistsError:
-            pass  # another process of the same start was first
         draft.unlink()
     return path.read_text()
 
@@ -197,7 +196,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 2.0,
         "options": {"expires": 2.0},  # a late worker must not run a queue of them
     },
-    "prune-metrics": {"task": "dlqadmin.metrics.tasks.prune_metrics", "schedule": 3600.0, "options": {"expires": 3600.0}},
+    "prune-metrics": {
+        "task": "dlqadmin.metrics.tasks.prune_metrics",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
 }
 
 LOGGING: dict[str, Any] = {

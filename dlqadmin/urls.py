@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
-from dlqadmin.overview.views import prometheus
+from dlqadmin.overview.views import PrometheusView
 from dlqadmin.rest import pages, problems
 
 api = [
@@ -20,7 +20,7 @@ urlpatterns = [
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     re_path(r"^api(/|$)", problems.not_found),
     path("admin/", admin.site.urls),
-    path("metrics", prometheus),
+    path("metrics", PrometheusView.as_view()),
     re_path(r"^(?!static/|assets/).*$", pages.frontend),
 ]
 

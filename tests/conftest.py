@@ -1,7 +1,7 @@
 """Real services for the tests, each started when the first test asks for it.
 
 Marks come from what a test uses: whoever asks for a real broker is `broker`, whatever lives in tests/spark
-is `spark`, in tests/browser `browser`; the rest is `unit`.
+is `spark`; whoever asks for the whole running product, or lives in tests/browser, is `browser`; the rest is `unit`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 from demo.broker import Broker
 from demo.redis import Redis
 from tests.support.postgres import Postgres, PostgresMissing
+from tests.support.product import Product
 
 HERE = Path(__file__).parent
 BROKER_FIXTURES = {"broker", "own_broker"}
@@ -32,6 +33,8 @@ def _kind(item: pytest.Item) -> str:
     if room in {"spark", "browser", "broker"}:
         return room
     used = set(getattr(item, "fixturenames", ()))
+    if "product" in used:
+        return "browser"
     return "broker" if used & BROKER_FIXTURES else "unit"
 
 
@@ -67,4 +70,12 @@ def postgres_url() -> Iterator[str]:
     except PostgresMissing as missing:
         pytest.skip(str(missing))
     yield started.url
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """The whole product on real input, as `make run` starts it, at the mark: the first batch is through."""
+    started = Product(tmp_path_factory.mktemp("product")).start()
+    yield started
     started.stop()

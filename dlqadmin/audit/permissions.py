@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import User
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -12,7 +12,7 @@ Role = Literal["viewer", "operator"]
 
 def role_of(user: Any) -> Role | None:
     """The highest role of a user; None for a stranger."""
-    if not (isinstance(user, AbstractBaseUser | AnonymousUser) and user.is_authenticated and user.is_active):
+    if not (isinstance(user, User) and user.is_active):
         return None
     if user.is_superuser:
         return "operator"

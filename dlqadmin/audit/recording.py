@@ -9,7 +9,9 @@ from django.contrib.auth.models import User
 from dlqadmin.audit.models import AuditEntry
 
 
-def record(actor: Any, action: str, object_type: str, object_id: str, detail: dict[str, Any] | None = None) -> AuditEntry:
+def record(
+    actor: Any, action: str, object_type: str, object_id: str, detail: dict[str, Any] | None = None
+) -> AuditEntry:
     """Note that `actor` (a user, or the name of a process) did `action`; the digest covers the whole entry.
 
     Call it inside the transaction of the act, so that neither exists without the other.

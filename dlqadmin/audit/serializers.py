@@ -23,7 +23,7 @@ class SessionDocument(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=["viewer", "operator"], allow_null=True)
     environment = serializers.CharField()
     cluster = serializers.CharField()
-    read_only = serializers.BooleanField()
+    read_only = serializers.BooleanField()  # type: ignore[assignment]  # a field's name is also an attribute of the base
     kafka = serializers.CharField(allow_null=True)
 
 

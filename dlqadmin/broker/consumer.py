@@ -31,7 +31,7 @@ class GroupConsumer:
     def __init__(self, group: str, topics: Sequence[str], refresh_ms: int = 5000) -> None:
         self._consumer = Consumer(
             client_config(
-                **{
+                {
                     "group.id": group,
                     "enable.auto.commit": False,
                     "enable.auto.offset.store": False,

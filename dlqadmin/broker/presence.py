@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 
@@ -18,20 +20,21 @@ class Presence:
     topics: dict[str, int]
 
 
-_last: tuple[float, Presence] | None = None
+_answers: dict[str, tuple[float, Presence]] = {}
 
 
 def presence() -> Presence:
     """The cluster as of at most five seconds ago; an unreachable one is an answer, not an error."""
-    global _last
-    if _last is None or time.monotonic() - _last[0] > KEPT_S:
+    address = settings.KAFKA_BOOTSTRAP_SERVERS
+    asked_at, found = _answers.get(address, (0.0, None))
+    if found is None or time.monotonic() - asked_at > KEPT_S:
         try:
             view = topics.cluster(timeout_s=1.5)
-            found = Presence(True, view.brokers, dict(view.topics))
+            found = Presence(reachable=True, brokers=view.brokers, topics=dict(view.topics))
         except BrokerUnavailable:
-            found = Presence(False, 0, {})
-        _last = (time.monotonic(), found)
-    return _last[1]
+            found = Presence(reachable=False, brokers=0, topics={})
+        _answers[address] = (time.monotonic(), found)
+    return found
 
 
 def describe_cluster() -> str | None:

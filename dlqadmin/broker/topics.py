@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaTopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
 from django.conf import settings
 
 from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from engine.record.record import RawRecord
 
 TIMEOUT_S = 3.0
+ClientOption = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,14 @@ class ClusterView:
     topics: Mapping[str, int]
 
 
-def client_config(**extra: str | int | bool) -> dict[str, str | int | bool]:
+def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, ClientOption]:
     """The settings every client starts from; librdkafka's own words go to no console."""
-    return {"bootstrap.servers": settings.KAFKA_BOOTSTRAP_SERVERS, "log_level": 0, "socket.timeout.ms": 5000, **extra}
+    return {
+        "bootstrap.servers": settings.KAFKA_BOOTSTRAP_SERVERS,
+        "log_level": 0,
+        "socket.timeout.ms": 5000,
+        **(extra or {}),
+    }
 
 
 def cluster(timeout_s: float = TIMEOUT_S) -> ClusterView:
@@ -72,9 +78,7 @@ def lag(group: str, topics: Sequence[str]) -> int:
     return sum(max(0, end - done.get(item, first.get(item, end))) for item, end in last.items())
 
 
-def read_range(
-    topic: str, partition: int, start: int, count: int, timeout_s: float = TIMEOUT_S
-) -> Sequence[RawRecord]:
+def read_range(topic: str, partition: int, start: int, count: int, timeout_s: float = TIMEOUT_S) -> Sequence[RawRecord]:
     """Up to `count` committed records from offset `start` on (compacted ones are missing). Raises BrokerUnavailable."""
     found: list[RawRecord] = []
     for record in read_to_end(topic, partition, start, timeout_s):
@@ -91,7 +95,7 @@ def read_to_end(topic: str, partition: int, start: int, timeout_s: float = 30.0)
     """
     deadline = time.monotonic() + timeout_s
     config = client_config(
-        **{
+        {
             "group.id": "dlqadmin-reader",  # required by the client; nothing is ever committed
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
@@ -161,5 +165,3 @@ def _missing_is_fine() -> Iterator[None]:
     except KafkaException as error:
         if error.args[0].code() not in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
             raise
-
-

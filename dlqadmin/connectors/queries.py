@@ -1,6 +1,6 @@
 """Connectors as the screen shows them: the engine's answer joined with each task's latest figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,11 +34,11 @@ def ask(now: datetime | None = None) -> Answer:
     try:
         found = client.get(client.CONNECTORS)
     except (client.EngineUnavailable, client.EngineRefused):
-        return Answer(False, kept.at if kept else None, kept.body if kept else {})
+        return Answer(reachable=False, at=kept.at if kept else None, body=kept.body if kept else {})
     body = {str(name): _masked(row) for name, row in found.items()} if isinstance(found, dict) else {}
     if kept is None or kept.body != body or now - kept.at > SAVED_EVERY:
         EngineAnswer.objects.update_or_create(address=client.CONNECTORS, defaults={"body": body, "at": now})
-    return Answer(True, now, body)
+    return Answer(reachable=True, at=now, body=body)
 
 
 def connectors() -> dict[str, Any]:
@@ -56,6 +56,16 @@ def connector(name: str) -> dict[str, Any] | None:
         return None
     row = _connector(name, answer.body[name], metrics.snapshots(name).get(name, []))
     return {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), **row}
+
+
+def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[str]:
+    """The topics a connector reads: as its tasks say, else as it is configured."""
+    for report in figures:
+        found = report.status.get("topics")
+        if isinstance(found, list) and found:
+            return [str(topic) for topic in found]
+    configured = str(_document(_document(row, "info"), "config").get("topics", ""))
+    return [topic.strip() for topic in configured.split(",") if topic.strip()]
 
 
 def _masked(row: Any) -> dict[str, Any]:
@@ -81,7 +91,7 @@ def _connector(name: str, row: Mapping[str, Any], figures: list[TaskSnapshot]) -
         "type": str(info.get("type") or status.get("type") or "sink"),
         "state": str(state.get("state", "UNASSIGNED")),
         "worker_id": str(state.get("worker_id", "")),
-        "topics": _topics(config, report),
+        "topics": topics_of(row, figures),
         "dlq_topic": next((config[option] for option in DEAD_LETTER_TOPIC if config.get(option)), None),
         "delivery": str(report.get("delivery", "at_least_once")),
         "config": config,
@@ -110,13 +120,6 @@ def _task(task: Mapping[str, Any], reports: Mapping[int, TaskSnapshot]) -> dict[
         "parked_until": iso(from_ms(parked)) if isinstance(parked, int) and 0 < parked < 2**47 else None,
         "reported_at": iso(report.reported_at) if report else None,
     }
-
-
-def _topics(config: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    found = report.get("topics")
-    if isinstance(found, list):
-        return [str(topic) for topic in found]
-    return [topic.strip() for topic in str(config.get("topics", "")).split(",") if topic.strip()]
 
 
 def _document(parent: Any, name: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class TaskDocument(serializers.Serializer[Any]):
     reported_at = serializers.CharField(allow_null=True)
 
 
-class StageDocument(serializers.Serializer[Any]):
+class PipelineStage(serializers.Serializer[Any]):
     """One stage of a pipeline."""
 
     type = serializers.CharField()
@@ -41,7 +41,7 @@ class ConnectorDocument(serializers.Serializer[Any]):
     tasks = TaskDocument(many=True)
     metrics = serializers.DictField(child=serializers.IntegerField())
     lag = serializers.IntegerField(allow_null=True)
-    stages = StageDocument(many=True)
+    stages = PipelineStage(many=True)
     last_error_at = serializers.CharField(allow_null=True)
 
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, cast
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -56,8 +56,8 @@ class ControlView(APIView):
 
 def control_view(action: str) -> type[ControlView]:
     """The view of one action; each has a name of its own in the API's description."""
-    view = type(f"{action.title()}View", (ControlView,), {"action": cast(Action, action)})
-    return extend_schema(operation_id=f"connectors_{action}")(view)
+    view = type(f"{action.title()}View", (ControlView,), {"action": cast("Action", action)})
+    return extend_schema_view(post=extend_schema(operation_id=f"connectors_{action}"))(view)
 
 
 class TaskRestartView(APIView):

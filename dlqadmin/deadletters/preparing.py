@@ -50,8 +50,8 @@ def prepare(message: RawRecord, now: datetime) -> Prepared:
         failed_at=moment(facts.failed_at) or moment(message.timestamp) or now,
         trace=clean(facts.trace, MAX_TRACE),
         original="embedded" if facts.complete else "unknown",
-        key=facts.key if facts.complete else message.key,
-        value=facts.value if facts.complete else None,
+        key=facts.key if facts.complete or facts.key is not None else message.key,
+        value=facts.value,
     )
 
 

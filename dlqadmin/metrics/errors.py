@@ -112,9 +112,7 @@ def count_between(start: datetime, end: datetime) -> int:
 
 def count_24h(now: datetime) -> dict[str, Any]:
     """Errors of the last 24 hours beside the mean of the six days before."""
-    days = [
-        count_between(now - timedelta(days=back + 1), now - timedelta(days=back)) for back in range(6, -1, -1)
-    ]
+    days = [count_between(now - timedelta(days=back + 1), now - timedelta(days=back)) for back in range(6, -1, -1)]
     mean = sum(days[:-1]) / 6
     change = round((days[-1] - mean) / mean * 100, 1) if mean else None
     return {"count": days[-1], "mean_before": round(mean, 1), "change_percent": change, "days": days}
@@ -147,7 +145,7 @@ def _narrow(start: datetime, end: datetime, width: int, by: str) -> list[Cell]:
     key, label = SERIES[by]
     found = DeadLetter.objects.filter(failed_at__gte=start, failed_at__lt=end)
     rows = found.values_list("failed_at", key, label, "fingerprint__stage")
-    return [_cell(_ms(at) // width * width, by, *rest, 1) for at, *rest in rows]
+    return [_cell(_ms(at) // width * width, by, key, label, stage, 1) for at, key, label, stage in rows]
 
 
 def _cell(at_ms: int, by: str, key: object, label: object, stage: str, count: int) -> Cell:

@@ -34,7 +34,7 @@ class ErrorSeries(serializers.Serializer[Any]):
     """The columns of one series; `stage` is where most of them failed."""
 
     key = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field's name is also an attribute of the base
     stage = serializers.CharField()
     total = serializers.IntegerField()
     points = serializers.ListField(child=serializers.IntegerField())

@@ -5,3 +5,8 @@ class OverviewConfig(AppConfig):
     name = "dlqadmin.overview"
     label = "overview"
     verbose_name = "Overview"
+
+    def ready(self) -> None:
+        from dlqadmin.overview import prometheus
+
+        prometheus.register()

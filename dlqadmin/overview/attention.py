@@ -53,12 +53,14 @@ def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[Item]:
     return [item("index_behind", "The index is behind", text, None, "/records")]
 
 
-def all_well(snapshots: Mapping[str, list[TaskSnapshot]], workers: int, brokers: int, troubled: set[str]) -> str:
+def all_well(
+    snapshots: Mapping[str, list[TaskSnapshot]], workers: int, brokers: int, troubled: set[str], *, indexed: bool
+) -> str:
     """The parts that are well, in a sentence; empty when none is."""
     failed = sum(row.state == "FAILED" for rows in snapshots.values() for row in rows)
     tasks = sum(len(rows) for rows in snapshots.values())
     parts = [
-        "" if "index_behind" in troubled else "index",
+        "index" if indexed and not troubled & {"index_behind", "broker_down"} else "",
         "" if failed or not tasks else _count(tasks, "task"),
         "" if "engine_down" in troubled or not workers else _count(workers, "worker"),
         "" if "broker_down" in troubled else _count(brokers, "broker"),

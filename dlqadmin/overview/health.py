@@ -1,5 +1,6 @@
 """How the dashboard's parts are: index, broker, engine, Redis, database."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -62,10 +63,8 @@ def index_lag(now: datetime, broker: Presence) -> IndexLag:
     ends = {key: row.end_offset or row.position for key, row in known.items()}
     if broker.reachable:
         wanted = [key for key in known if key[1] < broker.topics.get(key[0], 0)]
-        try:
+        with suppress(BrokerUnavailable):
             ends |= topics.ends(wanted)
-        except BrokerUnavailable:
-            pass
     return IndexLag([_lag(row, ends[key], now) for key, row in known.items()])
 
 
@@ -104,8 +103,8 @@ def workers(engine: Answer) -> set[str]:
     for row in engine.body.values():
         status = row.get("status", {})
         holders = [status.get("connector"), *(status.get("tasks") or [])]
-        found |= {str(holder["worker_id"]) for holder in holders if isinstance(holder, dict) and holder.get("worker_id")}
-    return found
+        found |= {str(holder.get("worker_id") or "") for holder in holders if isinstance(holder, dict)}
+    return found - {""}
 
 
 def redis_answers() -> bool:

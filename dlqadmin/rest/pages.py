@@ -14,4 +14,3 @@ def frontend(request: HttpRequest) -> HttpResponse:
     if not index.is_file():
         return HttpResponse("The frontend is not built: run `make build`.", status=503, content_type="text/plain")
     return HttpResponse(index.read_bytes(), content_type="text/html; charset=utf-8")
-

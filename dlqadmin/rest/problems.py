@@ -69,25 +69,28 @@ def problem(instance: str, status: int, detail: str, errors: list[dict[str, str]
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's 400: a request it refused to read."""
     return problem(request.get_full_path(), 400, "The request can't be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's 403."""
     return problem(request.get_full_path(), 403, "You do not have permission to do this.")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Django's 404, and the answer to every unknown address of the API."""
     return problem(request.get_full_path(), 404, "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's 500: a bug, told without its details."""
     return problem(request.get_full_path(), 500, "The dashboard failed; its log has the trace.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A write without the CSRF token."""
     return problem(request.get_full_path(), 403, f"CSRF check failed: {reason}")
-
-
 
 
 def _describe(error: exceptions.APIException) -> tuple[str, list[dict[str, str]]]:

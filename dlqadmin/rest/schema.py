@@ -21,7 +21,7 @@ class Problem(serializers.Serializer[Any]):
     status = serializers.IntegerField()
     detail = serializers.CharField()
     instance = serializers.CharField()
-    errors = ProblemFinding(many=True)
+    errors = ProblemFinding(many=True)  # type: ignore[assignment]  # a field's name is also an attribute of the base
 
 
 class ProblemAutoSchema(AutoSchema):

@@ -46,6 +46,7 @@ def iso(moment: datetime) -> str:
 
 
 def iso_or_none(moment: datetime | None) -> str | None:
+    """The same; None stays None."""
     return iso(moment) if moment else None
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TypeVar
 
 from msgspec.structs import replace
 
+from engine.config.masking import mask
 from engine.config.topic import ConnectorState, TargetState
 from engine.errors import ConfigError, Conflict, LeaseLost, ProduceFailed, RetriableError
 from engine.herder import fold
@@ -216,8 +217,10 @@ class Herder:
         exists = self._connectors.exists(name)
         if create and exists:
             raise Conflict(f"Connector {name} already exists")
-        self._examine(properties)
-        self._connectors.put(name, properties)
+        before = self._connectors.get(name).properties if exists else None
+        kept = unmask(properties, before or {}, self._view.facts_of(name).secrets)
+        self._examine(kept)
+        self._connectors.put(name, kept)
         return not exists
 
     def _restart(self, name: str, tasks: bool, only_failed: bool) -> None:
@@ -268,3 +271,11 @@ class Herder:
         self._mailbox.close()
         self._connectors.close()
         self._status.close()
+
+
+def unmask(properties: Mapping[str, str], before: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:
+    """Properties as a client sends them back: a masked value stands for the one that it was shown for."""
+    shown = mask(before, secrets)
+    return {
+        name: before[name] if name in before and value == shown[name] else value for name, value in properties.items()
+    }

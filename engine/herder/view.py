@@ -19,6 +19,7 @@ class ConnectorFacts(msgspec.Struct, frozen=True):
     kind: str = "sink"
     delivery: str = "at_least_once"
     stages: tuple[dict[str, str], ...] = ()  # {"type", "class"}
+    secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
 
 

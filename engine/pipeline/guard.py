@@ -93,7 +93,7 @@ class Guard:
         """Count a failure; then wait and answer how things stand for the next attempt, or that there is none."""
         now = self.clock.now_ms()
         place = Place.of(raw, raised.index)
-        trouble = self._count_failure(place, trouble, now)
+        trouble = self.count_failure(place, trouble, now)
         verdict = classify(self.stages[raised.index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
@@ -112,7 +112,7 @@ class Guard:
 
     def rejected(self, raised: Raised, raw: RawRecord) -> Errored:
         """A sink named this record as the guilty one: a failure that is not retried."""
-        trouble = self._count_failure(Place.of(raw, raised.index), Trouble(), self.clock.now_ms())
+        trouble = self.count_failure(Place.of(raw, raised.index), Trouble(), self.clock.now_ms())
         return self.errored(raised, raw, trouble, tolerable=True)
 
     def errored(self, raised: Raised, raw: RawRecord, trouble: Trouble, *, tolerable: bool) -> Errored:
@@ -188,7 +188,8 @@ class Guard:
         raised = self.run((ask,), (errored,), answers)
         return Response.CONTINUE if raised is None and answers[0] is Response.CONTINUE else Response.FAIL
 
-    def _count_failure(self, place: Place, trouble: Trouble, now: int) -> Trouble:
+    def count_failure(self, place: Place, trouble: Trouble, now: int) -> Trouble:
+        """One more failure; one that was parked in an earlier lease is gone on with."""
         state = self.state
         if state.parked is not None and trouble.failures == 0 and state.parked.place == place:
             trouble, state.parked = state.parked.trouble, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from engine.errors import RecordError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
-from engine.pipeline.task_state import TaskState, first_unprocessed
+from engine.pipeline.task_state import Place, TaskState, first_unprocessed
 from engine.ports import Clock, Consumer, Sink
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.reporting.metrics import Metric
@@ -33,6 +34,7 @@ class SinkTask:
         consumer: Consumer,
         commit: Commit,
         state: TaskState,
+        committed: Mapping[TopicPartition, int],
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
     ) -> None:
@@ -45,17 +47,19 @@ class SinkTask:
         self.clock = clock
         self.commit_interval_ms = commit_interval_ms
         self.put_index = len(guard.stages) - 1
-        self.committed: dict[TopicPartition, int] = {}
+        self.committed: dict[TopicPartition, int] = dict(committed)
         self.progressed = False
-        self._due_ms = 0
+        self.last_count = 0  # records of the last poll
+        self._due_ms = clock.now_ms() + commit_interval_ms
         self._held: dict[TopicPartition, int] = {}
 
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk; commit when it is time. None: it may go on."""
         raws = self.consumer.poll(CHUNK_RECORDS, timeout_s)
+        self.last_count = len(raws)
         end = self.process(raws) if raws else None
         if end is not None:
-            return self.save() or end
+            return self.save(final=True) or end
         if self.clock.now_ms() >= self._due_ms:
             return self.save()
         return None
@@ -70,21 +74,21 @@ class SinkTask:
             self._held = first_unprocessed(raws[done:])
         return failed or end
 
-    def save(self) -> Interrupted | None:
-        """Commit positions and state, if anything moved since the last time."""
+    def save(self, *, final: bool = False) -> Interrupted | None:
+        """Commit positions and state, if anything moved since the last time; a final save looks closer."""
         positions = self.positions()
         self._due_ms = self.clock.now_ms() + self.commit_interval_ms
-        if positions == self.committed and not self._held and not self._changed():
+        if positions == self.committed and not (final and self._marked()):
             return None
         self.state.seq += 1
         interrupted = self.commit.commit(positions, self.state.to_metadata)
         if interrupted is not None:
-            self.state.seq -= 1
             return interrupted
         self.progressed = self.progressed or any(
             offset > self.committed.get(partition, -1) for partition, offset in positions.items()
         )
         self.committed = positions
+        gc.collect()  # cycles of exceptions and tracebacks: the worker's own collector is off
         return None
 
     def positions(self) -> dict[TopicPartition, int]:
@@ -96,7 +100,11 @@ class SinkTask:
         ends = self.consumer.ends()
         return not self._held and all(ends[partition] == at for partition, at in self.consumer.positions().items())
 
-    def _changed(self) -> bool:
+    def known_ends(self) -> dict[TopicPartition, int]:
+        """The end of each partition as last seen."""
+        return dict(self.consumer.ends())
+
+    def _marked(self) -> bool:
         return self.state.reported is not None or self.state.parked is not None
 
     def _convert(self, raws: Sequence[RawRecord], entries: list[Any]) -> Interrupted | None:
@@ -150,7 +158,9 @@ class SinkTask:
                 trouble = verdict
                 continue
             if isinstance(verdict, Errored) and self.sink.put_is_idempotent:
-                self._bisect(raws, entries, places, trouble)
+                context = verdict.context
+                trouble = Trouble(context.attempt + 1, context.first_failure_time)
+                self._bisect(raws, entries, places, raised, trouble)
                 return None
             del entries[places[0] :]
             return verdict if isinstance(verdict, Interrupted) else self._hopeless(verdict)
@@ -159,28 +169,26 @@ class SinkTask:
     def _try_put(self, batch: Sequence[Record]) -> Raised | None:
         return self.guard.run(((self.put_index, self.sink.put),), (batch,), [])
 
-    def _bisect(self, raws: Sequence[RawRecord], entries: list[Any], places: list[int], trouble: Trouble) -> None:
+    def _bisect(
+        self, raws: Sequence[RawRecord], entries: list[Any], places: list[int], raised: Raised, trouble: Trouble
+    ) -> None:
         """Find the records that a sink does not name, in order, by putting ever smaller halves."""
-        halves = [places]
-        while halves:
-            part = halves.pop()
+        parts: list[tuple[list[int], Raised | None]] = [(places, raised)]
+        while parts:
+            part, failure = parts.pop()
             if part[0] >= len(entries):
-                continue
-            raised = self._try_put([entries[place] for place in part]) if part is not places else None
-            if part is not places and raised is None:
-                continue
+                continue  # behind an error that fails the task
+            if failure is None:
+                failure = self._try_put([entries[place] for place in part])
+                if failure is None:
+                    continue
+                self.guard.count_failure(Place.of(raws[part[0]], self.put_index), trouble, self.clock.now_ms())
             if len(part) > 1:
                 middle = len(part) // 2
-                halves += [part[middle:], part[:middle]]
+                parts += [(part[middle:], None), (part[:middle], None)]
                 continue
-            place = part[0]
-            if raised is None:  # a batch of one: it has failed already
-                raised = self._try_put([entries[place]])
-                if raised is None:
-                    continue
-            guilty = Raised(self.put_index, entries[place], raised.error)
-            attempts = Trouble(max(trouble.failures, 0) + 1, trouble.first_ms or self.clock.now_ms())
-            entries[place] = self.guard.errored(guilty, raws[place], attempts, tolerable=True)
+            guilty = Raised(self.put_index, entries[part[0]], failure.error)
+            entries[part[0]] = self.guard.errored(guilty, raws[part[0]], trouble, tolerable=True)
             self._cut(entries)
 
     def _cut(self, entries: list[Any]) -> None:

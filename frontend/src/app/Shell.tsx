@@ -132,9 +132,10 @@ function Crumbs() {
   const [, screen = "", rest] = pathname.split("/");
   const title = TITLES[screen] ?? "Not found";
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
+  const back = screen === "records" ? `${search ? `${search}&` : "?"}at=${rest}` : search;
   return (
     <span className={join("t2", styles.crumbs)}>
-      <Link to={`/${screen}${search}`}>{title}</Link> / {decodeURIComponent(rest)}
+      <Link to={`/${screen}${back}`}>{title}</Link> / {decodeURIComponent(rest)}
     </span>
   );
 }

@@ -12,7 +12,9 @@ NAME = "demo"
 
 
 class Command(BaseCommand):
-    help = "Create the groups viewer and operator and the user `demo`; print its password. Repeating it changes nothing."
+    """Makes what is missing; repeating it changes nothing."""
+
+    help = "Create the groups viewer and operator and the user `demo`; print its password."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--production", action="store_true", help="also where DLQADMIN_ENVIRONMENT is not LOCAL")

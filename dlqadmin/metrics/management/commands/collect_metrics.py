@@ -9,6 +9,8 @@ from dlqadmin.metrics import collecting
 
 
 class Command(BaseCommand):
+    """What the beat does every two seconds."""
+
     help = "Read the engine's status topic to its end and store the figures of every task."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,0 +1,79 @@
+"""The error context of KIP-298: JSON in the value of the dead letter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
+from engine.record.codec import decode
+from engine.record.context import ErrorContext
+from engine.record.record import RawRecord
+
+
+def read(message: RawRecord) -> DeadLetterFacts | None:
+    """The facts of an error context of any version; None when the value is not one."""
+    if not message.value or message.value.lstrip()[:1] != b"{":
+        return None
+    decoded = decode(message.value)
+    context = decoded.context
+    if context is None:
+        return None
+    key, value, complete = _original_bytes(context, message)
+    stage = context.stages[context.index] if 0 <= context.index < len(context.stages) else None
+    return DeadLetterFacts(
+        dialect="kip298",
+        version=str(decoded.version) if decoded.version is not None else "",
+        stage=str(stage.type) if stage else "UNKNOWN",
+        root_class=context.root_class or context.exception_class or "UnknownException",
+        root_message=context.root_message or context.message,
+        origin=_origin(context),
+        connector=context.connector,
+        task_id=context.task_id,
+        trace=context.exception,
+        attempt=context.attempt,
+        failed_at=context.time_of_error,
+        first_failure_at=context.first_failure_time,
+        elapsed_ms=context.elapsed_ms,
+        stages=context.stages,
+        index=context.index,
+        key=key,
+        value=value,
+        complete=complete,
+        truncated=decoded.truncated,
+        notes=_notes(context),
+        problems=decoded.problems,
+    )
+
+
+def _original_bytes(context: ErrorContext, message: RawRecord) -> tuple[bytes | None, bytes | None, bool]:
+    """The consumed record's key and value, and whether both are surely its own bytes."""
+    if context.original is not None:
+        return context.original.key, context.original.value, True
+    record = context.record
+    if record is None:
+        return message.key, None, False
+    key = record.key if isinstance(record.key, bytes) else message.key
+    value = record.value if isinstance(record.value, bytes) else None
+    key_known = record.key is None or key is not None
+    value_known = value is not None or (record.value is None and record.offset is not None)
+    return key, value, key_known and value_known
+
+
+def _origin(context: ErrorContext) -> Origin | None:
+    source: Any = context.original or context.record
+    if source is None or not source.topic:
+        return None
+    timestamp = source.timestamp if source.timestamp is not None and source.timestamp >= 0 else None
+    return Origin(source.topic, source.partition, source.offset, timestamp)
+
+
+def _notes(context: ErrorContext) -> tuple[tuple[str, str], ...]:
+    source = "original_record" if context.original is not None else "record"
+    return (
+        ("origin", f"{source}.topic, .partition, .offset, .timestamp"),
+        ("key and value", f"{source}.key, .value (base64)"),
+        ("stage", "stages[index]"),
+        ("exception", "exception: the last of its cause chain"),
+        ("failed at", "time_of_error"),
+        ("attempts", "attempt, elapsed_ms"),
+    )

@@ -1,0 +1,30 @@
+"""`manage.py index_deadletters`: keeps the index up with the dead letter topics."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dlqadmin.deadletters.following import GROUP, follow
+
+
+class Command(BaseCommand):
+    """Runs as a member of a consumer group until it is told to end; start more for more throughput."""
+
+    help = "Index dead letter topics (DLQ_TOPICS) as they grow."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="end when every topic is read to its end")
+        parser.add_argument("--group", default=GROUP, help="the consumer group to join")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        stop = threading.Event()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: stop.set())
+        indexed = follow(stop, options["group"], options["once"])
+        self.stdout.write(f"indexed {indexed} dead letters")

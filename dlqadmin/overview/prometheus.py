@@ -1,0 +1,67 @@
+"""The dashboard's figures as Prometheus reads them, counted anew at each scrape."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.db.models import F, Sum
+from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from dlqadmin.deadletters.models import CountDay, IndexPosition
+from dlqadmin.metrics import queries
+from dlqadmin.metrics.queries import PARTS
+
+
+class DashboardCollector(Collector):
+    """Dead letters, the index's lag, and the engine's tasks; nothing at registration, the tables at a scrape."""
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        yield _dead_letters()
+        yield _index_lag()
+        yield from _tasks()
+
+
+def register() -> None:
+    """Make the figures part of the process' registry; once."""
+    REGISTRY.register(DashboardCollector())
+
+
+def _dead_letters() -> Metric:
+    family = CounterMetricFamily(
+        "dlqadmin_dead_letters", "Dead letters indexed.", labels=["topic", "connector", "stage", "exception"]
+    )
+    rows = CountDay.objects.filter(cluster=settings.CLUSTER).order_by()
+    names = ("topic", "connector", "fingerprint__stage", "fingerprint__exception_class")
+    for *labels, n in rows.values_list(*names).annotate(total=Sum("n")):
+        family.add_metric(labels, n)
+    return family
+
+
+def _index_lag() -> Metric:
+    family = GaugeMetricFamily("dlqadmin_index_lag_records", "Dead letters not yet indexed.", labels=["topic"])
+    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER, end_offset__gt=F("position")).order_by()
+    behind = dict(rows.values_list("topic").annotate(total=Sum(F("end_offset") - F("position"))))
+    for topic in IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True).distinct():
+        family.add_metric([topic], behind.get(topic, 0))
+    return family
+
+
+def _tasks() -> Iterator[Metric]:
+    records = CounterMetricFamily(
+        "dlqadmin_records", "Records by what became of them.", labels=["connector", "outcome"]
+    )
+    for row in queries.balance()["connectors"]:
+        for part in PARTS:
+            records.add_metric([row["name"], part], row[part])
+    yield records
+    states = GaugeMetricFamily("dlqadmin_task_running", "1 if the task runs.", labels=["connector", "task", "state"])
+    lags = GaugeMetricFamily("dlqadmin_task_lag_records", "Records not yet consumed.", labels=["connector", "task"])
+    for name, tasks in queries.snapshots().items():
+        for task in tasks:
+            states.add_metric([name, str(task.task), task.state], float(task.state == "RUNNING"))
+            lags.add_metric([name, str(task.task)], queries.task_lag(task.status) or 0)
+    yield states
+    yield lags

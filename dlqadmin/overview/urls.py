@@ -1,0 +1,12 @@
+"""Addresses of the overview and of health."""
+
+from django.urls import path
+
+from dlqadmin.overview import views
+
+urlpatterns = [
+    path("metrics/summary", views.SummaryView.as_view(), name="metrics-summary"),
+    path("metrics/attention", views.AttentionView.as_view(), name="metrics-attention"),
+    path("health", views.HealthView.as_view(), name="health"),
+    path("alive", views.AliveView.as_view(), name="alive"),
+]

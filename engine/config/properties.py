@@ -1,0 +1,56 @@
+"""Java properties files: comments, `key = value`, `key: value`, continuation lines, escapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*(?P<at>\s*[=:]\s*|\s+)")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def load_properties(path: Path) -> dict[str, str]:
+    """The file's properties; of a name given twice the last one counts."""
+    return parse_properties(path.read_text(encoding="utf-8"))
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Properties as `java.util.Properties` reads them; trailing blanks of a value are dropped."""
+    return dict(_split(line) for line in _logical_lines(text))
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    held = ""
+    for line in text.splitlines():
+        stripped = line.lstrip()
+        if not held and (not stripped or stripped[0] in "#!"):
+            continue
+        held += stripped
+        if _continues(held):
+            held = held[:-1]
+            continue
+        yield held
+        held = ""
+    if held:
+        yield held
+
+
+def _continues(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _split(line: str) -> tuple[str, str]:
+    found = _SEPARATOR.search(line)
+    if found is None:
+        return _unescape(line), ""
+    return _unescape(line[: found.start("at")]), _unescape(line[found.end("at") :].rstrip())
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(lambda match: _escaped(match[1]), text)
+
+
+def _escaped(code: str) -> str:
+    return chr(int(code[1:], 16)) if len(code) == 5 else _NAMED.get(code, code)

@@ -1,0 +1,103 @@
+"""The Admin port over confluent_kafka."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import confluent_kafka as ck
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from engine.kafka.errors import translate, translated
+from engine.ports import Committed
+from engine.record.record import TopicPartition
+
+CALL_TIMEOUT_S = 10.0
+TOPIC_SEEN_TIMEOUT_S = 15.0
+log = logging.getLogger(__name__)
+
+
+class KafkaAdmin:
+    """Topics, their ends and limits, and groups' offsets."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        with translated():
+            self._client = AdminClient(dict(settings))
+
+    def partitions(self, topic: str) -> int | None:
+        found = self._metadata().topics.get(topic)
+        return None if found is None or found.error is not None else len(found.partitions)
+
+    def topics(self) -> list[str]:
+        return sorted(self._metadata().topics)
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
+    ) -> None:
+        metadata = self._metadata()
+        if name in metadata.topics and metadata.topics[name].error is None:
+            return
+        brokers = max(len(metadata.brokers), 1)
+        if replication_factor > brokers:
+            log.warning("topic %s: replication factor %d capped to %d brokers", name, replication_factor, brokers)
+        topic = NewTopic(name, partitions, min(replication_factor, brokers), config=dict(config or {}))
+        future = self._client.create_topics([topic], operation_timeout=TOPIC_SEEN_TIMEOUT_S)[name]
+        try:
+            future.result(TOPIC_SEEN_TIMEOUT_S + CALL_TIMEOUT_S)
+        except ck.KafkaException as error:
+            if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
+                raise translate(error.args[0]) from error
+
+    def max_message_bytes(self, topic: str) -> int | None:
+        """The topic's `max.message.bytes`; None where we may not ask."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        try:
+            entries = self._client.describe_configs([resource])[resource].result(CALL_TIMEOUT_S)
+        except ck.KafkaException:
+            return None
+        entry = entries.get("max.message.bytes")
+        return int(entry.value) if entry is not None and entry.value else None
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(partitions, OffsetSpec.latest())
+
+    def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(partitions, OffsetSpec.earliest())
+
+    def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
+        if not partitions:
+            return {}
+        wanted = ConsumerGroupTopicPartitions(group, [ck.TopicPartition(*partition) for partition in partitions])
+        with translated():
+            future = self._client.list_consumer_group_offsets([wanted], require_stable=True)[group]
+            found = future.result(CALL_TIMEOUT_S)
+        answer: dict[TopicPartition, Committed | None] = dict.fromkeys(partitions)
+        for one in found.topic_partitions:
+            if one.error is not None:
+                raise translate(one.error)
+            if one.offset >= 0:
+                answer[TopicPartition(one.topic, one.partition)] = Committed(one.offset, one.metadata or "")
+        return answer
+
+    def _offsets(self, partitions: Sequence[TopicPartition], spec: OffsetSpec) -> dict[TopicPartition, int]:
+        if not partitions:
+            return {}
+        wanted = {ck.TopicPartition(*partition): spec for partition in partitions}
+        with translated():
+            futures = self._client.list_offsets(wanted, isolation_level=IsolationLevel.READ_COMMITTED)
+            return {
+                TopicPartition(one.topic, one.partition): future.result(CALL_TIMEOUT_S).offset
+                for one, future in futures.items()
+            }
+
+    def _metadata(self) -> ck.admin.ClusterMetadata:
+        with translated():
+            return self._client.list_topics(timeout=CALL_TIMEOUT_S)

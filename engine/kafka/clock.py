@@ -1,0 +1,26 @@
+"""The real clock of a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+SLICE_MS = 20
+
+
+class WorkerClock:
+    """Wall-clock time, and waits that end early when `must_stop` says so."""
+
+    def __init__(self, must_stop: Callable[[], bool] = lambda: False) -> None:
+        self.must_stop = must_stop
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def wait(self, ms: int) -> bool:
+        end = time.monotonic() + ms / 1000
+        while (left := end - time.monotonic()) > 0:
+            if self.must_stop():
+                return True
+            time.sleep(min(left, SLICE_MS / 1000))
+        return self.must_stop()

@@ -1,0 +1,142 @@
+"""The Consumer port over confluent_kafka: assigned partitions, committed records, exact positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import confluent_kafka as ck
+
+from engine.errors import FatalError
+from engine.kafka.errors import translate, translated
+from engine.ports import Committed
+from engine.record.record import RawRecord, TopicPartition
+
+CALL_TIMEOUT_S = 10.0
+TIMESTAMP_TYPES = {
+    ck.TIMESTAMP_NOT_AVAILABLE: "NO_TIMESTAMP_TYPE",
+    ck.TIMESTAMP_CREATE_TIME: "CREATE_TIME",
+    ck.TIMESTAMP_LOG_APPEND_TIME: "LOG_APPEND_TIME",
+}
+
+
+class KafkaConsumer:
+    """Reads assigned partitions; never joins its group, which only keeps the offsets."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        with translated():
+            self._client = ck.Consumer(dict(settings))
+        self._starts: dict[TopicPartition, int] = {}
+        self._eofs: dict[TopicPartition, int] = {}
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        self._starts = dict(positions)
+        self._eofs = {}
+        with translated():
+            self._client.assign([ck.TopicPartition(*partition, offset) for partition, offset in positions.items()])
+
+    def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
+        """What is there, at once; else the first to come within the time-out, and what came with it."""
+        with translated():
+            messages = self._client.consume(max_records, 0)
+            if not messages and timeout_s > 0:
+                messages = self._client.consume(1, timeout_s)
+                if messages and max_records > 1:
+                    messages += self._client.consume(max_records - 1, 0)
+        records: list[RawRecord] = []
+        append, types, make = records.append, TIMESTAMP_TYPES, RawRecord
+        for message in messages:
+            if message.error() is not None:
+                self._event(message)
+                continue
+            kind, timestamp = message.timestamp()
+            headers = message.headers()
+            append(
+                make(
+                    message.topic(),
+                    message.partition(),
+                    message.offset(),
+                    timestamp,
+                    types[kind],
+                    message.key(),
+                    message.value(),
+                    tuple(headers) if headers else (),
+                )
+            )
+        return records
+
+    def positions(self) -> dict[TopicPartition, int]:
+        with translated():
+            found = self._client.position([ck.TopicPartition(*partition) for partition in self._starts])
+        # The client's own position does not pass control records at the end; the end-of-partition event does.
+        return {
+            partition: max(self._starts[partition], one.offset, self._eofs.get(partition, -1))
+            for partition, one in zip(self._starts, found, strict=True)
+        }
+
+    def ends(self) -> dict[TopicPartition, int]:
+        ends = {}
+        for partition, position in self.positions().items():
+            if self._eofs.get(partition, -1) >= position:
+                ends[partition] = self._eofs[partition]
+            else:
+                ends[partition] = self._cached_end(partition, position)
+        return ends
+
+    def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {partition: self._watermarks(partition)[0] for partition in partitions}
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {partition: self._watermarks(partition)[1] for partition in partitions}
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
+        if not partitions:
+            return {}
+        with translated():
+            found = self._client.committed([ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S)
+        answer: dict[TopicPartition, Committed | None] = {}
+        for one in found:
+            if one.error is not None:
+                raise translate(one.error)
+            committed = Committed(one.offset, one.metadata or "") if one.offset >= 0 else None
+            answer[TopicPartition(one.topic, one.partition)] = committed
+        return answer
+
+    def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
+        if not offsets:
+            return
+        rows = [
+            ck.TopicPartition(topic, partition, committed.offset, committed.metadata)
+            for (topic, partition), committed in offsets.items()
+        ]
+        with translated():
+            done = self._client.commit(offsets=rows, asynchronous=False)
+        for one in done or ():
+            if one.error is not None:
+                raise translate(one.error)
+
+    def close(self) -> None:
+        with translated():
+            self._client.close()
+
+    def _event(self, message: ck.Message) -> None:
+        error = message.error()
+        assert error is not None
+        if error.code() != ck.KafkaError._PARTITION_EOF:  # noqa: SLF001, the client's public constant has this name
+            raise translate(error)
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if topic is None or partition is None or offset is None:
+            raise FatalError("an end-of-partition event without a partition")
+        self._eofs[TopicPartition(topic, partition)] = offset
+
+    def _cached_end(self, partition: TopicPartition, position: int) -> int:
+        with translated():
+            marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), cached=True)
+        return -1 if marks is None or marks[1] < 0 else max(marks[1], position)
+
+    def _watermarks(self, partition: TopicPartition) -> tuple[int, int]:
+        with translated():
+            marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), CALL_TIMEOUT_S)
+        if marks is None:
+            raise translate(ck.KafkaError(ck.KafkaError._TIMED_OUT, f"ends of {partition}"))  # noqa: SLF001, as above
+        low, high = marks
+        return low, high

@@ -1,0 +1,77 @@
+"""The Producer port over confluent_kafka: queue, then flush until everything is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import confluent_kafka as ck
+
+from engine.errors import ProduceFailed
+from engine.kafka.errors import describe, translated
+from engine.record.record import Headers
+
+FLUSH_SLICE_S = 0.5
+Delivered = Callable[[ck.KafkaError | None, ck.Message], None]
+
+
+class KafkaProducer:
+    """Writes records, and remembers which of them failed since the last flush."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        with translated():
+            self._client = ck.Producer({"delivery.report.only.error": "true", **settings})
+        self._queued = 0
+        self._failures: list[tuple[int, str, str]] = []
+
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        timestamp: int | None = None,
+        partition: int | None = None,
+    ) -> None:
+        ordinal = self._queued
+        self._queued += 1
+        more = {} if partition is None else {"partition": partition}
+        while True:
+            try:
+                self._client.produce(
+                    topic,
+                    value,
+                    key,
+                    on_delivery=self._listener(ordinal, topic),
+                    timestamp=timestamp or 0,
+                    headers=list(headers),
+                    **more,
+                )
+            except BufferError:
+                self._client.poll(FLUSH_SLICE_S)
+            except ck.KafkaException as error:
+                self._failures.append((ordinal, topic, describe(error.args[0])))
+                return
+            else:
+                return
+
+    def flush(self) -> None:
+        # Each record ends as delivered or failed by delivery.timeout.ms, so this ends too.
+        with translated():
+            while self._client.flush(FLUSH_SLICE_S):
+                pass
+        failures, self._failures, self._queued = sorted(self._failures), [], 0
+        if failures:
+            rows = tuple((topic, reason) for _, topic, reason in failures)
+            raise ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in failures))
+
+    def close(self) -> None:
+        """Let go of it; what was not flushed may be lost."""
+        self._client.purge()
+        self._client.flush(FLUSH_SLICE_S)
+
+    def _listener(self, ordinal: int, topic: str) -> Delivered:
+        def on_delivery(error: ck.KafkaError | None, _: ck.Message) -> None:
+            if error is not None:
+                self._failures.append((ordinal, topic, describe(error)))
+
+        return on_delivery

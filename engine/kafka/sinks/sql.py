@@ -1,0 +1,207 @@
+"""SqlSink: rows into a table that exists, one transaction a put; rejected rows are named, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.dialects import postgresql, sqlite
+
+from engine.config.options import REQUIRED, Option, one_of
+from engine.errors import ConfigError, RecordError, RetriableError, DataError
+from engine.record.record import Record
+
+INSERT_MODES = ("insert", "upsert")
+PK_MODES = ("none", "record_key", "record_value")
+OPTIONS = (
+    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", secret=True),
+    Option("table.name", "string", REQUIRED, "The table; it must exist."),
+    Option(
+        "insert.mode", "string", "insert", "`insert`, or `upsert`: replace the row with the same key.", one_of(*INSERT_MODES)
+    ),
+    Option("pk.mode", "string", "none", "Where the primary key comes from: none, record_key, record_value.", one_of(*PK_MODES)),
+    Option("pk.fields", "list", (), "The columns of the primary key."),
+    Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
+)
+TRANSIENT_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
+SQLITE_WAIT_S = 5
+UPSERTS: dict[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+# Drivers raise Python's own exceptions too, for integers out of range or text that can't be encoded.
+ROW_ERRORS = (exc.StatementError, OverflowError, TypeError, ValueError)
+
+Row = dict[str, Any]
+
+
+class SqlSink:
+    """Writes each record's value as a row."""
+
+    put_is_idempotent = False  # it names the guilty rows itself
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._url = config["connection.url"]
+        self._upsert = config.get("insert.mode") == "upsert"
+        self._pk_mode = config.get("pk.mode", "none")
+        self._pk_fields = _names(config.get("pk.fields", ""))
+        self._whitelist = set(_names(config.get("fields.whitelist", "")))
+        self._engine = _engine(self._url)
+        try:
+            self._table = sa.Table(config["table.name"], sa.MetaData(), autoload_with=self._engine)
+        except exc.NoSuchTableError:
+            problem = ("table.name", config["table.name"], "there is no such table in the database")
+            raise ConfigError((problem,)) from None
+        except exc.DBAPIError as error:
+            raise RetriableError(_words(error)) from None
+        self._columns = {column.name for column in self._table.columns}
+        self._check_keys()
+        self._statements: dict[frozenset[str], sa.Insert] = {}
+
+    def put(self, records: Sequence[Record]) -> None:
+        rows, errors = self._rows(records)
+        if errors:
+            raise ExceptionGroup("values that are no rows", errors)
+        try:
+            with self._engine.begin() as connection:
+                for columns, batch in groupby(rows, frozenset):
+                    connection.execute(self._statement(columns), list(batch))
+        except ROW_ERRORS as error:
+            if _is_of_world(error):
+                raise RetriableError(_words(error)) from None
+            raise self._guilty(rows) from None
+
+    def flush(self) -> None:
+        """Each put has committed already."""
+
+    def stop(self) -> None:
+        self._engine.dispose()
+
+    def _check_keys(self) -> None:
+        missing = [name for name in self._pk_fields if name not in self._columns]
+        if missing:
+            raise ConfigError((("pk.fields", ",".join(missing), "the table has no such column"),))
+        if self._pk_mode != "none" and not self._pk_fields:
+            self._pk_fields = tuple(column.name for column in self._table.primary_key)
+        if self._upsert and not self._pk_fields:
+            raise ConfigError((("pk.fields", None, "is required for insert.mode=upsert"),))
+
+    def _rows(self, records: Sequence[Record]) -> tuple[list[Row], list[RecordError]]:
+        rows: list[Row] = []
+        errors: list[RecordError] = []
+        for index, record in enumerate(records):
+            try:
+                rows.append(self._row(record))
+            except DataError as error:
+                errors.append(RecordError(index, error))
+        return rows, errors
+
+    def _row(self, record: Record) -> Row:
+        value = record.value
+        if not isinstance(value, Mapping):
+            raise DataError(f"a row needs a value with fields, not {type(value).__name__}")
+        wanted = self._whitelist or self._columns
+        row = {name: value[name] for name in value if name in wanted and name in self._columns}
+        if self._pk_mode == "record_key":
+            row |= self._key_of(record.key)
+        if not row:
+            raise DataError(f"no field of the value is a column of {self._table.name}")
+        return row
+
+    def _key_of(self, key: Any) -> Row:
+        if isinstance(key, Mapping):
+            missing = [name for name in self._pk_fields if name not in key]
+            if missing:
+                raise DataError(f"the key has no field {', '.join(missing)}")
+            return {name: key[name] for name in self._pk_fields}
+        if len(self._pk_fields) != 1:
+            raise DataError(f"the key must have the fields {', '.join(self._pk_fields)}")
+        return {self._pk_fields[0]: key}
+
+    def _statement(self, columns: frozenset[str]) -> sa.Insert:
+        statement = self._statements.get(columns)
+        if statement is None:
+            statement = self._statements[columns] = self._build(columns)
+        return statement
+
+    def _build(self, columns: frozenset[str]) -> sa.Insert:
+        if not self._upsert:
+            return self._table.insert()
+        insert = UPSERTS.get(self._engine.dialect.name)
+        if insert is None:
+            raise ConfigError((("insert.mode", "upsert", f"is not supported on {self._engine.dialect.name}"),))
+        statement = insert(self._table)
+        rest = {name: statement.excluded[name] for name in sorted(columns.difference(self._pk_fields))}
+        keys = list(self._pk_fields)
+        if not rest:
+            return statement.on_conflict_do_nothing(index_elements=keys)
+        return statement.on_conflict_do_update(index_elements=keys, set_=rest)
+
+    def _guilty(self, rows: list[Row]) -> Exception:
+        """Try each row on its own, in a transaction that is rolled back: which are rejected, and why."""
+        errors: list[RecordError] = []
+        try:
+            with self._engine.connect() as connection, connection.begin() as transaction:
+                for index, row in enumerate(rows):
+                    cause = self._try_row(connection, row)
+                    if cause is not None:
+                        errors.append(RecordError(index, cause))
+                transaction.rollback()
+        except exc.DBAPIError as error:
+            return RetriableError(_words(error))
+        if not errors:
+            return RetriableError("the batch was rejected, but each of its rows alone is accepted")
+        return ExceptionGroup("rows that the database rejects", errors)
+
+    def _try_row(self, connection: sa.Connection, row: Row) -> BaseException | None:
+        try:
+            with connection.begin_nested():
+                connection.execute(self._statement(frozenset(row)), row)
+        except ROW_ERRORS as error:
+            if _is_of_world(error):
+                raise
+            return _driver_error(error)
+        return None
+
+
+def _engine(url: str) -> sa.Engine:
+    """An engine whose SQLite transactions begin as written: Python's own control would begin them too late."""
+    place = sa.make_url(url)
+    if place.drivername in {"postgresql", "postgres"}:
+        place = place.set(drivername="postgresql+psycopg")
+    if place.get_backend_name() != "sqlite":
+        return sa.create_engine(place, pool_pre_ping=True, hide_parameters=True)
+    engine = sa.create_engine(place, connect_args={"timeout": SQLITE_WAIT_S}, hide_parameters=True)
+
+    @sa.event.listens_for(engine, "connect")
+    def no_transactions_of_python(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _names(value: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _driver_error(error: Exception) -> BaseException:
+    """The driver's own exception: its text names the constraint, and neither statement nor parameters."""
+    original = getattr(error, "orig", None)
+    return original if isinstance(original, BaseException) else error
+
+
+def _words(error: Exception) -> str:
+    return str(_driver_error(error)).strip()
+
+
+def _is_of_world(error: Exception) -> bool:
+    """Is the database at fault, or busy, and not the row?"""
+    if not isinstance(error, exc.DBAPIError):
+        return False
+    if getattr(error.orig, "sqlstate", None) in TRANSIENT_STATES:
+        return True
+    return error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InternalError)

@@ -1,0 +1,93 @@
+"""The claim of a lease: who may run is read from the config topic, where to begin from the committed offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.config.topic import ConfigState, fold_config, owns
+from engine.errors import OffsetsMissing, RetriableError
+from engine.pipeline.task_state import TaskState, parse, restore
+from engine.ports import Clock, Committed, Consumer, LeaseEnd, TaskConfig
+from engine.record.record import TopicPartition
+from engine.record.stage import Stage
+
+READ_TIMEOUT_MS = 30_000
+POLL_RECORDS = 2000
+
+
+class ConfigTail:
+    """The config topic from its beginning to wherever it is now; it only ever goes forward."""
+
+    def __init__(self, consumer: Consumer, topic: str, clock: Clock) -> None:
+        self.consumer = consumer
+        self.partition = TopicPartition(topic, 0)
+        self.clock = clock
+        self.state = ConfigState()
+        consumer.assign({self.partition: consumer.begin_offsets([self.partition])[self.partition]})
+
+    def read_to_end(self) -> ConfigState:
+        """The state as it is now. Raises RetriableError when the topic can't be read in time."""
+        end = self.consumer.end_offsets([self.partition])[self.partition]
+        late_ms = self.clock.now_ms() + READ_TIMEOUT_MS
+        while self.consumer.positions()[self.partition] < end:
+            self.poll(timeout_s=0.1)
+            if self.clock.now_ms() > late_ms:
+                raise RetriableError(f"the config topic {self.partition.topic} could not be read to its end")
+        return self.state
+
+    def poll(self, timeout_s: float = 0) -> ConfigState:
+        """The state after what has arrived."""
+        for raw in self.consumer.poll(POLL_RECORDS, timeout_s):
+            self.state = fold_config(self.state, raw.key, raw.value)
+        return self.state
+
+
+def denied(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd | None:
+    """Why a lease may not go on with the task: FENCED by a newer leader or generation, or STOPPED; None if it may."""
+    if owns(state, task, leader_epoch):
+        return None
+    connector = state.connectors.get(task.connector)
+    newer = state.leader.epoch != leader_epoch or (connector is not None and connector.generation != task.generation)
+    return LeaseEnd.FENCED if newer else LeaseEnd.STOPPED
+
+
+def claim_positions(
+    task: TaskConfig, stages: Sequence[Stage], consumer: Consumer
+) -> tuple[dict[TopicPartition, int], TaskState]:
+    """Where to begin, and the task's memory.
+
+    A partition that nobody has committed begins at its earliest record, and that is committed at once: from
+    then on its absence raises OffsetsMissing, whatever took it away.
+    """
+    committed = consumer.committed(task.partitions)
+    found = {partition: one for partition, one in committed.items() if one is not None}
+    state = restore(
+        [one.metadata for one in found.values()],
+        task=task.task,
+        generation=task.generation,
+        restarts=task.restarts,
+        stages=stages,
+    )
+    missing = [partition for partition in task.partitions if partition not in found]
+    positions = {partition: one.offset for partition, one in found.items()}
+    if missing:
+        if task.has_committed or any(_is_of(one, task) for one in found.values()):
+            raise OffsetsMissing(_lost(task, missing))
+        begins = consumer.begin_offsets(missing)
+        state.seq += 1
+        consumer.commit({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
+        positions |= begins
+    return positions, state
+
+
+def _is_of(committed: Committed, task: TaskConfig) -> bool:
+    body = parse(committed.metadata)
+    return body is not None and body["t"] == task.task and body["g"] == task.generation
+
+
+def _lost(task: TaskConfig, missing: Sequence[TopicPartition]) -> str:
+    names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in missing)
+    return (
+        f"{task.task_id} has committed before, but group connect-{task.connector} has no offset for {names}; "
+        "set the group's offsets, then restart the task"
+    )

@@ -1,0 +1,132 @@
+"""A lease: its tasks polled in turn until each is caught up, out of time, stopped, parked or failed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import msgspec
+
+from engine.errors import EngineError, Fenced, RetriableError
+from engine.pipeline.claim import ConfigTail, denied
+from engine.pipeline.outcome import Failed
+from engine.pipeline.sink_task import CHUNK_RECORDS, SinkTask
+from engine.policy.tolerance import TolerancePolicy
+from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.record.record import TopicPartition
+from engine.record.trace import describe
+
+POLL_TIMEOUT_S = 0.1
+TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could not be reached
+Open = Callable[[TaskConfig], "OpenTask"]
+
+
+class OpenTask(msgspec.Struct, frozen=True):
+    """A claimed task with its clients."""
+
+    config: TaskConfig
+    task: SinkTask
+    tolerance: TolerancePolicy
+    close: Callable[[], None]
+
+
+def run_tasks(lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> tuple[TaskReport, ...]:
+    """Claim and run each task of the lease; one report each, in the order they ended."""
+    reports: list[TaskReport] = []
+    active: list[OpenTask] = []
+    deadline_ms = clock.now_ms() + lease.budget_ms
+    for config in lease.tasks:
+        opened = _claim(config, lease, tail, clock, open_task)
+        if isinstance(opened, OpenTask):
+            active.append(opened)
+        else:
+            reports.append(opened)
+    while active:
+        state = tail.poll()
+        for opened in tuple(active):
+            out_of_time = LeaseEnd.BUDGET if clock.now_ms() >= deadline_ms else None
+            stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
+            report = _turn(opened, stop, POLL_TIMEOUT_S / len(active), clock)
+            if report is not None:
+                active.remove(opened)
+                reports.append(report)
+    return tuple(reports)
+
+
+def _claim(
+    config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open
+) -> OpenTask | TaskReport:
+    end = denied(tail.state, config, lease.leader_epoch)
+    if end is not None:
+        return _unopened(config, end)
+    try:
+        opened = open_task(config)
+    except EngineError as error:
+        return _unopened(config, *_ended_by(error, clock))
+    parked = opened.task.state.parked
+    if parked is not None and parked.until_ms > clock.now_ms():
+        return _close(opened, LeaseEnd.PARKED, parked.until_ms, None, clock)
+    return opened
+
+
+def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock) -> TaskReport | None:
+    task = opened.task
+    try:
+        ended = task.save(final=True) if stop is not None else task.step(timeout_s)
+        if ended is None and stop is None and task.last_count < CHUNK_RECORDS and task.at_end():
+            stop = LeaseEnd.CAUGHT_UP
+            ended = task.save(final=True)
+    except EngineError as error:
+        return _close(opened, *_ended_by(error, clock), clock)
+    if isinstance(ended, Failed):
+        return _close(opened, LeaseEnd.FAILED, None, f"{ended.message}\n{ended.context.exception}", clock)
+    if ended is not None:
+        end = LeaseEnd.STOPPED if ended.wake_at is None else LeaseEnd.PARKED
+        return _close(opened, end, ended.wake_at, None, clock)
+    return None if stop is None else _close(opened, stop, None, None, clock)
+
+
+def _ended_by(error: EngineError, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
+    """What an exception outside a record's own operations means for the task."""
+    if isinstance(error, Fenced):
+        return LeaseEnd.FENCED, None, None
+    text = describe(error).text
+    if isinstance(error, RetriableError):
+        return LeaseEnd.PARKED, clock.now_ms() + TROUBLE_PAUSE_MS, text
+    return LeaseEnd.FAILED, None, text
+
+
+def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
+    task, state = opened.task, opened.task.state
+    ends = task.known_ends()
+    opened.close()
+    gc.collect()
+    return TaskReport(
+        connector=opened.config.connector,
+        task=opened.config.task,
+        generation=opened.config.generation,
+        end=end,
+        positions=_named(task.committed),
+        ends=_named(ends),
+        metrics={str(name): value for name, value in state.metrics.items()},
+        stage_failures=state.named_stage_failures(),
+        tolerance=opened.tolerance.used(state.tolerance, clock.now_ms()),
+        progressed=task.progressed,
+        wake_at=wake_at,
+        trace=trace,
+    )
+
+
+def _unopened(
+    config: TaskConfig, end: LeaseEnd, wake_at: int | None = None, trace: str | None = None
+) -> TaskReport:
+    """The report of a task that did nothing; it has no metrics, which is not the same as zeros."""
+    return TaskReport(
+        config.connector, config.task, config.generation, end, {}, {}, {}, {}, {}, progressed=False,
+        wake_at=wake_at, trace=trace,
+    )  # fmt: skip
+
+
+def _named(offsets: dict[TopicPartition, int]) -> dict[str, int]:
+    return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items() if offset >= 0}
+

@@ -1,0 +1,130 @@
+"""Errors as dead letters: an error context on a Kafka topic, durable before its record's offset is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from engine.errors import ProduceFailed
+from engine.policy.retry import RetryPolicy
+from engine.ports import Clock, Producer
+from engine.record.codec import encode
+from engine.record.context import ErrorContext
+from engine.record.record import Headers, RawRecord
+from engine.reporting.metrics import Metric, Metrics
+
+HEADER_PREFIX = "__connect.errors."
+ENVELOPE_BYTES = 512  # what a batch adds to one record
+LEAST_CONTEXT_BYTES = 4096
+
+
+class DeadLetter(msgspec.Struct, frozen=True):
+    """A record of the dead letter topic. `timestamp` is the time of the error (ms)."""
+
+    key: bytes | None
+    value: bytes
+    headers: Headers
+    timestamp: int
+
+
+class DeadLetterReporter:
+    """Produces dead letters; `flush` repeats those that were not written, as stage KAFKA_PRODUCE is retried."""
+
+    def __init__(
+        self,
+        *,
+        producer: Producer,
+        topic: str,
+        include_configs: bool,
+        include_messages: bool,
+        context_headers: bool,
+        max_bytes: int,
+        metrics: Metrics,
+        retry: RetryPolicy,
+        clock: Clock,
+        jitter: Callable[[], float],
+    ) -> None:
+        self.producer = producer
+        self.topic = topic
+        self.include_configs = include_configs
+        self.include_messages = include_messages
+        self.context_headers = context_headers
+        self.max_bytes = max_bytes
+        self.metrics = metrics
+        self.retry = retry
+        self.clock = clock
+        self.jitter = jitter
+        self._waiting: list[DeadLetter] = []
+
+    def report(self, context: ErrorContext, raw: RawRecord) -> None:
+        letter = self._letter(context, raw)
+        self._waiting.append(letter)
+        self._produce(letter)
+
+    def flush(self) -> bool:
+        """Return when all are durable. False: a stop request ended the wait for another attempt.
+
+        Raises ProduceFailed when the retries are exhausted: the task fails, nothing is lost.
+        """
+        failures, first_ms = 0, 0
+        while self._waiting:
+            try:
+                self.producer.flush()
+            except ProduceFailed as error:
+                now = self.clock.now_ms()
+                failures, first_ms = failures + 1, first_ms or now
+                self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(error.failures)
+                self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
+                self._waiting = [self._waiting[ordinal] for ordinal in error.ordinals]
+                delay = self.retry.decide(failures, now - first_ms, self.jitter())
+                if delay is None:
+                    raise
+                if self.clock.wait(delay):
+                    return False
+                for letter in self._waiting:
+                    self._produce(letter)
+            else:
+                self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting)
+                self._waiting = []
+        return True
+
+    def _produce(self, letter: DeadLetter) -> None:
+        self.producer.produce(self.topic, letter.key, letter.value, letter.headers, letter.timestamp)
+
+    def _letter(self, context: ErrorContext, raw: RawRecord) -> DeadLetter:
+        key, headers = raw.key if self.include_messages else None, raw.headers
+        if self.context_headers:
+            headers = (*headers, *connect_headers(context, raw))
+        room = self.max_bytes - ENVELOPE_BYTES
+        if _size(key, headers) > room - LEAST_CONTEXT_BYTES:  # size never fails a task
+            key, headers = None, ()
+        value = encode(
+            context,
+            include_configs=self.include_configs,
+            include_messages=self.include_messages,
+            max_bytes=room - _size(key, headers),
+        )
+        return DeadLetter(key, value, headers, context.time_of_error)
+
+
+def connect_headers(context: ErrorContext, raw: RawRecord) -> Headers:
+    """Kafka Connect's own headers of a dead letter, for other tools."""
+    stage = context.stage
+    rows = {
+        "topic": raw.topic,
+        "partition": str(raw.partition),
+        "offset": str(raw.offset),
+        "connector.name": context.connector,
+        "task.id": context.task_id.rpartition("-")[2],
+        "stage": str(stage.type),
+        "class.name": stage.class_name,
+        "exception.class.name": context.exception_class,
+        "exception.message": context.message,
+        "exception.stacktrace": context.exception,
+    }
+    return tuple((HEADER_PREFIX + name, text.encode()) for name, text in rows.items())
+
+
+def _size(key: bytes | None, headers: Headers) -> int:
+    return len(key or b"") + sum(len(name.encode()) + len(value or b"") + 10 for name, value in headers)

@@ -1,0 +1,224 @@
+"""Kafka Connect's REST API over a herder: its paths, its bodies, its status codes. Knows no Spark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+import orjson
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from engine.config.topic import TargetState
+from engine.errors import ConfigError, Conflict, NotFound, ProduceFailed, RetriableError
+from engine.herder.view import View
+from engine.rest import bodies, prometheus
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+Examine = Callable[[Mapping[str, str]], object]
+
+ANSWER_TIMEOUT_S = 60
+T = TypeVar("T")
+
+
+class Herding(Protocol):
+    """What this API needs of a herder."""
+
+    def view(self) -> View: ...
+    def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]: ...
+    def delete(self, name: str) -> Future[None]: ...
+    def set_target(self, name: str, target: TargetState) -> Future[None]: ...
+    def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]: ...
+    def restart_task(self, name: str, task: int) -> Future[None]: ...
+
+
+class Json(Response):
+    """A JSON answer."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps(content)
+
+
+def build_app(herder: Herding, examine: Examine, cluster: str = "") -> Starlette:
+    """The application. `examine` raises ConfigError for properties that can't be used."""
+    return Starlette(
+        routes=_routes(_Api(herder, examine, cluster)),
+        exception_handlers={
+            HTTPException: _http_problem,
+            ConfigError: _problem(400),
+            NotFound: _problem(404),
+            Conflict: _problem(409),
+            RetriableError: _problem(503),
+            ProduceFailed: _problem(500),
+            TimeoutError: _problem(500),
+        },
+    )
+
+
+def _routes(api: _Api) -> list[Route]:
+    one = "/connectors/{name}"
+    rows: list[tuple[str, str, Endpoint]] = [
+        ("GET", "/", api.root),
+        ("GET", "/health", api.health),
+        ("GET", "/metrics", api.prometheus),
+        ("GET", "/connectors", api.list),
+        ("POST", "/connectors", api.create),
+        ("PUT", "/connector-plugins/{plugin}/config/validate", api.validate),
+        ("GET", one, api.show(bodies.info)),
+        ("DELETE", one, api.delete),
+        ("GET", f"{one}/config", api.show(bodies.config)),
+        ("PUT", f"{one}/config", api.configure),
+        ("GET", f"{one}/status", api.show(bodies.status)),
+        ("GET", f"{one}/tasks", api.show(bodies.tasks)),
+        ("GET", f"{one}/tasks/{{task:int}}/status", api.task_status),
+        ("GET", f"{one}/topics", api.show(bodies.topics)),
+        ("GET", f"{one}/metrics", api.show(bodies.metrics)),
+        ("PUT", f"{one}/pause", api.target(TargetState.PAUSED, 202)),
+        ("PUT", f"{one}/resume", api.target(TargetState.STARTED, 202)),
+        ("PUT", f"{one}/stop", api.target(TargetState.STOPPED, 204)),
+        ("POST", f"{one}/restart", api.restart),
+        ("POST", f"{one}/tasks/{{task:int}}/restart", api.restart_task),
+    ]
+    return [Route(path, endpoint, methods=[method]) for method, path, endpoint in rows]
+
+
+class _Api:
+    def __init__(self, herder: Herding, examine: Examine, cluster: str) -> None:
+        self._herder = herder
+        self._examine = examine
+        self._cluster = cluster
+
+    async def root(self, _request: Request) -> Response:
+        return Json(bodies.root(self._cluster))
+
+    async def health(self, _request: Request) -> Response:
+        return Json(bodies.health(self._herder.view()))
+
+    async def prometheus(self, _request: Request) -> Response:
+        return Response(prometheus.render(self._herder.view()), media_type="text/plain; version=0.0.4")
+
+    async def list(self, request: Request) -> Response:
+        return Json(bodies.connectors(self._herder.view(), request.query_params.getlist("expand")))
+
+    async def create(self, request: Request) -> Response:
+        body = await _body(request)
+        name, properties = body.get("name"), body.get("config")
+        if not isinstance(name, str) or not name:
+            raise ConfigError((("name", None, "is required"),))
+        await _answer(self._herder.put(name, _properties(properties), create=True))
+        return Json(bodies.info(self._herder.view(), name), 201)
+
+    async def configure(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        created = await _answer(self._herder.put(name, _properties(await _body(request))))
+        return Json(bodies.info(self._herder.view(), name), 201 if created else 200)
+
+    async def delete(self, request: Request) -> Response:
+        await _answer(self._herder.delete(self._known(request)))
+        return Response(status_code=204)
+
+    async def restart(self, request: Request) -> Response:
+        name = self._known(request)
+        tasks, only_failed = _flag(request, "includeTasks"), _flag(request, "onlyFailed")
+        await _answer(self._herder.restart(name, tasks=tasks, only_failed=only_failed))
+        if not tasks and not only_failed:
+            return Response(status_code=204)
+        return Json(bodies.status(self._herder.view(), name), 202)
+
+    async def restart_task(self, request: Request) -> Response:
+        await _answer(self._herder.restart_task(self._known(request), request.path_params["task"]))
+        return Response(status_code=204)
+
+    async def task_status(self, request: Request) -> Response:
+        body = bodies.status(self._herder.view(), self._known(request))
+        number = request.path_params["task"]
+        rows = [row for row in body["tasks"] if row["id"] == number]
+        if not rows:
+            raise NotFound(f"Task {body['name']}-{number} not found")
+        return Json(rows[0])
+
+    async def validate(self, request: Request) -> Response:
+        plugin, properties = request.path_params["plugin"], _properties(await _body(request))
+        try:
+            await run_in_threadpool(self._examine, {"connector.class": plugin, **properties})
+        except ConfigError as error:
+            return Json(bodies.validation(plugin, properties, error.problems))
+        return Json(bodies.validation(plugin, properties, ()))
+
+    def show(self, body: Callable[[View, str], object]) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            return Json(body(self._herder.view(), self._known(request)))
+
+        return endpoint
+
+    def target(self, target: TargetState, code: int) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            await _answer(self._herder.set_target(self._known(request), target))
+            return Response(status_code=code)
+
+        return endpoint
+
+    def _known(self, request: Request) -> str:
+        name: str = request.path_params["name"]
+        if self._herder.view().connector(name) is None:
+            raise NotFound(f"Connector {name} not found")
+        return name
+
+
+async def _answer(future: Future[T]) -> T:
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        return await asyncio.wrap_future(future)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    try:
+        body = orjson.loads(await request.body())
+    except orjson.JSONDecodeError as error:
+        raise HTTPException(400, f"the body is not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise HTTPException(400, "the body is not a JSON object")
+    return body
+
+
+def _properties(body: object) -> dict[str, str]:
+    """Option values as strings; numbers and booleans are taken as Kafka Connect's own clients write them."""
+    if not isinstance(body, dict):
+        raise HTTPException(400, "config is not a JSON object")
+    if wrong := [name for name, value in body.items() if isinstance(value, (dict, list))]:
+        raise ConfigError(tuple((name, None, "must be a string") for name in wrong))
+    return {name: _text(value) for name, value in body.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _flag(request: Request, name: str) -> bool:
+    return request.query_params.get(name, "false").lower() == "true"
+
+
+async def _http_problem(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return Json({"error_code": error.status_code, "message": error.detail}, error.status_code)
+
+
+def _problem(code: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def handler(_request: Request, error: Exception) -> Response:
+        return Json({"error_code": code, "message": _message(error)}, code)
+
+    return handler
+
+
+def _message(error: Exception) -> str:
+    if not isinstance(error, ConfigError):
+        return str(error) or type(error).__name__
+    rows = [f"{option}: {message}" for option, _, message in error.problems]
+    return "\n".join([f"Connector configuration is invalid and contains the following {len(rows)} error(s):", *rows])

@@ -1,0 +1,128 @@
+"""What the REST API answers, as Kafka Connect words it, from a view of the herder. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from engine.config.connector import all_options
+from engine.config.masking import mask
+from engine.config.options import Option, Problem
+from engine.herder.view import View, connector_status, task_status
+
+VERSION = "0.1.0"
+
+
+def root(cluster: str) -> dict[str, Any]:
+    """Who answers."""
+    return {"version": VERSION, "commit": "", "kafka_cluster_id": cluster}
+
+
+def health(view: View) -> dict[str, Any]:
+    """`status` is `ok`, `starting`, or `degraded` with the reason."""
+    state = "degraded" if view.trouble else "ok" if view.ready else "starting"
+    return {
+        "status": state,
+        "trouble": view.trouble,
+        "worker_id": view.worker_id,
+        "epoch": view.state.epoch,
+        "slots": view.slots,
+        "leases": len(view.state.leases),
+    }
+
+
+def connectors(view: View, expand: Collection[str]) -> list[str] | dict[str, Any]:
+    """Names, or with `expand=status` and `expand=info` an object for each."""
+    if not expand:
+        return view.names()
+    parts = {"status": status, "info": info}
+    return {name: {part: body(view, name) for part, body in parts.items() if part in expand} for name in view.names()}
+
+
+def info(view: View, name: str) -> dict[str, Any]:
+    """Name, masked configuration, ids of its tasks, type."""
+    ids = [{"connector": name, "task": task.config.task} for task in view.tasks(name)]
+    return {"name": name, "config": config(view, name), "tasks": ids, "type": view.facts_of(name).kind}
+
+
+def config(view: View, name: str) -> dict[str, str]:
+    """The properties with secrets masked."""
+    entry = view.connector(name)
+    properties = (entry.properties if entry else None) or {}
+    return mask(properties, view.facts_of(name).secrets)
+
+
+def status(view: View, name: str) -> dict[str, Any]:
+    """States of the connector and its tasks."""
+    tasks = []
+    for task in view.tasks(name):
+        body = task_status(view, task)
+        row = {"id": task.config.task, "state": body["state"], "worker_id": body["worker_id"]}
+        extra = {key: body[key] for key in ("trace", "parked_until") if body[key] is not None}
+        tasks.append({**row, **extra})
+    return {
+        "name": name,
+        "connector": connector_status(view, name),
+        "tasks": tasks,
+        "type": view.facts_of(name).kind,
+    }
+
+
+def tasks(view: View, name: str) -> list[dict[str, Any]]:
+    """Configurations of its tasks, with the partitions that are each one's own."""
+    secrets = view.facts_of(name).secrets
+    return [
+        {
+            "id": {"connector": name, "task": task.config.task},
+            "config": mask(task.config.config, secrets),
+            "partitions": [list(partition) for partition in task.config.partitions],
+        }
+        for task in view.tasks(name)
+    ]
+
+
+def topics(view: View, name: str) -> dict[str, Any]:
+    """The topics it reads."""
+    return {name: {"topics": view.topics(name)}}
+
+
+def metrics(view: View, name: str) -> dict[str, Any]:
+    """Ours: everything known about each task."""
+    rows = [{"id": task.config.task, **task_status(view, task)} for task in view.tasks(name)]
+    return {"connector": name, "delivery": view.facts_of(name).delivery, "tasks": rows}
+
+
+def validation(plugin: str, properties: Mapping[str, str], problems: Iterable[Problem]) -> dict[str, Any]:
+    """Kafka Connect's answer to `/connector-plugins/<p>/config/validate`: a row per option, errors in their rows."""
+    wrong: dict[str, list[str]] = {}
+    for option, _, message in problems:
+        wrong.setdefault(option, []).append(message)
+    known = {option.name: option for option in all_options() if not option.is_family}
+    shown = mask(properties)
+    names = [*known, *(name for name in {**properties, **wrong} if name not in known)]
+    rows = [
+        {
+            "definition": _definition(name, known.get(name)),
+            "value": {
+                "name": name,
+                "value": shown.get(name),
+                "recommended_values": [],
+                "errors": wrong.get(name, []),
+                "visible": True,
+            },
+        }
+        for name in names
+    ]
+    return {"name": plugin, "error_count": sum(map(len, wrong.values())), "groups": ["Common"], "configs": rows}
+
+
+def _definition(name: str, option: Option | None) -> dict[str, Any]:
+    default = option.default if option else None
+    return {
+        "name": name,
+        "type": (option.type if option else "string").upper(),
+        "required": option is not None and repr(default) == "(required)",
+        "default_value": default if isinstance(default, (str, int, float, bool)) else None,
+        "documentation": option.doc if option else "",
+        "group": "Common",
+    }

@@ -1,0 +1,60 @@
+import { useState } from "react";
+import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
+import { useMayWrite } from "../../api/session";
+import type { Connector } from "../../api/types";
+import { Button, Confirm } from "../../ui/controls";
+
+const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
+  pause: { yes: "Pause", says: "Its tasks finish their chunk, commit and stop reading. Nothing is lost; lag grows until it is resumed." },
+  resume: { yes: "Resume", says: "Its tasks go on from their committed offsets." },
+  stop: { yes: "Stop", says: "Its tasks are stopped and given up. Nothing is lost; lag grows until it is resumed." },
+  restart: { yes: "Restart", says: "Its tasks are started again and their tolerance counts begin anew." },
+};
+
+export function ConnectorActions({ connector, reachable }: { connector: Connector; reachable: boolean }) {
+  const may = useMayWrite();
+  const act = useConnectorAct();
+  const [asking, setAsking] = useState<ConnectorAct | null>(null);
+  const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is away";
+  const held = connector.state === "PAUSED" || connector.state === "STOPPED";
+  const turn: ConnectorAct = held ? "resume" : "pause";
+  return (
+    <>
+      <Button barred={barred} onClick={() => setAsking(turn)}>{WORDS[turn].yes}…</Button>
+      <Button barred={barred} onClick={() => setAsking("restart")}>Restart…</Button>
+      <Confirm
+        open={asking !== null}
+        title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
+        yes={asking ? WORDS[asking].yes : ""}
+        busy={act.isPending}
+        error={act.error?.message ?? null}
+        onClose={() => (setAsking(null), act.reset())}
+        onYes={() => asking && act.mutate({ name: connector.name, act: asking }, { onSuccess: () => setAsking(null) })}
+      >
+        {asking && WORDS[asking].says}
+      </Confirm>
+    </>
+  );
+}
+
+export function RestartTask({ name, task, reachable }: { name: string; task: number; reachable: boolean }) {
+  const may = useMayWrite();
+  const act = useConnectorAct();
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <Button small barred={!may.allowed ? may.reason : reachable ? undefined : "The engine is away"} onClick={() => setAsking(true)}>Restart…</Button>
+      <Confirm
+        open={asking}
+        title={`Restart task ${task} of ${name}`}
+        yes="Restart"
+        busy={act.isPending}
+        error={act.error?.message ?? null}
+        onClose={() => (setAsking(false), act.reset())}
+        onYes={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
+      >
+        It goes on from its committed offsets, and its tolerance counts begin anew.
+      </Confirm>
+    </>
+  );
+}

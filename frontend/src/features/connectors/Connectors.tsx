@@ -1,0 +1,35 @@
+import { useEffect } from "react";
+import { useNavigate, useParams } from "react-router";
+import { useConnectors } from "../../api/connectors";
+import { ago, plural } from "../../lib/format";
+import { useNow } from "../../lib/zone";
+import { Button } from "../../ui/controls";
+import { Bones, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { ConnectorPanel } from "./ConnectorPanel";
+import styles from "./Connectors.module.css";
+
+/** What every connector and task is doing, and how far each is from its limit. */
+export function Connectors() {
+  const { name } = useParams();
+  const navigate = useNavigate();
+  const { data, error, dataUpdatedAt, isError } = useConnectors();
+  const now = useNow(5_000);
+  useEffect(() => {
+    document.title = "Connectors · dlqadmin";
+  }, []);
+  const shown = data?.results.filter((connector) => name === undefined || connector.name === name) ?? [];
+  const tasks = data?.results.reduce((sum, connector) => sum + connector.tasks.length, 0) ?? 0;
+  return (
+    <>
+      <PageHead title={name ?? "Connectors"} note={data ? `${plural(data.results.length, "connector")}, ${plural(tasks, "task")}. Asked the engine ${ago(new Date(dataUpdatedAt).toISOString(), now)}.` : " "}>
+        {name && <Button onClick={() => navigate("/connectors")}>All connectors</Button>}
+      </PageHead>
+      {data && (isError || !data.reachable) && <Strip tone="warn">The engine is away. What follows is what it last reported{data.as_of ? `, ${ago(data.as_of, now)}` : ""}; changes are not possible until it answers.</Strip>}
+      {!data && <Panel>{error ? <Notice title="The connectors did not come">{error.message}</Notice> : <Bones rows={8} />}</Panel>}
+      {data && shown.length === 0 && <Panel><Notice title={name ? "There is no such connector" : "No connectors"}>{name ? "It may have been deleted." : "Give one to the engine: python -m engine run worker.properties --connector sink.properties"}</Notice></Panel>}
+      <div className={styles.list}>
+        {shown.map((connector) => <ConnectorPanel key={connector.name} connector={connector} reachable={data?.reachable ?? false} open={name !== undefined} />)}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { useMemo, useState } from "react";
+import { bytesUrl } from "../../api/deadLetters";
+import type { DeadLetter, ParseError, Payload } from "../../api/types";
+import { broken, cells, fromBase64, nearStart, wrapped, type Cell, type Line } from "../../lib/bytes";
+import { bytes } from "../../lib/format";
+import { LinkButton } from "../../ui/controls";
+import { Notice } from "../../ui/Panel";
+import { HexRows } from "./HexView";
+import styles from "./Record.module.css";
+
+const WIDTH = 100;
+const LINES = 300;
+
+/** A payload's own characters with their byte offsets; the byte where parsing stopped is marked. */
+export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value" | "key" | "context" }) {
+  const payload = letter[part];
+  const [folded, setFolded] = useState(true);
+  const [limit, setLimit] = useState(LINES);
+  const data = useMemo(() => (payload.base64 ? fromBase64(payload.base64) : new Uint8Array()), [payload.base64]);
+  const all = useMemo(() => cells(data), [data]);
+  const lines = useMemo(() => (payload.json && folded ? broken(all, WIDTH) : wrapped(all, WIDTH)), [all, payload.json, folded]);
+  if (payload.is_null) return <Notice title={`The ${part === "context" ? "dead letter" : part} is null`}>{part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}</Notice>;
+  if (payload.size === null) return <Notice title={`The ${part} is not in the dead letter`}>The connector does not include messages in its error contexts.</Notice>;
+  if (payload.size === 0) return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
+  const error = payload.parse_error;
+  const near = error ? nearStart(data, error.byte) : 0;
+  return (
+    <>
+      <div className={styles.tools}>
+        <span>{decoder(payload, all)}</span>
+        {payload.json && <LinkButton onClick={() => setFolded(!folded)}>{folded ? "Show as it was sent" : "Add line breaks"}</LinkButton>}
+        {payload.shown < payload.size && <span className="warn">First {bytes(payload.shown)} of {bytes(payload.size)}. <a href={bytesUrl(letter.id, part)} download>All of it</a></span>}
+      </div>
+      <div className={styles.bytes} data-testid="bytes">
+        {lines.slice(0, limit).map((line) => (
+          <TextLine key={line.at} line={line} error={error} near={near} size={payload.size ?? 0} />
+        ))}
+        {lines.length > limit && <div className={styles.more}><LinkButton onClick={() => setLimit(limit + LINES)}>{`Next ${Math.min(LINES, lines.length - limit)} lines`}</LinkButton></div>}
+      </div>
+      {error && (
+        <div className={styles.hexes}>
+          <HexRows data={data} from={Math.max(0, Math.min(error.byte, data.length - 1) - 16)} rows={3} error={error.byte} near={near} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function TextLine({ line, error, near, size }: { line: Line; error: ParseError | null; near: number; size: number }) {
+  const last = line.cells.at(-1);
+  const end = (last?.at ?? 0) + (last?.length ?? 0);
+  const here = error !== null && (error.byte < end || (error.byte >= size && end >= size)) && error.byte >= line.at;
+  return (
+    <>
+      <div className={styles.line}>
+        <i>{line.at}</i>
+        <span style={{ paddingLeft: `${line.indent * 2}ch` }}>
+          {pieces(line.cells, error?.byte ?? null, near).map(({ kind, text }, index) => (kind === "" ? text : <span key={index} className={styles[kind]}>{text}</span>))}
+          {here && error.byte >= size && <span className={styles.end} aria-label="end of the data" />}
+        </span>
+      </div>
+      {here && (
+        <div className={styles.line}>
+          <i />
+          <span className={styles.say} style={{ paddingLeft: `min(${Math.max(0, line.cells.filter((cell) => cell.at < error.byte).length)}ch, 55%)` }}>▲ byte {error.byte}: {error.message}</span>
+        </div>
+      )}
+    </>
+  );
+}
+
+function pieces(all: readonly Cell[], error: number | null, near: number): { kind: "" | "hit" | "near" | "invalid"; text: string }[] {
+  const out: { kind: "" | "hit" | "near" | "invalid"; text: string }[] = [];
+  for (const cell of all) {
+    const kind = error !== null && cell.at <= error && error < cell.at + cell.length ? "hit" : cell.invalid ? "invalid" : error !== null && cell.at >= near && cell.at < error ? "near" : "";
+    const last = out.at(-1);
+    if (last?.kind === kind) last.text += cell.text;
+    else out.push({ kind, text: cell.text });
+  }
+  return out;
+}
+
+function decoder(payload: Payload, all: readonly Cell[]): string {
+  if (payload.json) return "JSON, shown character by character as sent; line breaks are added for reading only";
+  const invalid = all.filter((cell) => cell.invalid).length;
+  if (invalid > 0) return `Text with ${invalid} byte${invalid === 1 ? "" : "s"} that are not UTF-8, shown as they are`;
+  if (payload.parse_error) return "Decoder: JSON, shown as text since it does not parse";
+  return "Text, as it was sent";
+}

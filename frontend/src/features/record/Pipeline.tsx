@@ -1,0 +1,48 @@
+import type { DeadLetter, StageView } from "../../api/types";
+import { count, plural, span } from "../../lib/format";
+import { shortClass } from "../../lib/stages";
+import { Glyph, Notice, join } from "../../ui/Panel";
+import styles from "./Record.module.css";
+
+/** The stages that the record went through, the failing one marked. */
+export function Pipeline({ letter }: { letter: DeadLetter }) {
+  if (letter.stages.length === 0) return <Notice title="No stages are known">{letter.readable ? "This dead letter does not say which pipeline it went through." : "The dead letter itself cannot be read."}</Notice>;
+  return (
+    <div className={styles.pipe}>
+      <div className={join(styles.stage, styles.origin)}>
+        <div className={styles.type}>ORIGIN</div>
+        <div className="b cut" title={letter.origin_topic ?? undefined}>{letter.origin_topic ?? "unknown"}</div>
+        <div className="mono t3 cut">{letter.origin_partition === null ? "position unknown" : `${letter.origin_partition} / ${count(letter.origin_offset)}`}</div>
+      </div>
+      {letter.stages.map((stage) => <Stage key={stage.index} stage={stage} letter={letter} />)}
+    </div>
+  );
+}
+
+function Stage({ stage, letter }: { stage: StageView; letter: DeadLetter }) {
+  return (
+    <div className={join(styles.stage, stage.state !== "passed" && styles[stage.state])} title={configOf(stage)} data-state={stage.state}>
+      <div className="row" style={{ gap: 7 }}>
+        <span className={join(styles.type, "cut")}>{stage.index} {stage.type}</span>
+        <span className="sp" />
+        {stage.state === "passed" && <Glyph tone="passed">✓</Glyph>}
+        {stage.state === "failed" && <Glyph tone="failed">✕</Glyph>}
+        {stage.state === "not_reached" && <span className={styles.blank} />}
+      </div>
+      <div className="b cut">{stage.class ? shortClass(stage.class) : stage.type}</div>
+      <div className={join("s t3 cut", styles.note)}>{note(stage, letter)}</div>
+    </div>
+  );
+}
+
+function note(stage: StageView, letter: DeadLetter): string {
+  if (stage.state === "passed") return "passed";
+  if (stage.state === "not_reached") return "not reached";
+  const retries = letter.attempt ? plural(letter.attempt, "retry", "retries") : "no retry";
+  return letter.elapsed_ms ? `failed, ${retries}, ${span(letter.elapsed_ms)}` : `failed, ${retries}`;
+}
+
+function configOf(stage: StageView): string | undefined {
+  const entries = Object.entries(stage.config ?? {});
+  return entries.length === 0 ? undefined : entries.map(([name, value]) => `${name}=${String(value)}`).join("\n");
+}

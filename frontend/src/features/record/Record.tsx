@@ -1,0 +1,103 @@
+import { useEffect, useState } from "react";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
+import type { DeadLetter } from "../../api/types";
+import { askFilter, readFilter, writeFilter } from "../../lib/filter";
+import { ago, bytes, count, dateTime } from "../../lib/format";
+import { useKeys } from "../../lib/keys";
+import { useNow, useZone } from "../../lib/zone";
+import { Button, MenuButton } from "../../ui/controls";
+import { Bones, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { ErrorPanel } from "./ErrorPanel";
+import { Payloads } from "./Payloads";
+import { Pipeline } from "./Pipeline";
+import { ReadingPanel } from "./ReadingPanel";
+import styles from "./Record.module.css";
+import { GroupCard, NeighbourPanel, TimelinePanel } from "./Side";
+
+/** Why did this one fail, at which stage and byte, and what stood beside it? */
+export function Record() {
+  const { id = "" } = useParams();
+  const [params] = useSearchParams();
+  const navigate = useNavigate();
+  const filter = readFilter(params);
+  const address = writeFilter(filter).toString();
+  const { data: letter, error, isPlaceholderData } = useDeadLetter(id, askFilter(filter));
+  const open = (other: string | null | undefined) => other && navigate(`/records/${other}?${address}`, { replace: true });
+  useKeys({
+    j: () => open(letter?.neighbours.next),
+    k: () => open(letter?.neighbours.previous),
+    Escape: () => navigate(`/records?${address}${address ? "&" : ""}at=${id}`),
+  });
+  useEffect(() => {
+    document.title = letter ? `${letter.topic} / ${letter.partition} / ${letter.offset} · dlqadmin` : "Record · dlqadmin";
+  }, [letter]);
+  if (!letter) {
+    return <Panel>{error ? <Notice title="This record did not come" actions={<Button to={`/records?${address}`}>Back to the records</Button>}>{error.message}</Notice> : <Bones rows={10} />}</Panel>;
+  }
+  return (
+    <div style={isPlaceholderData ? { opacity: 0.6 } : undefined}>
+      <Head letter={letter} onOpen={open} />
+      {!letter.readable && <Strip tone="warn">This dead letter could not be read as any known form. Nothing is lost: its bytes are below as they came.</Strip>}
+      {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
+      <Panel label="Pipeline"><Pipeline letter={letter} /></Panel>
+      <div className={styles.body}>
+        <div style={{ minWidth: 0 }}>
+          <Payloads key={letter.id} letter={letter} />
+          <ErrorPanel letter={letter} />
+          <ReadingPanel letter={letter} />
+        </div>
+        <div className={styles.side}>
+          <TimelinePanel letter={letter} />
+          <NeighbourPanel letter={letter} address={address} />
+          <GroupCard letter={letter} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: string | null) => void }) {
+  const { zone } = useZone();
+  const now = useNow(10_000);
+  const { previous, next } = letter.neighbours;
+  const name = `${letter.topic} / ${letter.partition} / ${letter.offset}`;
+  const sizes = { value: letter.value.size, key: letter.key.size, context: letter.context.size };
+  return (
+    <PageHead
+      title={
+        <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
+          <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
+          <Copy text={name.replaceAll(" ", "")} />
+          <Chip tone="failed">✕ {letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
+        </div>
+      }
+      note={
+        <>
+          Key <span className="mono t2">{letter.key_text ?? "null"}</span>
+          {letter.origin_topic && <>, from <Link className="mono" to={`/records?origin_topic=${encodeURIComponent(letter.origin_topic)}&origin_partition=${letter.origin_partition ?? ""}`}>{letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}</Link></>}
+          , failed {dateTime(letter.failed_at, zone)} {zone === "utc" ? "UTC" : ""}, {ago(letter.failed_at, now)}
+          {letter.connector && <>, in <Link to={`/connectors/${letter.connector}`}>{letter.connector}{letter.task_id !== null && `-${letter.task_id}`}</Link></>}
+        </>
+      }
+    >
+      <span className={styles.nav}>
+        <Button barred={previous ? undefined : "This is the first one that matches"} onClick={() => onOpen(previous)} title="The one above (k)">‹ <kbd>k</kbd></Button>
+        <Button barred={next ? undefined : "This is the last one that matches"} onClick={() => onOpen(next)} title="The one below (j)"><kbd>j</kbd> ›</Button>
+      </span>
+      <MenuButton
+        label="Download exact bytes ▾"
+        items={(["value", "key", "context"] as const).filter((part) => sizes[part] !== null).map((part) => ({ label: `${part === "context" ? "dead letter" : part}, ${bytes(sizes[part])}`, href: bytesUrl(letter.id, part) }))}
+      />
+    </PageHead>
+  );
+}
+
+function Copy({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <Button kind="quiet" small onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}>
+      {copied ? "Copied" : "Copy"}
+    </Button>
+  );
+}

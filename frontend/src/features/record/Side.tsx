@@ -1,0 +1,73 @@
+import { Link } from "react-router";
+import { useNeighbours } from "../../api/deadLetters";
+import type { DeadLetter, Neighbour } from "../../api/types";
+import { count, dateMinute, dayMonth, plural, timeOfDay } from "../../lib/format";
+import { groupState } from "../../lib/states";
+import { useZone } from "../../lib/zone";
+import { Bones, Chip, Panel, join } from "../../ui/Panel";
+import styles from "./Record.module.css";
+
+const BAD = /fail|error|retry|dead/;
+const GOOD = /index|commit|produced_dead|resolved/;
+
+export function TimelinePanel({ letter }: { letter: DeadLetter }) {
+  const { zone } = useZone();
+  return (
+    <Panel title="Timeline" aside={<span className="s t3">{dayMonth(letter.failed_at, zone)}, {zone === "utc" ? "UTC" : "local time"}</span>}>
+      <div className={styles.timeline}>
+        {letter.timeline.map((event, index) => [
+          <span key={`a${index}`} className={styles.time} title={dateMinute(event.at, zone)}>{dayMonth(event.at, zone) === dayMonth(letter.failed_at, zone) ? timeOfDay(event.at, zone, true) : dateMinute(event.at, zone)}</span>,
+          <i key={`b${index}`} className={join(GOOD.test(event.kind) ? styles.good : BAD.test(event.kind) && styles.bad)} />,
+          <span key={`c${index}`}>{event.text}</span>,
+        ])}
+      </div>
+    </Panel>
+  );
+}
+
+/** The records beside this one in its origin partition, failed or not. */
+export function NeighbourPanel({ letter, address }: { letter: DeadLetter; address: string }) {
+  const { data, isPending, isError } = useNeighbours(letter.id);
+  if (isError || (data && data.results.length === 0)) return null;
+  return (
+    <Panel title={<><h2>Neighbours</h2>{letter.origin_partition !== null && <span className="s t3">origin partition {letter.origin_partition}</span>}</>}>
+      {isPending ? <Bones rows={5} height={14} /> : (
+        <table className={styles.neighbours}>
+          <tbody>{data?.results.map((one) => <NeighbourRow key={one.offset} one={one} address={address} />)}</tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+function NeighbourRow({ one, address }: { one: Neighbour; address: string }) {
+  const { zone } = useZone();
+  const label = <span className={one.state === "delivered" ? "passed" : one.state === "failed" ? "failed" : "t3"}>{one.state === "delivered" ? "✓" : one.state === "failed" ? "✕" : "?"} {one.this ? "this record" : one.label}</span>;
+  return (
+    <tr className={one.this ? styles.me : undefined}>
+      <td className="mono">{count(one.offset)}</td>
+      <td className="mono cut" title={one.key_text ?? undefined}>{one.key_text ?? "null"}</td>
+      <td className="mono t3">{one.at ? timeOfDay(one.at, zone) : ""}</td>
+      <td className={join("s cut", one.this && "b")} title={one.label}>{one.id && !one.this ? <Link to={`/records/${one.id}?${address}`}>{label}</Link> : label}</td>
+    </tr>
+  );
+}
+
+export function GroupCard({ letter }: { letter: DeadLetter }) {
+  const { zone } = useZone();
+  const group = letter.group;
+  if (!group) return null;
+  const state = group.state ? groupState(group.state) : null;
+  return (
+    <Panel>
+      <div style={{ padding: "11px 16px" }}>
+        <Link className="b" to={`/groups/${group.id}`} style={{ overflowWrap: "anywhere" }}>{group.title}</Link>
+        <div className="row s t3" style={{ marginTop: 4, flexWrap: "wrap" }}>
+          {state && <Chip tone={state.tone}>{state.glyph} {state.label}</Chip>}
+          {group.events !== undefined && <span>{plural(group.events, "event")} since {dateMinute(group.first_seen, zone)}</span>}
+          {group.events_24h !== undefined && <span>{count(group.events_24h)} in 24 h</span>}
+        </div>
+      </div>
+    </Panel>
+  );
+}

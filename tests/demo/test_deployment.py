@@ -1,0 +1,51 @@
+"""What compose.yaml and the Dockerfile promise, read from them: nothing is started."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from demo.environment import ROOT
+
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+WITHOUT_HEALTH = {"migrate", "indexer"}  # one ends by itself, the other ends when it cannot go on
+
+
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - WITHOUT_HEALTH))
+def test_a_service_has_a_health_check(name: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"]
+
+
+def test_no_password_has_a_default() -> None:
+    secrets = re.findall(r"\$\{(\w*(?:PASSWORD|SECRET)\w*)([^}]*)", (ROOT / "compose.yaml").read_text())
+    assert {name for name, _ in secrets} == {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    assert all(rest.startswith(":?") for _, rest in secrets)
+
+
+def test_the_spark_profile_has_a_master_and_two_workers() -> None:
+    spark = {name for name, service in SERVICES.items() if service.get("profiles") == ["spark"]}
+    assert spark == {"spark-master", "spark-worker-1", "spark-worker-2"}
+
+
+def test_the_engines_rest_is_not_published() -> None:
+    assert not SERVICES["engine"].get("ports")
+
+
+def test_the_web_image_has_neither_java_nor_spark() -> None:
+    stages = re.split(r"^FROM ", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    (web,) = [stage for stage in stages if " AS web\n" in stage]
+    assert "jre" not in web
+    assert "(pyspark|" in web
+
+
+def test_no_image_runs_as_root() -> None:
+    assert (ROOT / "Dockerfile").read_text().count("USER dlqadmin") == 2
+
+
+def test_every_requirement_is_pinned_exactly() -> None:
+    lines = [
+        line for name in ("requirements.txt", "requirements-dev.txt") for line in (ROOT / name).read_text().split()
+    ]
+    assert [line for line in lines if "==" not in line and line not in ("-r", "requirements.txt")] == []

@@ -1,0 +1,130 @@
+"""The main job on real input: at the mark, the same numbers everywhere, and each record in exactly one place.
+
+The last test ends the product, so it stands last in the last file that uses it.
+"""
+
+import json
+import sqlite3
+import subprocess
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
+from demo.environment import ROOT
+from demo.feeder import PARTITIONS, TOPIC, Feeder
+from tests.support.product import Product
+
+CONSUMED, DELIVERED, DEAD = 1732, 1237, 495
+STAGES = {"TASK_PUT": 470, "VALUE_CONVERTER": 18, "TRANSFORMATION": 7}
+DLQ, DLQ_PARTITIONS = "usgs.earthquakes.dlq", 4
+
+
+def test_the_engine_counts_every_record_in_one_bucket(product: Product) -> None:
+    metrics: Counter[str] = Counter()
+    for task in product.engine_json("connectors/usgs-to-sql/metrics")["tasks"]:
+        metrics.update(task["metrics"])
+    buckets = ["records-delivered", "records-dead-lettered", "records-skipped", "records-filtered"]
+    assert metrics["records-consumed"] == CONSUMED
+    assert [metrics[bucket] for bucket in buckets] == [DELIVERED, DEAD, 0, 0]
+
+
+def test_the_topics_hold_what_the_engine_says(product: Product) -> None:
+    feeder = Feeder(product.bootstrap_servers)
+    assert sum(feeder.ends(TOPIC, PARTITIONS).values()) == CONSUMED
+    assert len(dead_letters(product)) == DEAD
+
+
+def test_the_table_holds_what_was_delivered(product: Product) -> None:
+    assert len(delivered(product)) == DELIVERED
+
+
+def test_each_offset_is_delivered_or_dead_lettered_and_never_both(product: Product) -> None:
+    letters = dead_letters(product)
+    dead = {(partition, offset) for partition, offset, _ in letters}
+    assert len(dead) == DEAD
+    arrived = set(delivered(product))
+    whole = {(p, o) for p, o, key, _ in read(product, TOPIC, PARTITIONS) if key.decode() in arrived} - dead
+    assert len(whole) == DELIVERED
+    assert len(whole | dead) == CONSUMED
+
+
+def test_the_stages_fail_as_the_input_was_built(product: Product) -> None:
+    assert Counter(stage for *_, stage in dead_letters(product)) == STAGES
+
+
+def test_rest_says_the_same(product: Product) -> None:
+    with product.client() as client:
+        balance = client.get("metrics/balance").json()
+        page = client.get("dead-letters", params={"limit": 1}).json()
+        facets = client.get("dead-letters/facets").json()["facets"]
+    assert balance["balanced"]
+    assert [balance[name] for name in ("consumed", "delivered", "dead_lettered", "skipped", "filtered")] == [
+        CONSUMED,
+        DELIVERED,
+        DEAD,
+        0,
+        0,
+    ]
+    assert page["total"] == {"count": DEAD, "exact": True}
+    assert {entry["value"]: entry["count"] for entry in facets["stage"]} == STAGES
+
+
+def test_an_export_holds_every_dead_letter_once(product: Product) -> None:
+    with product.client() as client:
+        lines = client.get("dead-letters/export", params={"format": "ndjson"}).raise_for_status().text.splitlines()
+    assert len({json.loads(line)["id"] for line in lines}) == len(lines) == DEAD
+
+
+def test_a_port_in_use_is_one_sentence_before_anything_starts(product: Product) -> None:
+    second = subprocess.run(
+        ["make", "--no-print-directory", "ports"],
+        cwd=ROOT,
+        env=product.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert second.returncode != 0
+    assert f"Port {product.web.rpartition(':')[2]} is in use" in second.stderr
+
+
+def test_ctrl_c_stops_every_process(product: Product) -> None:
+    assert product.processes()
+    product.interrupt()
+    assert product.processes() == []
+
+
+def delivered(product: Product) -> list[str]:
+    with closing(sqlite3.connect(Path(product.home, "demo.sqlite3"))) as connection:
+        return [key for (key,) in connection.execute("SELECT id FROM earthquakes")]
+
+
+def dead_letters(product: Product) -> list[tuple[int, int, str]]:
+    """Return origin partition, origin offset and failing stage of every dead letter in the topic."""
+    return [coordinates(json.loads(value)) for *_, value in read(product, DLQ, DLQ_PARTITIONS)]
+
+
+def coordinates(context: dict[str, Any]) -> tuple[int, int, str]:
+    origin = context.get("original_record") or context["record"]
+    return origin["partition"], origin["offset"], context["stages"][context["index"]]["type"]
+
+
+def read(product: Product, topic: str, partitions: int) -> list[tuple[int, int, bytes, bytes]]:
+    """Return partition, offset, key and value of every record of a topic."""
+    settings = {"bootstrap.servers": product.bootstrap_servers, "group.id": "test", "enable.partition.eof": True}
+    consumer = Consumer({**settings, "enable.auto.commit": False})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
+    records, open_partitions = [], partitions
+    while open_partitions:
+        message = consumer.poll(20)
+        if message is None:
+            raise TimeoutError(f"{topic} was not read to its end")
+        if message.error():
+            open_partitions -= 1
+        else:
+            records.append((message.partition(), message.offset(), message.key(), message.value()))
+    consumer.close()
+    return records

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.config.topic import (
+    ConfigState,
+    KeyValue,
+    Leader,
+    TargetState,
+    TaskEntry,
+    commit_record,
+    connector_record,
+    fold_all,
+    fold_config,
+    leader_record,
+    owns,
+    restart_record,
+    target_record,
+    task_configs,
+    task_record,
+)
+from engine.record.record import TopicPartition
+
+ENTRY = TaskEntry(1, {"x": "y"}, (TopicPartition("t", 0),))
+ROWS = [
+    leader_record(Leader(3, "w", 5)),
+    connector_record("a-1", {"x": "y"}),
+    task_record("a-1", 0, ENTRY),
+    commit_record("a-1", 1, 1),
+]
+
+
+def folded(*rows: KeyValue) -> ConfigState:
+    return fold_all(ConfigState(), [*ROWS, *rows])
+
+
+def test_tasks_count_only_after_their_commit() -> None:
+    assert task_configs(fold_all(ConfigState(), ROWS[:-1]), "a-1") == ()
+    assert [task.partitions for task in task_configs(folded(), "a-1")] == [ENTRY.partitions]
+
+
+def test_half_a_generation_is_none() -> None:
+    assert task_configs(folded(commit_record("a-1", 2, 2)), "a-1") == ()
+
+
+def test_pending_tasks_do_not_touch_the_current_generation() -> None:
+    after = folded(task_record("a-1", 0, TaskEntry(2, {}, ())))
+    assert task_configs(after, "a-1") == task_configs(folded(), "a-1")
+
+
+def test_a_name_with_dashes_and_digits_is_not_confused_with_a_task() -> None:
+    state = folded(restart_record("a-1", 2, {0: 3}), restart_record("a", 9, {1: 9}))
+    assert task_configs(state, "a-1")[0].restarts == 5
+
+
+def test_a_lease_owns_its_task_until_leader_generation_target_or_restarts_change() -> None:
+    [task] = task_configs(folded(), "a-1")
+    assert owns(folded(), task, 3)
+    for row in (
+        leader_record(Leader(4, "other")),
+        commit_record("a-1", 0, 2),
+        target_record("a-1", TargetState.PAUSED),
+        restart_record("a-1", 0, {0: 1}),
+        connector_record("a-1", None),
+    ):
+        assert not owns(folded(row), task, 3)
+
+
+def test_an_older_leader_does_not_come_back() -> None:
+    assert folded(leader_record(Leader(2, "zombie"))).leader.epoch == 3
+
+
+def test_generations_go_on_when_a_name_comes_back() -> None:
+    state = folded(connector_record("a-1", None), commit_record("a-1", 0, 2), connector_record("a-1", {"x": "z"}))
+    assert state.connectors["a-1"].generation == 2
+    assert task_configs(state, "a-1") == ()
+
+
+@given(st.lists(st.sampled_from([*ROWS, target_record("a-1", TargetState.PAUSED), target_record("a-1", None)])))
+def test_compaction_changes_nothing_that_counts(rows: list[KeyValue]) -> None:
+    """Only the last record of a key need be there, as long as a generation is written before its commit."""
+    every = [*rows, *ROWS]
+    last = {key: number for number, (key, _) in enumerate(every)}
+    compacted = [row for number, row in enumerate(every) if last[row[0]] == number]
+    assert fold_all(ConfigState(), compacted) == fold_all(ConfigState(), every)
+
+
+@given(st.binary(), st.none() | st.just(b"{}"))
+def test_foreign_keys_change_nothing(key: bytes, value: bytes | None) -> None:
+    assert fold_config(ConfigState(), b"foreign-" + key, value) == ConfigState()

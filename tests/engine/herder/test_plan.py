@@ -1,0 +1,126 @@
+"""`plan(state, ends, now)`: who gets a slot, alone or pooled, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from engine.config.topic import TargetState
+from engine.herder.fold import fold_cancelled, fold_granted
+from engine.herder.plan import overdue, plan
+from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
+from engine.ports import Lease, TaskConfig
+from engine.record.record import TopicPartition
+
+SETTINGS = Settings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)
+NOW = 1_000_000
+
+
+def task(connector: str, number: int = 0, **changes: Any) -> TaskRun:
+    partitions = (TopicPartition(connector, number),)
+    return replace(TaskRun(TaskConfig(connector, number, 1, {}, partitions), located=True), **changes)
+
+
+def state(*tasks: TaskRun, leases: tuple[LeaseRun, ...] = ()) -> HerderState:
+    return HerderState(7, {one.key: one for one in tasks}, {run.lease.lease_id: run for run in leases})
+
+
+def ends(**lags: int) -> dict[TopicPartition, int]:
+    return {TopicPartition(topic, 0): lag for topic, lag in lags.items()}
+
+
+def names(leases: tuple[Lease, ...]) -> list[list[str]]:
+    return [[one.connector for one in lease.tasks] for lease in leases]
+
+
+def test_a_task_without_lag_holds_no_slot() -> None:
+    assert plan(state(task("a")), ends(a=0), NOW, SETTINGS) == ()
+
+
+def test_lag_is_counted_from_the_committed_position() -> None:
+    caught_up = task("a", positions={TopicPartition("a", 0): 5})
+    assert plan(state(caught_up), ends(a=5), NOW, SETTINGS) == ()
+    assert names(plan(state(caught_up), ends(a=6), NOW, SETTINGS)) == [["a"]]
+
+
+def test_light_tasks_share_one_lease() -> None:
+    found = plan(state(task("a"), task("b"), task("c")), ends(a=1, b=2, c=3), NOW, SETTINGS)
+    assert names(found) == [["a", "b", "c"]]
+    assert found[0].leader_epoch == 7
+    assert found[0].budget_ms == 5000
+
+
+def test_a_pool_has_a_size() -> None:
+    found = plan(state(*(task(name) for name in "abcd")), ends(a=1, b=1, c=1, d=1), NOW, SETTINGS)
+    assert names(found) == [["a", "b", "c"], ["d"]]
+
+
+def test_a_busy_task_has_its_own_lease() -> None:
+    found = plan(state(task("a"), task("b"), task("c")), ends(a=1, b=100, c=1), NOW, SETTINGS)
+    assert sorted(names(found)) == [["a", "c"], ["b"]]
+
+
+def test_a_task_that_used_up_its_budget_is_busy() -> None:
+    found = plan(state(task("a", behind=True), task("b")), ends(a=1, b=1), NOW, SETTINGS)
+    assert sorted(names(found)) == [["a"], ["b"]]
+
+
+def test_a_task_that_lost_a_lease_runs_alone() -> None:
+    found = plan(state(task("a", lost=1), task("b")), ends(a=1, b=1), NOW, SETTINGS)
+    assert sorted(names(found)) == [["a"], ["b"]]
+
+
+def test_leases_are_short_when_others_wait() -> None:
+    waiting = state(*(task(name) for name in "abc"))
+    found = plan(waiting, ends(a=100, b=100, c=100), NOW, SETTINGS)
+    assert [lease.budget_ms for lease in found] == [1000, 1000]
+
+
+def test_who_waited_longest_goes_first() -> None:
+    waiting = state(task("a", last_run=3), task("b", last_run=1), task("c", last_run=2))
+    assert names(plan(waiting, ends(a=100, b=100, c=100), NOW, SETTINGS)) == [["b"], ["c"]]
+
+
+def test_paused_stopped_failed_and_waiting_tasks_hold_no_slot() -> None:
+    idle = state(
+        task("a", target=TargetState.PAUSED),
+        task("b", target=TargetState.STOPPED),
+        task("c", trace="died"),
+        task("d", not_before=NOW + 1),
+    )
+    assert plan(idle, ends(a=1, b=1, c=1, d=1), NOW, SETTINGS) == ()
+
+
+def test_a_parked_task_is_leased_again_when_its_time_has_come() -> None:
+    parked = task("a", not_before=NOW, parked_until=NOW)
+    assert names(plan(state(parked), ends(a=1), NOW, SETTINGS)) == [["a"]]
+
+
+def test_a_task_has_one_lease_at_a_time() -> None:
+    before = state(task("a"))
+    after = fold_granted(before, plan(before, ends(a=1), NOW, SETTINGS), NOW)
+    assert plan(after, ends(a=2), NOW, SETTINGS) == ()
+
+
+def test_lease_ids_never_repeat() -> None:
+    before = state(task("a"), task("b"))
+    first = plan(before, ends(a=1), NOW, SETTINGS)
+    second = plan(fold_granted(before, first, NOW), ends(a=1, b=1), NOW, SETTINGS)
+    assert {lease.lease_id for lease in first}.isdisjoint(lease.lease_id for lease in second)
+
+
+def test_a_new_generation_waits_for_the_leases_of_the_old_one() -> None:
+    old = TaskConfig("a", 1, 1, {}, (TopicPartition("a", 0),))
+    running = LeaseRun(Lease("7-1", (old,), 7, 5000, {}), NOW)
+    fresh = replace(task("a"), config=replace(task("a").config, generation=2))
+    assert plan(state(fresh, leases=(running,)), ends(a=1), NOW, SETTINGS) == ()
+    assert names(plan(state(fresh), ends(a=1), NOW, SETTINGS)) == [["a"]]
+
+
+def test_a_lease_that_does_not_stop_is_cancelled_after_its_graceful_time() -> None:
+    running = LeaseRun(Lease("7-1", (task("a").config,), 7, 5000, {}), granted_at=NOW, stop_asked_at=NOW + 100)
+    at = state(task("a"), leases=(running,))
+    assert overdue(at, NOW + 8000, SETTINGS) == ()
+    assert overdue(at, NOW + 8001, SETTINGS) == ("7-1",)
+    assert overdue(fold_cancelled(at, ["7-1"]), NOW + 9000, SETTINGS) == ()

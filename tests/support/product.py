@@ -1,0 +1,121 @@
+"""The whole product as `make run` starts it, on ports and in a directory of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from demo.environment import ROOT
+from demo.network import HOST, free_ports, wait_until
+
+START_TIMEOUT_S = 180
+MARK_TIMEOUT_S = 120
+STOP_TIMEOUT_S = 40
+SENT = 1732
+
+
+class Product:
+    """One running product. The trickle is off, so that the numbers at the mark stay."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        broker, redis, web, engine = free_ports(4)
+        self.bootstrap_servers = f"{HOST}:{broker}"
+        self.web = f"http://{HOST}:{web}"
+        self.engine = f"http://{HOST}:{engine}"
+        self.env = {
+            **os.environ,
+            "LOCAL_DIR": str(home),
+            "DATABASE_URL": f"sqlite:///{home}/dlqadmin.sqlite3",
+            "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
+            "REDIS_URL": f"redis://{HOST}:{redis}/0",
+            "ENGINE_URL": self.engine,
+            "WEB_HOST": HOST,
+            "WEB_PORT": str(web),
+            "DEMO_TRICKLE_PER_MINUTE": "0",
+        }
+        self.log = home / "run.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Product:
+        """Start everything; return when the first batch is through and indexed."""
+        with self.log.open("ab") as log:
+            command = [sys.executable, "-m", "demo.run"]
+            self._process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log)
+        try:
+            wait_until(self._announced, "The product", START_TIMEOUT_S, 0.5)
+            wait_until(self._at_the_mark, "The first batch", MARK_TIMEOUT_S, 1)
+        except (TimeoutError, ChildProcessError) as problem:
+            self.stop()
+            raise RuntimeError(f"{problem}\n{self.output()[-6000:]}") from problem
+        return self
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C; return the exit code."""
+        if self._process is None:
+            return 0
+        self._process.send_signal(signal.SIGINT)
+        code = self._process.wait(STOP_TIMEOUT_S)
+        self._process = None
+        return code
+
+    def stop(self) -> None:
+        """End it, whatever it does."""
+        try:
+            self.interrupt()
+        except subprocess.TimeoutExpired:
+            for pid in self.processes():
+                os.kill(pid, signal.SIGKILL)
+
+    def processes(self) -> list[int]:
+        """Return the ids of all processes that were started for this product, orphans too."""
+        mark = f"LOCAL_DIR={self.home}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                try:
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+                except OSError:  # it ended meanwhile
+                    continue
+        return found
+
+    def output(self) -> str:
+        """Return what the processes printed."""
+        return self.log.read_text(errors="replace")
+
+    @property
+    def password(self) -> str:
+        """The demo user's."""
+        return Path(self.home, "demo-password").read_text().strip()
+
+    def client(self) -> httpx.Client:
+        """Return a client of the dashboard that is signed in as the demo user."""
+        client = httpx.Client(base_url=f"{self.web}/api/v1/", timeout=30)
+        client.get("session").raise_for_status()
+        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        client.headers["Referer"] = self.web
+        client.post("session", json={"username": "demo", "password": self.password}).raise_for_status()
+        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        return client
+
+    def engine_json(self, path: str) -> Any:
+        """Return the engine's answer to a GET."""
+        return httpx.get(f"{self.engine}/{path}", timeout=10).raise_for_status().json()
+
+    def _announced(self) -> bool:
+        if self._process is not None and self._process.poll() is not None:
+            raise ChildProcessError(f"The product ended with code {self._process.returncode}.")
+        return "dlqadmin is up" in self.output()
+
+    def _at_the_mark(self) -> bool:
+        with self.client() as client:
+            balance = client.get("metrics/balance").raise_for_status().json()
+            index = client.get("health").raise_for_status().json()["index"]
+        return bool(balance["consumed"] == SENT and index["records_behind"] == 0)
