@@ -79,7 +79,7 @@ SINKS: dict[str, SinkKind] = {
 def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
     """The connector's plan. Raises ConfigError with every problem at once."""
     kind, problems = _sink_kind(props.get("connector.class", ""))
-    config, found = read_connector(props, worker, kind and kind.options)
+    config, found = read_connector(props, worker, None if kind is None else kind.options)
     problems = [*found, *problems, *step_problems(config), *_client_problems(config)]
     if problems or kind is None:
         raise ConfigError(tuple(problems))
@@ -123,9 +123,7 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     return _tails[key]
 
 
-def _open(
-    task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int]
-) -> OpenTask:
+def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int]) -> OpenTask:
     plan = validate(task.config, worker)
     config, errors = plan.config, plan.config.errors
     closing: list[Callable[[], None]] = []
@@ -140,9 +138,7 @@ def _open(
         )
         reporters: list[Reporter] = []
         if errors.log_enable:
-            log = LogReporter(
-                include_configs=errors.log_include_configs, include_messages=errors.log_include_messages
-            )
+            log = LogReporter(include_configs=errors.log_include_configs, include_messages=errors.log_include_messages)
             reporters.append(log)
         letters = _dead_letters(plan, worker, state, retry, clock) if errors.dlq_enable else None
         if letters is not None:

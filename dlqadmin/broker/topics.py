@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
 from django.conf import settings
@@ -63,10 +63,14 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
     """The group's committed offsets; partitions without one are left out. Raises BrokerUnavailable."""
     if not wanted:
         return {}
-    with _translated():
-        request = ConsumerGroupTopicPartitions(group, [KafkaTopicPartition(*item) for item in wanted])
-        future = _admin().list_consumer_group_offsets([request], request_timeout=TIMEOUT_S)[group]
-        answer = future.result(TIMEOUT_S + 1).topic_partitions
+    # Not list_consumer_group_offsets: while the coordinator is not there yet, as on a new cluster,
+    # librdkafka 2.16 crashes the whole process in it.
+    reader = Consumer(client_config({"group.id": group, "enable.auto.commit": False}))
+    try:
+        with _translated():
+            answer = reader.committed([KafkaTopicPartition(*item) for item in wanted], timeout=TIMEOUT_S)
+    finally:
+        reader.close()
     return {(item.topic, item.partition): item.offset for item in answer if item.offset >= 0}
 
 

@@ -27,8 +27,8 @@ def parse_time(parameter: str, text: str, now: datetime) -> datetime:
     """One time: `now`, `now-6h` (s, m, h, d, w) or ISO 8601; without a zone it is UTC."""
     if match := _RELATIVE.fullmatch(text):
         count, unit = match.groups()
-        moment = now - timedelta(**{_UNITS[unit]: int(count)}) if count else now
-        return max(moment, _EARLIEST)
+        back = timedelta(**{_UNITS[unit]: int(count)}) if count else timedelta(0)
+        return now - min(back, now - _EARLIEST)
     try:
         # A plus sign that was not escaped in the query arrives as a blank.
         moment = datetime.fromisoformat(re.sub(r" (\d\d:?\d\d)$", r"+\1", text))

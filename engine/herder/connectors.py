@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.config.masking import mask
 from engine.config.topic import (
     ConfigState,
     ConnectorState,
@@ -114,3 +115,11 @@ class Connectors:
     def _write(self, *rows: KeyValue) -> None:
         self._log.append(rows)
         self.state = fold_all(self.state, self._log.read_to_end())
+
+
+def unmask(properties: Mapping[str, str], before: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:
+    """Properties as a client sends them back: a masked value stands for the one that it was shown for."""
+    shown = mask(before, secrets)
+    return {
+        name: before[name] if name in before and value == shown[name] else value for name, value in properties.items()
+    }

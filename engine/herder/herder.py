@@ -15,12 +15,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from engine.config.masking import mask
 from engine.config.topic import ConnectorState, TargetState
-from engine.errors import ConfigError, Conflict, LeaseLost, ProduceFailed, RetriableError
+from engine.errors import ConfigError, Conflict, EngineError, LeaseLost, RetriableError
 from engine.herder import fold
 from engine.herder.assignment import named_topics, next_generation, wanted_topics
-from engine.herder.connectors import Connectors
+from engine.herder.connectors import Connectors, unmask
 from engine.herder.mailbox import Mailbox
 from engine.herder.plan import overdue, plan
 from engine.herder.positions import GroupOffsets
@@ -28,7 +27,7 @@ from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
 from engine.herder.view import ConnectorFacts, View
-from engine.ports import Admin, Clock, Lease, TaskReport, TaskRunner
+from engine.ports import Admin, Lease, TaskReport, TaskRunner
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -43,6 +42,7 @@ class Herder:
 
     def __init__(
         self,
+        *,
         connectors: Connectors,
         status: StatusTopic,
         offsets: GroupOffsets,
@@ -50,8 +50,10 @@ class Herder:
         runner: TaskRunner,
         examine: Examine,
         settings: Settings,
-        clock: Clock,
         worker_id: str,
+        now_ms: Callable[[], int],
+        prepare: Callable[[], None],
+        initial: Sequence[Mapping[str, str]] = (),
     ) -> None:
         self._connectors = connectors
         self._status = status
@@ -60,7 +62,9 @@ class Herder:
         self._runner = runner
         self._examine = examine
         self._settings = settings
-        self._clock = clock
+        self._now_ms = now_ms
+        self._prepare = prepare
+        self._initial = initial
         self._mailbox = Mailbox()
         self._stopping = threading.Event()
         self._state = HerderState()
@@ -101,24 +105,32 @@ class Herder:
 
     def run(self) -> None:
         """Lead until stopped, or until another worker leads."""
-        self._open()
-        while not self._stopping.is_set() and self._connectors.leads():
+        opened = False
+        while not self._stopping.is_set() and (not opened or self._connectors.leads()):
+            wait_ms = self._settings.poll_ms
             try:
+                opened = opened or self._open()
                 self._turn()
-            except (RetriableError, ProduceFailed) as error:
+            except EngineError as error:
                 self._troubled(error)
-            self._mailbox.serve(self._settings.poll_ms / 1000)
-        self._wind_down()
+                wait_ms = self._settings.trouble_ms
+            self._mailbox.serve(wait_ms / 1000)
+        if opened:
+            self._wind_down()
 
-    def _open(self) -> None:
-        now = self._clock.now_ms()
+    def _open(self) -> bool:
+        self._prepare()
+        now = self._now_ms()
         self._connectors.claim(now)
+        for properties in self._initial:
+            self._connectors.put(properties["name"], properties)
         self._state = HerderState(epoch=self._connectors.epoch)
         self._state = recall(fold.fold_config(self._state, self._connectors.state, now), self._status.read())
-        log.info("leading with epoch %d, %d connectors", self._connectors.epoch, len(self._connectors.state.connectors))
+        log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
+        return True
 
     def _turn(self) -> None:
-        now = self._clock.now_ms()
+        now = self._now_ms()
         self._connectors.refresh()
         if self._heartbeat_timer.due(now):
             self._connectors.heartbeat(now)
@@ -160,7 +172,14 @@ class Herder:
 
     def _ends(self) -> dict[TopicPartition, int]:
         partitions = sorted({partition for task in self._state.tasks.values() for partition in task.config.partitions})
-        return dict(self._admin.end_offsets(partitions)) if partitions else {}
+        if not partitions:
+            return {}
+        try:
+            return dict(self._admin.end_offsets(partitions))
+        except EngineError:
+            # One deleted topic must not hold up all connectors.
+            existing = set(self._admin.topics())
+            return dict(self._admin.end_offsets([partition for partition in partitions if partition.topic in existing]))
 
     def _cancel(self, now: int) -> None:
         late = overdue(self._state, now, self._settings)
@@ -186,7 +205,7 @@ class Herder:
             self._finished.popleft()
 
     def _ended(self, lease: Lease, reports: Reports) -> None:
-        now = self._clock.now_ms()
+        now = self._now_ms()
         error = reports.exception()
         if error is None:
             self._state = fold.fold_reports(self._state, lease.lease_id, reports.result(), now, self._settings)
@@ -208,7 +227,7 @@ class Herder:
         if not self._view.ready:
             raise Conflict("the engine is starting")
         answer = call()
-        now = self._clock.now_ms()
+        now = self._now_ms()
         self._state = fold.fold_config(self._state, self._connectors.state, now)
         self._show(self._view.ends, now)
         return answer
@@ -253,29 +272,20 @@ class Herder:
         )
         self._status.publish(self._view, now)
 
-    def _troubled(self, error: RetriableError | ProduceFailed) -> None:
+    def _troubled(self, error: EngineError) -> None:
         if self._view.trouble is None:
             log.warning("waiting: %s", error)
         self._view = replace(self._view, trouble=str(error))
-        self._clock.wait(1000)
 
     def _wind_down(self) -> None:
-        now = self._clock.now_ms()
+        now = self._now_ms()
         log.info("stopping, %d leases to finish", len(self._state.leases))
         self._connectors.resign(now)
         deadline = now + self._settings.graceful_ms
-        while self._state.leases and self._clock.now_ms() < deadline:
+        while self._state.leases and self._now_ms() < deadline:
             self._mailbox.serve(0.1)
             self._settle()
-        self._show(self._view.ends, self._clock.now_ms())
+        self._show(self._view.ends, self._now_ms())
         self._mailbox.close()
         self._connectors.close()
         self._status.close()
-
-
-def unmask(properties: Mapping[str, str], before: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:
-    """Properties as a client sends them back: a masked value stands for the one that it was shown for."""
-    shown = mask(before, secrets)
-    return {
-        name: before[name] if name in before and value == shown[name] else value for name, value in properties.items()
-    }

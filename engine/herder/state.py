@@ -95,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True):
     retriable_delay_ms: int = 2000
     idle_delay_ms: int = 1000
     poll_ms: int = 200
+    trouble_ms: int = 1000
     topics_every_ms: int = 1000
     growth_every_ms: int = 10_000
     heartbeat_ms: int = 3000

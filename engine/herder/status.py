@@ -25,6 +25,7 @@ class StatusTopic:
     def read(self) -> Statuses:
         """The last status of everything, as the leader before left it."""
         self._written = fold_statuses({}, self._log.read_to_end())
+        self._log.stop_reading()
         return self._written
 
     def publish(self, view: View, now: int) -> None:

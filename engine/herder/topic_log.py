@@ -18,10 +18,13 @@ class TopicLog:
         self._at = TopicPartition(topic, 0)
         self._consumer = consumer
         self._producer = producer
-        consumer.assign({self._at: 0})
+        self._reading = False
 
     def read_to_end(self) -> list[Row]:
         """Every row not read yet, up to the end as it is now."""
+        if not self._reading:
+            self._consumer.assign(self._consumer.begin_offsets([self._at]))
+            self._reading = True
         end = self._consumer.end_offsets([self._at])[self._at]
         rows: list[Row] = []
         while self._consumer.positions().get(self._at, 0) < end:
@@ -31,6 +34,11 @@ class TopicLog:
     def tail(self) -> list[Row]:
         """What has arrived since, without waiting."""
         return self._poll(0)
+
+    def stop_reading(self) -> None:
+        """Only appending from here on."""
+        self._consumer.assign({})
+        self._reading = False
 
     def append(self, rows: Iterable[KeyValue]) -> None:
         """Write the rows in order; they are durable on return."""

@@ -6,15 +6,12 @@ import logging
 from collections.abc import Mapping, Sequence
 
 import confluent_kafka as ck
-from confluent_kafka.admin import (
-    AdminClient,
-    ConfigResource,
-    ConsumerGroupTopicPartitions,
-    IsolationLevel,
-    NewTopic,
-    OffsetSpec,
-    ResourceType,
-)
+from confluent_kafka import IsolationLevel
+from confluent_kafka.admin import AdminClient, ClusterMetadata
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
 
 from engine.kafka.errors import translate, translated
 from engine.ports import Committed
@@ -31,6 +28,7 @@ class KafkaAdmin:
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
             self._client = AdminClient(dict(settings))
+        self._settings = dict(settings)
 
     def partitions(self, topic: str) -> int | None:
         found = self._metadata().topics.get(topic)
@@ -75,12 +73,17 @@ class KafkaAdmin:
     def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         if not partitions:
             return {}
-        wanted = ConsumerGroupTopicPartitions(group, [ck.TopicPartition(*partition) for partition in partitions])
-        with translated():
-            future = self._client.list_consumer_group_offsets([wanted], require_stable=True)[group]
-            found = future.result(CALL_TIMEOUT_S)
+        # Not list_consumer_group_offsets: while the coordinator is not there yet, as on a new cluster,
+        # librdkafka 2.16 crashes the whole process in it.
+        options = {"group.id": group, "enable.auto.commit": "false", "isolation.level": "read_committed"}
+        reader = ck.Consumer({**self._settings, **options})
+        try:
+            with translated():
+                found = reader.committed([ck.TopicPartition(*one) for one in partitions], timeout=CALL_TIMEOUT_S)
+        finally:
+            reader.close()
         answer: dict[TopicPartition, Committed | None] = dict.fromkeys(partitions)
-        for one in found.topic_partitions:
+        for one in found:
             if one.error is not None:
                 raise translate(one.error)
             if one.offset >= 0:
@@ -98,6 +101,6 @@ class KafkaAdmin:
                 for one, future in futures.items()
             }
 
-    def _metadata(self) -> ck.admin.ClusterMetadata:
+    def _metadata(self) -> ClusterMetadata:
         with translated():
             return self._client.list_topics(timeout=CALL_TIMEOUT_S)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import confluent_kafka as ck
 
@@ -43,7 +43,8 @@ class KafkaConsumer:
                 if messages and max_records > 1:
                     messages += self._client.consume(max_records - 1, 0)
         records: list[RawRecord] = []
-        append, types, make = records.append, TIMESTAMP_TYPES, RawRecord
+        append, types = records.append, TIMESTAMP_TYPES
+        make: Callable[..., RawRecord] = RawRecord  # the client's types say None where a record never has it
         for message in messages:
             if message.error() is not None:
                 self._event(message)
@@ -121,7 +122,7 @@ class KafkaConsumer:
     def _event(self, message: ck.Message) -> None:
         error = message.error()
         assert error is not None
-        if error.code() != ck.KafkaError._PARTITION_EOF:  # noqa: SLF001, the client's public constant has this name
+        if error.code() != ck.KafkaError._PARTITION_EOF:
             raise translate(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if topic is None or partition is None or offset is None:
@@ -137,6 +138,6 @@ class KafkaConsumer:
         with translated():
             marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), CALL_TIMEOUT_S)
         if marks is None:
-            raise translate(ck.KafkaError(ck.KafkaError._TIMED_OUT, f"ends of {partition}"))  # noqa: SLF001, as above
+            raise translate(ck.KafkaError(ck.KafkaError._TIMED_OUT, f"ends of {partition}"))
         low, high = marks
         return low, high

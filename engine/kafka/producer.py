@@ -11,6 +11,7 @@ from engine.kafka.errors import describe, translated
 from engine.record.record import Headers
 
 FLUSH_SLICE_S = 0.5
+ANY_PARTITION = -1
 Delivered = Callable[[ck.KafkaError | None, ck.Message], None]
 
 
@@ -34,7 +35,6 @@ class KafkaProducer:
     ) -> None:
         ordinal = self._queued
         self._queued += 1
-        more = {} if partition is None else {"partition": partition}
         while True:
             try:
                 self._client.produce(
@@ -42,9 +42,9 @@ class KafkaProducer:
                     value,
                     key,
                     on_delivery=self._listener(ordinal, topic),
+                    partition=ANY_PARTITION if partition is None else partition,
                     timestamp=timestamp or 0,
                     headers=list(headers),
-                    **more,
                 )
             except BufferError:
                 self._client.poll(FLUSH_SLICE_S)

@@ -105,5 +105,3 @@ def _convert_headers(converter: Converter) -> Callable[[Record], Record]:
         )
 
     return convert_headers
-
-

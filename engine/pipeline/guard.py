@@ -77,7 +77,7 @@ class Guard:
         try:
             for item in items:
                 given = item
-                for index, step in steps:
+                for index, step in steps:  # noqa: B007, the index is read where it raises
                     given = step(given)
                     if given is None:
                         given = FILTERED

@@ -53,9 +53,7 @@ def run_tasks(lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> 
     return tuple(reports)
 
 
-def _claim(
-    config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open
-) -> OpenTask | TaskReport:
+def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> OpenTask | TaskReport:
     end = denied(tail.state, config, lease.leader_epoch)
     if end is not None:
         return _unopened(config, end)
@@ -117,9 +115,7 @@ def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | No
     )
 
 
-def _unopened(
-    config: TaskConfig, end: LeaseEnd, wake_at: int | None = None, trace: str | None = None
-) -> TaskReport:
+def _unopened(config: TaskConfig, end: LeaseEnd, wake_at: int | None = None, trace: str | None = None) -> TaskReport:
     """The report of a task that did nothing; it has no metrics, which is not the same as zeros."""
     return TaskReport(
         config.connector, config.task, config.generation, end, {}, {}, {}, {}, {}, progressed=False,
@@ -129,4 +125,3 @@ def _unopened(
 
 def _named(offsets: dict[TopicPartition, int]) -> dict[str, int]:
     return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items() if offset >= 0}
-

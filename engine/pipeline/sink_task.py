@@ -67,7 +67,7 @@ class SinkTask:
     def process(self, raws: Sequence[RawRecord]) -> End | None:
         """Take a chunk as far as it goes, each record into exactly one bucket."""
         entries: list[Any] = []
-        end = self._convert(raws, entries)
+        end: End | None = self._convert(raws, entries)
         end = self._put(raws, entries) or end
         failed, done = self._settle(entries)
         if failed is not None or end is not None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 
 from engine.errors import LeaseLost, RetriableError
 from engine.ports import Lease, TaskReport
 from engine.spark.worker import Answer, run_encoded
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,10 @@ class SparkRunner:
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="spark-start")
         self._context = self._starter.submit(_start, master, name, dict(options or {}))
 
+    def when_broken(self, tell: Callable[[BaseException], None]) -> None:
+        """Tell what kept the session from starting, if anything does."""
+        self._context.add_done_callback(lambda started: tell(error) if (error := started.exception()) else None)
+
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
         """Run the lease. LeaseLost: its worker died. RetriableError: the world was not ready."""
         return self._threads.submit(self._run, lease)
@@ -69,19 +74,18 @@ class SparkRunner:
         """Kill the lease's job; its future ends as LeaseLost, its worker some seconds later."""
         self._context.result().cancelJobGroup(lease_id)
 
-    def ready(self) -> bool:
-        """Has the session started? Raises what kept it from starting."""
-        return self._context.done() and self._context.result() is not None
-
     def close(self) -> None:
         """Stop the session and every worker."""
-        context = self._context.result()
-        context.cancelAllJobs()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._starter.shutdown()
-        context.stop()
+        if self._context.exception() is None:
+            self._context.result().cancelAllJobs()
+            self._context.result().stop()
 
     def _run(self, lease: Lease) -> tuple[TaskReport, ...]:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
         context = self._context.result()
         work = partial(_work, self._function, msgspec.msgpack.encode(lease))
         context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])
@@ -100,6 +104,9 @@ def _work(function: str, payload: bytes, _rows: Iterator[int]) -> Iterator[bytes
 
 
 def _start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
+    # Imported here, on the starter's thread: the REST API answers before pyspark is even loaded.
+    from pyspark import SparkConf, SparkContext
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from engine.config.options import REQUIRED, Option, one_of
-from engine.errors import ConfigError, RecordError, RetriableError, DataError
+from engine.errors import ConfigError, DataError, RecordError, RetriableError
 from engine.record.record import Record
 
 INSERT_MODES = ("insert", "upsert")
@@ -20,15 +20,28 @@ OPTIONS = (
     Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", secret=True),
     Option("table.name", "string", REQUIRED, "The table; it must exist."),
     Option(
-        "insert.mode", "string", "insert", "`insert`, or `upsert`: replace the row with the same key.", one_of(*INSERT_MODES)
+        "insert.mode",
+        "string",
+        "insert",
+        "`insert`, or `upsert`: replace the row with the same key.",
+        one_of(*INSERT_MODES),
     ),
-    Option("pk.mode", "string", "none", "Where the primary key comes from: none, record_key, record_value.", one_of(*PK_MODES)),
+    Option(
+        "pk.mode",
+        "string",
+        "none",
+        "Where the primary key comes from: none, record_key, record_value.",
+        one_of(*PK_MODES),
+    ),
     Option("pk.fields", "list", (), "The columns of the primary key."),
     Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
 )
 TRANSIENT_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
 SQLITE_WAIT_S = 5
-UPSERTS: dict[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
+    "postgresql": postgresql.insert,
+    "sqlite": sqlite.insert,
+}
 # Drivers raise Python's own exceptions too, for integers out of range or text that can't be encoded.
 ROW_ERRORS = (exc.StatementError, OverflowError, TypeError, ValueError)
 
