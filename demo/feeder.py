@@ -7,7 +7,6 @@ sent twice, and a batch that is marked complete is not touched.
 from __future__ import annotations
 
 import json
-import signal
 import threading
 import zlib
 from collections.abc import Iterable
@@ -35,11 +34,11 @@ class Feeder:
         self.bootstrap_servers = bootstrap_servers
         self.topic = topic
         self.marks = marks
-        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "log_level": 3})
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "log_level": 2})
 
     def create_topics(self) -> None:
         """Create the demo's topics, unless they are there."""
-        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 2})
         wanted = {self.topic: PARTITIONS, self.marks: 1, CONNECT_TEST: 1}
         asked = [NewTopic(name, num_partitions=count, replication_factor=1) for name, count in wanted.items()]
         for created in admin.create_topics(asked).values():
@@ -75,7 +74,7 @@ class Feeder:
 
     def ends(self, topic: str, partitions: int) -> dict[int, int]:
         """Return the end offset of each partition."""
-        consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": "demo-feeder"})
+        consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": "demo-feeder", "log_level": 2})
         try:
             asked = range(partitions)
             return {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)[1] for p in asked}
@@ -130,16 +129,13 @@ def resent(events: list[Event], number: int) -> Event:
 
 
 def main() -> None:
-    """Feed until SIGTERM or SIGINT."""
+    """Feed until a signal ends the process; what it sent is flushed."""
     env = demo_environment()
-    stop = threading.Event()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, lambda *_: stop.set())
     feeder = Feeder(env["KAFKA_BOOTSTRAP_SERVERS"])
     feeder.create_topics()
     feeder.send_batch()
     print(f"batch {BATCH} is complete: {len(batch())} records", flush=True)
-    feeder.trickle(float(env["DEMO_TRICKLE_PER_MINUTE"]), stop)
+    feeder.trickle(float(env["DEMO_TRICKLE_PER_MINUTE"]), threading.Event())
 
 
 if __name__ == "__main__":

@@ -82,7 +82,8 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
     def examine(properties: Mapping[str, str]) -> ConnectorFacts:
         plan = validate(properties, worker)
         stages = tuple({"type": stage.type.value, "class": stage.class_name} for stage in plan.stages)
-        return ConnectorFacts(stages=stages)
+        secrets = tuple(option.name for option in plan.sink.options or () if option.secret)
+        return ConnectorFacts(delivery=plan.delivery, stages=stages, secrets=secrets)
 
     for properties in connectors.values():
         examine(properties)

@@ -65,7 +65,7 @@ def _scan(filters: Filters, start: datetime, end: datetime) -> Counter[Cell]:
     return Counter({Cell(*cell): n for *cell, n in grouped})
 
 
-def _sum(filters: Filters, table: type[CountHour] | type[CountDay], unit: str, first: int, last: int) -> Counter[Cell]:
+def _sum(filters: Filters, table: type[CountHour | CountDay], unit: str, first: int, last: int) -> Counter[Cell]:
     if first >= last:
         return Counter()
     rows = _narrow(filters, table).filter(**{f"{unit}__gte": first, f"{unit}__lt": last})
@@ -73,7 +73,7 @@ def _sum(filters: Filters, table: type[CountHour] | type[CountDay], unit: str, f
     return Counter({Cell(*cell): n for *cell, n in grouped})
 
 
-def _narrow(filters: Filters, table: type[CountHour] | type[CountDay]) -> QuerySet[Any]:
+def _narrow(filters: Filters, table: type[CountHour | CountDay]) -> QuerySet[Any]:
     rows = table._default_manager.all()
     wanted = fingerprint_ids(filters)
     if wanted is not None:

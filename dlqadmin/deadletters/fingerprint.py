@@ -16,7 +16,9 @@ VERSION = "v1"
 MAX_MESSAGE = 2000
 
 QUOTED = r"(?<!\w)'[^'\n]{0,400}'(?!\w)|\"[^\"\n]{0,400}\"|`[^`\n]{0,400}`"
-NAMED = r"columns?|constraints?|fields?|relations?|tables?|index(?:es)?|attributes?|propert(?:y|ies)|parameters?|options?"
+NAMED = (
+    r"columns?|constraints?|fields?|relations?|tables?|index(?:es)?|attributes?|propert(?:y|ies)|parameters?|options?"
+)
 
 # (hole, pattern), first match wins. A row without a hole is kept as it stands: names of columns,
 # constraints and fields tell failures apart, quoted or not; a hole that is already there stays one.

@@ -42,9 +42,12 @@ class Summary(msgspec.Struct):
 def summaries(filters: Filters, now: datetime) -> list[Summary]:
     """Every group with events that match; the filters must be `counted`."""
     found = cells(filters)
-    known = {row.pk: row for row in Fingerprint.objects.select_related("group__owner").filter(
-        pk__in={cell.fingerprint for cell in found}
-    )}
+    known = {
+        row.pk: row
+        for row in Fingerprint.objects.select_related("group__owner").filter(
+            pk__in={cell.fingerprint for cell in found}
+        )
+    }
     recent = _recent(known, now)
     rows: dict[int, Summary] = {}
     for cell, n in sorted(found.items(), key=lambda item: (item[0].fingerprint, -item[1])):
@@ -209,9 +212,7 @@ def _sparklines(filters: Filters, arrow: dict[int, int]) -> dict[int, dict[str, 
     for at, fingerprint, n in counted:
         bucket = (EPOCH + at * unit - start) // width
         points[arrow[fingerprint]][max(0, min(bucket, size - 1))] += n
-    return {
-        group: {"from": iso(start), "bucket_ms": width // MS, "points": values} for group, values in points.items()
-    }
+    return {group: {"from": iso(start), "bucket_ms": width // MS, "points": values} for group, values in points.items()}
 
 
 def _values(values: list[Any]) -> list[dict[str, Any]]:

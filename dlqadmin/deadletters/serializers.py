@@ -78,7 +78,7 @@ class DeadLetterPage(Document):
     took_ms = serializers.IntegerField()
     ran_at = serializers.DateTimeField()
     to = serializers.DateTimeField()
-    partial = serializers.BooleanField()
+    partial = serializers.BooleanField()  # type: ignore[assignment] # the field's name in the API
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return {**super().get_fields(), "from": serializers.DateTimeField()}
@@ -246,11 +246,11 @@ class DeadLetterDetail(DeadLetterRow):
     exception = ExceptionDocument()
     key = PayloadDocument()
     value = PayloadDocument()
-    context = PayloadDocument()
+    context = PayloadDocument()  # type: ignore[assignment] # the field's name in the API
     headers = HeaderDocument(many=True)
     timeline = EventDocument(many=True)
     neighbours = NeighbourIds()
-    group = GroupDocument()
+    group = GroupDocument()  # type: ignore[assignment] # more than the link of a row
     truncated = serializers.CharField(allow_null=True)
 
 

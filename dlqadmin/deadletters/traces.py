@@ -75,7 +75,7 @@ def _python(trace: str) -> list[Link]:
     head: list[str] = []
     frames: list[Frame] = []
     for line in trace.splitlines():
-        if line.startswith("Traceback (") or line.startswith(("The above exception", "During handling")):
+        if line.startswith(("Traceback (", "The above exception", "During handling")):
             if head or frames:
                 links.append(_link(head, frames[::-1]))
                 head, frames = [], []

@@ -28,7 +28,8 @@ TaskKey = tuple[str, int]
 class Findings:
     """What a stretch of the status topic says, the last word of each task winning."""
 
-    tasks: dict[TaskKey, dict[str, Any] | None] = field(default_factory=dict)
+    tasks: dict[TaskKey, dict[str, Any]] = field(default_factory=dict)
+    tasks_gone: set[TaskKey] = field(default_factory=set)
     minutes: dict[tuple[str, int, datetime], dict[str, Any]] = field(default_factory=dict)
     connectors_gone: set[str] = field(default_factory=set)
 
@@ -86,11 +87,8 @@ def _store(found: Findings) -> None:
     for connector in found.connectors_gone:
         TaskSnapshot.objects.filter(connector=connector).delete()
         TaskMinute.objects.filter(connector=connector).delete()
-    for (connector, task), status in found.tasks.items():
-        if status is None:
-            TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
     TaskSnapshot.objects.bulk_create(
-        [_snapshot(key, status) for key, status in found.tasks.items() if status is not None],
+        [_snapshot(key, status) for key, status in found.tasks.items()],
         update_conflicts=True,
         unique_fields=["connector", "task"],
         update_fields=["state", "worker_id", "generation", "reported_at", "removed", "metrics", "status"],
@@ -101,6 +99,8 @@ def _store(found: Findings) -> None:
         unique_fields=["connector", "task", "minute"],
         update_fields=["metrics"],
     )
+    for connector, task in found.tasks_gone:
+        TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
 
 
 def _snapshot(key: TaskKey, status: Mapping[str, Any]) -> TaskSnapshot:
@@ -128,7 +128,7 @@ def _fold_connector(found: Findings, connector: str, value: bytes | None) -> Non
 
 def _fold_task(found: Findings, task: TaskKey, record: RawRecord) -> None:
     if record.value is None:
-        found.tasks[task] = None
+        found.tasks_gone.add(task)
         return
     status = _document(record.value)
     if status is None:
@@ -136,6 +136,7 @@ def _fold_task(found: Findings, task: TaskKey, record: RawRecord) -> None:
     if not _whole(status.get("time")):
         status["time"] = max(record.timestamp, 0)
     found.tasks[task] = status
+    found.tasks_gone.discard(task)
     minute = from_ms(status["time"] // 60_000 * 60_000)
     found.minutes[(*task, minute)] = _figures(status)
 

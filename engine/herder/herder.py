@@ -68,6 +68,7 @@ class Herder:
         self._mailbox = Mailbox()
         self._stopping = threading.Event()
         self._state = HerderState()
+        self._opened = False
         self._finished: deque[tuple[Lease, Reports]] = deque()
         self._examined: dict[str, tuple[dict[str, str], ConnectorFacts]] = {}
         self._sought: dict[str, dict[str, str]] = {}
@@ -105,20 +106,30 @@ class Herder:
 
     def run(self) -> None:
         """Lead until stopped, or until another worker leads."""
-        opened = False
-        while not self._stopping.is_set() and (not opened or self._connectors.leads()):
-            wait_ms = self._settings.poll_ms
-            try:
-                opened = opened or self._open()
-                self._turn()
-            except EngineError as error:
-                self._troubled(error)
-                wait_ms = self._settings.trouble_ms
-            self._mailbox.serve(wait_ms / 1000)
-        if opened:
-            self._wind_down()
+        while not self._stopping.is_set() and self.leads():
+            self.serve(self.turn())
+        self._wind_down()
 
-    def _open(self) -> bool:
+    def leads(self) -> bool:
+        """True until a newer leader was seen."""
+        return not self._opened or self._connectors.leads()
+
+    def turn(self) -> int:
+        """Look, decide, act, once; how long to wait for requests before the next turn (ms)."""
+        try:
+            if not self._opened:
+                self._open()
+            self._turn()
+        except EngineError as error:
+            self._troubled(error)
+            return self._settings.trouble_ms
+        return self._settings.poll_ms
+
+    def serve(self, wait_ms: int) -> None:
+        """Answer requests; at least until this time is over, or one was answered."""
+        self._mailbox.serve(wait_ms / 1000)
+
+    def _open(self) -> None:
         self._prepare()
         now = self._now_ms()
         self._connectors.claim(now)
@@ -126,8 +137,8 @@ class Herder:
             self._connectors.put(properties["name"], properties)
         self._state = HerderState(epoch=self._connectors.epoch)
         self._state = recall(fold.fold_config(self._state, self._connectors.state, now), self._status.read())
+        self._opened = True
         log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
-        return True
 
     def _turn(self) -> None:
         now = self._now_ms()
@@ -278,6 +289,8 @@ class Herder:
         self._view = replace(self._view, trouble=str(error))
 
     def _wind_down(self) -> None:
+        if not self._opened:
+            return
         now = self._now_ms()
         log.info("stopping, %d leases to finish", len(self._state.leases))
         self._connectors.resign(now)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import confluent_kafka as ck
 
-from engine.errors import FatalError
+from engine.errors import FatalError, RetriableError
 from engine.kafka.errors import translate, translated
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 
 CALL_TIMEOUT_S = 10.0
+PATIENCE_S = 15.0
+PAUSE_S = 0.1
+Answer = TypeVar("Answer")
 TIMESTAMP_TYPES = {
     ck.TIMESTAMP_NOT_AVAILABLE: "NO_TIMESTAMP_TYPE",
     ck.TIMESTAMP_CREATE_TIME: "CREATE_TIME",
@@ -90,8 +95,17 @@ class KafkaConsumer:
         return {partition: self._watermarks(partition)[1] for partition in partitions}
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
-        if not partitions:
-            return {}
+        return patiently(lambda: self._committed(partitions)) if partitions else {}
+
+    def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
+        if offsets:
+            patiently(lambda: self._commit(offsets))
+
+    def close(self) -> None:
+        with translated():
+            self._client.close()
+
+    def _committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         with translated():
             found = self._client.committed([ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S)
         answer: dict[TopicPartition, Committed | None] = {}
@@ -102,9 +116,7 @@ class KafkaConsumer:
             answer[TopicPartition(one.topic, one.partition)] = committed
         return answer
 
-    def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
-        if not offsets:
-            return
+    def _commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         rows = [
             ck.TopicPartition(topic, partition, committed.offset, committed.metadata)
             for (topic, partition), committed in offsets.items()
@@ -114,10 +126,6 @@ class KafkaConsumer:
         for one in done or ():
             if one.error is not None:
                 raise translate(one.error)
-
-    def close(self) -> None:
-        with translated():
-            self._client.close()
 
     def _event(self, message: ck.Message) -> None:
         error = message.error()
@@ -141,3 +149,15 @@ class KafkaConsumer:
             raise translate(ck.KafkaError(ck.KafkaError._TIMED_OUT, f"ends of {partition}"))
         low, high = marks
         return low, high
+
+
+def patiently(call: Callable[[], Answer]) -> Answer:
+    """Repeat a call while the world is at fault, as a coordinator that is loading; its last error in the end."""
+    late = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return call()
+        except RetriableError:
+            if time.monotonic() > late:
+                raise
+            time.sleep(PAUSE_S)

@@ -20,7 +20,7 @@ class KafkaProducer:
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
-            self._client = ck.Producer({"delivery.report.only.error": "true", **settings})
+            self._client = ck.Producer({**settings, "delivery.report.only.error": True})
         self._queued = 0
         self._failures: list[tuple[int, str, str]] = []
 

@@ -26,7 +26,26 @@ SHARED = {"log_level": "3", "socket.keepalive.enable": "true"}
 
 RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms", "max.partition.fetch.bytes": "fetch.message.max.bytes"}
 JAVA_ONLY = frozenset(
-    ["max.poll.records", "key.deserializer", "value.deserializer", "key.serializer", "value.serializer", "buffer.memory", "max.block.ms", "interceptor.classes", "partitioner.class", "metric.reporters", "metrics.num.samples", "metrics.recording.level", "partition.assignment.strategy", "exclude.internal.topics", "default.api.timeout.ms", "auto.commit.interval.ms", "auto.include.jmx.reporter", "client.dns.lookup"]
+    {
+        "auto.commit.interval.ms",
+        "auto.include.jmx.reporter",
+        "buffer.memory",
+        "client.dns.lookup",
+        "default.api.timeout.ms",
+        "exclude.internal.topics",
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "max.block.ms",
+        "max.poll.records",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "partition.assignment.strategy",
+        "partitioner.class",
+        "value.deserializer",
+        "value.serializer",
+    }
 )
 KEY_STORES = {
     "ssl.truststore.location": "ssl.ca.location (PEM)",

@@ -53,7 +53,7 @@ class Product:
             wait_until(self._at_the_mark, "The first batch", MARK_TIMEOUT_S, 1)
         except (TimeoutError, ChildProcessError) as problem:
             self.stop()
-            raise RuntimeError(f"{problem}\n{self.output()[-6000:]}") from problem
+            raise RuntimeError(f"{problem}; its output begins:\n{self.output()[:6000]}") from problem
         return self
 
     def interrupt(self) -> int:

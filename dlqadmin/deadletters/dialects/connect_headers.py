@@ -51,9 +51,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         value=message.value,
         complete=True,
         own_value=True,
-        notes=tuple(
-            (name.removeprefix(PREFIX), f"header {name}") for name, _ in headers if name.startswith(PREFIX)
-        ),
+        notes=tuple((name.removeprefix(PREFIX), f"header {name}") for name, _ in headers if name.startswith(PREFIX)),
         problems=problems,
     )
 

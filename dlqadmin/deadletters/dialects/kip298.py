@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
 from engine.record.codec import decode
+
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord
 

@@ -58,7 +58,7 @@ export function useDeadLetter(id: string, query: string) {
   });
 }
 
-export function useNeighbours(id: string) {
+export function useNeighbours(id: number) {
   return useQuery({
     queryKey: ["neighbours", id],
     queryFn: ({ signal }) => get<Neighbours>(`dead-letters/${id}/neighbours`, undefined, signal),
@@ -73,7 +73,7 @@ export function exportUrl(format: "ndjson" | "csv", query: string): string {
   return `${API}/dead-letters/export?${params}`;
 }
 
-export function bytesUrl(id: string, part: "key" | "value" | "context"): string {
+export function bytesUrl(id: number, part: "key" | "value" | "context"): string {
   return `${API}/dead-letters/${id}/bytes?part=${part}`;
 }
 

@@ -27,7 +27,7 @@ export function useGroupCounts(query: string, everyMs: number) {
   });
 }
 
-export function useGroup(id: string | undefined) {
+export function useGroup(id: number | undefined) {
   return useQuery({
     queryKey: ["group", id],
     queryFn: ({ signal }) => get<GroupDetail>(`groups/${id}`, undefined, signal),
@@ -42,7 +42,7 @@ export type GroupAct =
   | { act: "assign"; body: { username: string | null } }
   | { act: "notes"; body: { text: string } };
 
-export function useGroupAct(id: string) {
+export function useGroupAct(id: number) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ act, body }: GroupAct) => send<unknown>("POST", `groups/${id}/${act}`, body),

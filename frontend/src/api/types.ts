@@ -20,12 +20,12 @@ export interface Problem {
 }
 
 export interface GroupRef {
-  id: string;
+  id: number;
   title: string;
 }
 
 export interface DeadLetterRow {
-  id: string;
+  id: number;
   failed_at: string;
   topic: string;
   partition: number;
@@ -155,12 +155,12 @@ export interface DeadLetter extends Omit<DeadLetterRow, "group"> {
   context: Payload;
   headers: Header[];
   timeline: { at: string; kind: string; text: string }[];
-  neighbours: { previous: string | null; next: string | null };
+  neighbours: { previous: number | null; next: number | null };
   truncated: string | null;
 }
 
 export interface Neighbour {
-  id: string | null;
+  id: number | null;
   offset: number;
   key_text: string | null;
   at: string | null;
@@ -177,7 +177,7 @@ export interface Neighbours {
 export type GroupState = "new" | "ongoing" | "regressed" | "escalating" | "resolved" | "muted";
 
 export interface Group {
-  id: string;
+  id: number;
   title: string;
   exception_class: string | null;
   stage: string | null;
@@ -215,7 +215,7 @@ export interface GroupDetail extends Group {
   };
   shared: { field: string; values: { value: string | number | null; count: number }[] }[];
   activity: { at: string; actor: string | null; text: string; kind?: string }[];
-  sample_ids: string[];
+  sample_ids: number[];
 }
 
 export interface BalanceFigures {

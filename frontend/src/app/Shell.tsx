@@ -39,7 +39,7 @@ function Banner({ session }: { session: Session }) {
     <div className={join(styles.env, session.environment === "LOCAL" && styles.local)}>
       <b>{session.environment}</b>
       <span>{session.cluster}</span>
-      {health && <span className={styles.wide}>{brokers(session.kafka, health.broker.reachable, health.broker.brokers)}</span>}
+      {health && <span className={styles.wide}>{health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka away"}</span>}
       <span className={styles.wide}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
       <span>You are <span className={styles.role}>{session.role ?? "without a role"}</span></span>
@@ -138,9 +138,4 @@ function Crumbs() {
       <Link to={`/${screen}${back}`}>{title}</Link> / {decodeURIComponent(rest)}
     </span>
   );
-}
-
-function brokers(version: string | null, reachable: boolean, number: number | null): string {
-  if (!reachable) return "Kafka away";
-  return `${version ? `Kafka ${version}` : "Kafka"}, ${plural(number ?? 0, "broker")}`;
 }

@@ -124,7 +124,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
           ))}
         </Tip>
       )}
-      <table className="sr">
+      <div className="sr"><table>
         <caption>{label}</caption>
         <tbody>
           {sums.map((sum, at) => sum > 0 && (
@@ -134,7 +134,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
             </tr>
           ))}
         </tbody>
-      </table>
+      </table></div>
     </div>
   );
 }

@@ -22,7 +22,7 @@ from tests.dlqadmin.deadletters.letters import GAP, HOUR_MS, NOW, NOW_MS, NST, i
 pytestmark = pytest.mark.django_db
 
 
-def counted(table: type[CountHour] | type[CountDay]) -> int:
+def counted(table: type[CountHour | CountDay]) -> int:
     return table.objects.aggregate(n=Sum("n"))["n"] or 0
 
 

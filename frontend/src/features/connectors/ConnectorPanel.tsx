@@ -76,8 +76,21 @@ function Stages({ connector }: { connector: Connector }) {
       <span className="mono">{connector.topics.join(", ") || "no topic"}</span>
       {connector.dlq_topic && <><span className="t3">dead letters to</span><span className="mono">{connector.dlq_topic}</span></>}
       <span className="sp" />
-      {failing.length === 0 ? <span className="t3">no failures at any stage</span> : failing.map(([stage, number]) => <Chip key={stage}><Swatch colour={stageColour(stage.replace(/^\d+[ :-]*/, ""))} /><span className="mono" style={{ fontSize: 10.5 }}>{stage}</span><b style={{ color: "var(--text)" }}>{count(number)}</b></Chip>)}
+      {failing.length === 0 ? <span className="t3">no failures at any stage</span> : failing.map(([stage, number]) => <StageChip key={stage} stage={stage} failed={number} />)}
     </div>
+  );
+}
+
+/** A stage by its metric key `<index>:<type>:<class>`, with its failures. */
+function StageChip({ stage, failed }: { stage: string; failed: number }) {
+  const [, type = stage, name] = stage.split(":");
+  return (
+    <Chip>
+      <Swatch colour={stageColour(type)} />
+      <span className="mono" style={{ fontSize: 10.5 }}>{type}</span>
+      {name && shortClass(name)}
+      <b style={{ color: "var(--text)" }}>{count(failed)}</b>
+    </Chip>
   );
 }
 

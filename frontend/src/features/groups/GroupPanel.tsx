@@ -13,7 +13,7 @@ import { Shared } from "./Shared";
 import { Why } from "./Why";
 
 /** One group: why its records are one, what they share, what was done. */
-export function GroupPanel({ id, range }: { id: string; range: string }) {
+export function GroupPanel({ id, range }: { id: number; range: string }) {
   const { data: group, error } = useGroup(id);
   if (!group) return <Panel className={styles.detail}>{error ? <Notice title="This group did not come">{error.message}</Notice> : <Bones rows={5} />}</Panel>;
   return (

@@ -11,16 +11,16 @@ import styles from "./Groups.module.css";
 
 interface Props {
   groups: readonly Group[];
-  chosen: string | undefined;
+  chosen: number | undefined;
   range: string;
-  onChoose: (id: string) => void;
+  onChoose: (id: number) => void;
   more: (() => void) | undefined;
 }
 
 export function GroupTable({ groups, chosen, range, onChoose, more }: Props) {
   const { zone } = useZone();
   const now = useNow(10_000);
-  const colours = useMemo(() => paint([...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: group.id, stage: group.stage }))), [groups]);
+  const colours = useMemo(() => paint([...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: String(group.id), stage: group.stage }))), [groups]);
   const every = groups.find((group) => group.sparkline)?.sparkline?.bucket_ms;
   return (
     <>
@@ -43,7 +43,7 @@ export function GroupTable({ groups, chosen, range, onChoose, more }: Props) {
             {groups.map((group) => (
               <tr key={group.id} className={group.id === chosen ? styles.on : undefined} onClick={() => onChoose(group.id)} aria-selected={group.id === chosen} data-testid="group">
                 <td className={styles.title}>
-                  <div className="row">
+                  <div className={`row ${styles.names}`}>
                     <button type="button" className="cut" aria-label={`Show ${group.title}`}>{shortClass(group.exception_class)}</button>
                     <Chip mono>{group.stage ?? "unreadable"}</Chip>
                     <State state={group.state} />
@@ -51,7 +51,7 @@ export function GroupTable({ groups, chosen, range, onChoose, more }: Props) {
                   <div className="mono t2 cut" title={group.message}>{group.message || group.title}</div>
                 </td>
                 <td className={styles.optional}>
-                  {group.sparkline && <Sparkline points={group.sparkline.points} colour={colours.get(group.id) ?? "var(--waiting)"} label={`Events of ${group.title} over time`} />}
+                  {group.sparkline && <Sparkline points={group.sparkline.points} colour={colours.get(String(group.id)) ?? "var(--waiting)"} label={`Events of ${group.title} over time`} />}
                 </td>
                 <td className={styles.events}>{count(group.events)}</td>
                 <td className={`num ${styles.optional}`}>{count(group.events_24h)}</td>

@@ -30,7 +30,7 @@ export function Groups() {
   const present = useGroupCounts(query, EVERY_MS);
   const groups = useMemo(() => list.data?.pages.flatMap((page) => page.results) ?? [], [list.data]);
   const first = list.data?.pages[0];
-  const chosen = id ?? groups[0]?.id;
+  const chosen = id === undefined ? groups[0]?.id : Number(id);
   const counts = present.data?.counts ?? first?.counts ?? {};
   const fresh = present.data && first ? present.data.total_records - first.total_records : 0;
 
@@ -40,7 +40,7 @@ export function Groups() {
     if (name === "status") navigate(`/groups?${next}`);
     else setParams(next);
   };
-  const open = (group: string) => navigate(`/groups/${group}?${params}`);
+  const open = (group: number) => navigate(`/groups/${group}?${params}`);
   const move = (by: number) => {
     const next = groups[groups.findIndex((group) => group.id === chosen) + by];
     if (next) open(next.id);

@@ -25,7 +25,7 @@ export function History({ group }: { group: GroupDetail }) {
   );
 }
 
-function NoteForm({ id }: { id: string }) {
+function NoteForm({ id }: { id: number }) {
   const [text, setText] = useState("");
   const may = useMayWrite();
   const act = useGroupAct(id);

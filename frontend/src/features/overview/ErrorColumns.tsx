@@ -21,7 +21,7 @@ export function ErrorColumns({ data, by, from }: { data: TimeSeries; by: StackBy
 }
 
 function toColumns(data: TimeSeries, by: StackBy, from: string): ColumnSeries[] {
-  const keyed = data.series.map((one) => ({ ...one, stage: one.stage ?? (by === "stage" ? one.key : "TASK_PUT") }));
+  const keyed = data.series.map((one) => ({ ...one, stage: one.stage ?? (by === "stage" ? one.key : null) }));
   const colours = paint(keyed);
   return keyed.map((one) => ({
     key: one.key,

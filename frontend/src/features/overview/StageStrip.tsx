@@ -40,7 +40,7 @@ export function StageStrip() {
             const body = (
               <>
                 <div className={join(styles.type, "cut")}>{stage.type}</div>
-                <div className="s b cut" title={stage.class ?? undefined}>{shortClass(stage.class) === "–" ? stage.type : shortClass(stage.class)}</div>
+                <div className="s b cut" title={stage.class ?? undefined}>{stage.type.startsWith("KAFKA_") ? (stage.class ?? stage.type) : shortClass(stage.class ?? stage.type)}</div>
                 <span className={styles.meter}><Meter part={stage.failed / worst} colour={stageColour(stage.type)} height={4} /></span>
                 <div className="row s" style={{ flexWrap: "wrap", gap: "0 8px" }}>
                   <span className="t3 nw">{count(stage.in)} in</span>

@@ -10,7 +10,7 @@ import styles from "./Record.module.css";
 
 /** Value, key, headers, error and raw bytes of one dead letter, one at a time. */
 export function Payloads({ letter }: { letter: DeadLetter }) {
-  const [tab, setTab] = useState(letter.value.size === null && !letter.readable ? "context" : "value");
+  const [tab, setTab] = useState("value");
   return (
     <Panel label="Bytes">
       <TabRow
@@ -22,7 +22,7 @@ export function Payloads({ letter }: { letter: DeadLetter }) {
           { value: "key", label: "Key", note: bytes(letter.key.size) },
           { value: "headers", label: "Headers", note: String(letter.headers.length) },
           { value: "error", label: "Error" },
-          { value: "context", label: "Dead letter", note: bytes(letter.context.size) },
+          ...(letter.context.size === null ? [] : [{ value: "context", label: "Dead letter", note: bytes(letter.context.size) }]),
           { value: "raw", label: "Raw hex" },
         ]}
       />

@@ -22,7 +22,7 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
 function Stage({ stage, letter }: { stage: StageView; letter: DeadLetter }) {
   return (
     <div className={join(styles.stage, stage.state !== "passed" && styles[stage.state])} title={configOf(stage)} data-state={stage.state}>
-      <div className="row" style={{ gap: 7 }}>
+      <div className="row" style={{ gap: 3 }}>
         <span className={join(styles.type, "cut")}>{stage.index} {stage.type}</span>
         <span className="sp" />
         {stage.state === "passed" && <Glyph tone="passed">✓</Glyph>}
@@ -39,7 +39,7 @@ function note(stage: StageView, letter: DeadLetter): string {
   if (stage.state === "passed") return "passed";
   if (stage.state === "not_reached") return "not reached";
   const retries = letter.attempt ? plural(letter.attempt, "retry", "retries") : "no retry";
-  return letter.elapsed_ms ? `failed, ${retries}, ${span(letter.elapsed_ms)}` : `failed, ${retries}`;
+  return letter.attempt && letter.elapsed_ms ? `${retries}, ${span(letter.elapsed_ms)}` : `failed, ${retries}`;
 }
 
 function configOf(stage: StageView): string | undefined {

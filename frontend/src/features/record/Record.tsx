@@ -23,7 +23,7 @@ export function Record() {
   const filter = readFilter(params);
   const address = writeFilter(filter).toString();
   const { data: letter, error, isPlaceholderData } = useDeadLetter(id, askFilter(filter));
-  const open = (other: string | null | undefined) => other && navigate(`/records/${other}?${address}`, { replace: true });
+  const open = (other: number | null | undefined) => other && navigate(`/records/${other}?${address}`, { replace: true });
   useKeys({
     j: () => open(letter?.neighbours.next),
     k: () => open(letter?.neighbours.previous),
@@ -57,7 +57,7 @@ export function Record() {
   );
 }
 
-function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: string | null) => void }) {
+function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | null) => void }) {
   const { zone } = useZone();
   const now = useNow(10_000);
   const { previous, next } = letter.neighbours;
@@ -82,8 +82,8 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: string | nu
       }
     >
       <span className={styles.nav}>
-        <Button barred={previous ? undefined : "This is the first one that matches"} onClick={() => onOpen(previous)} title="The one above (k)">‹ <kbd>k</kbd></Button>
-        <Button barred={next ? undefined : "This is the last one that matches"} onClick={() => onOpen(next)} title="The one below (j)"><kbd>j</kbd> ›</Button>
+        <Button barred={previous ? undefined : "This is the first one that matches"} onClick={() => onOpen(previous)} title="The one above (k)"><span className="row" style={{ gap: 6 }}>‹ <kbd>k</kbd></span></Button>
+        <Button barred={next ? undefined : "This is the last one that matches"} onClick={() => onOpen(next)} title="The one below (j)"><span className="row" style={{ gap: 6 }}><kbd>j</kbd> ›</span></Button>
       </span>
       <MenuButton
         label="Download exact bytes ▾"

@@ -26,7 +26,7 @@ export function RecordRows({ rows, at, address }: { rows: readonly DeadLetterRow
     scrollMargin: head,
     scrollPaddingStart: head,
   });
-  const current = rows.findIndex((row) => row.id === at);
+  const current = rows.findIndex((row) => String(row.id) === at);
   useEffect(() => {
     if (current >= 0) virtual.scrollToIndex(current, { align: "auto" });
   }, [current, virtual]);
@@ -39,7 +39,7 @@ export function RecordRows({ rows, at, address }: { rows: readonly DeadLetterRow
         </div>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
-          return row && <Row key={row.id} row={row} top={item.start} current={row.id === at} to={`/records/${row.id}?${address}`} />;
+          return row && <Row key={row.id} row={row} top={item.start} current={String(row.id) === at} to={`/records/${row.id}?${address}`} />;
         })}
       </div>
     </div>

@@ -32,13 +32,13 @@ export function Records() {
   const first = list.data?.pages[0];
   const set = (next: Filter) => setParams(writeFilter(next));
   const address = writeFilter(filter).toString();
-  const mark = (id: string) => {
+  const mark = (id: number) => {
     const next = writeFilter(filter);
-    next.set("at", id);
+    next.set("at", String(id));
     setParams(next, { replace: true });
   };
   const move = (by: number) => {
-    const next = rows[Math.max(0, rows.findIndex((row) => row.id === at) + by)];
+    const next = rows[Math.max(0, rows.findIndex((row) => String(row.id) === at) + by)];
     if (next) mark(next.id);
   };
   useKeys({

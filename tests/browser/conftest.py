@@ -1,0 +1,70 @@
+"""A chromium that is signed in to the running product.
+
+BROWSER_URL and BROWSER_PASSWORD point the tests at a product that runs already, for instance that of `make run`
+with DEMO_TRICKLE_PER_MINUTE=0.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.product import Product
+
+DESKTOP = {"width": 1440, "height": 1000}
+
+
+class Site(NamedTuple):
+    """Where the dashboard is, and who may sign in."""
+
+    url: str
+    username: str
+    password: str
+
+
+@pytest.fixture(scope="session")
+def site(request: pytest.FixtureRequest) -> Site:
+    """The dashboard at the mark: the first batch is through and indexed."""
+    url = os.environ.get("BROWSER_URL")
+    if url:
+        return Site(url, "demo", os.environ.get("BROWSER_PASSWORD", ""))
+    product: Product = request.getfixturevalue("product")
+    return Site(product.web, "demo", product.password)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's chromium; Playwright's own where there is none."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(chromium: Browser, site: Site) -> Iterator[Page]:
+    """A page of somebody who has not signed in."""
+    context = chromium.new_context(base_url=site.url, viewport=DESKTOP, accept_downloads=True)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def page(visitor: Page, site: Site) -> Page:
+    """A page of the signed-in operator."""
+    sign_in(visitor, site.username, site.password)
+    return visitor
+
+
+def sign_in(page: Page, username: str, password: str) -> None:
+    """Sign in by the form."""
+    page.goto("/")
+    page.get_by_label("User name").fill(username)
+    page.get_by_role("textbox", name="Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Overview").wait_for()

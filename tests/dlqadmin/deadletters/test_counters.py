@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from dlqadmin.deadletters.bounding import TimedOut, bounded
+from dlqadmin.deadletters.counters import Cell, cells
+from dlqadmin.deadletters.filters import Filters, apply
+from dlqadmin.deadletters.models import DeadLetter
+from tests.dlqadmin.deadletters.letters import GAP, NOW, NOW_MS, NST, index, letter
+
+MINUTES = st.integers(0, 6 * 24 * 60)
+
+
+class TestCounters(TestCase):
+    """Counters against scans, over arbitrary times and ranges."""
+
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(
+        st.lists(st.tuples(MINUTES, st.sampled_from([GAP, NST]), st.sampled_from(["a", "b"])), max_size=25),
+        st.tuples(MINUTES, MINUTES),
+        st.sampled_from([{}, {"stage": ("TASK_PUT",)}, {"connector": ("a",)}, {"topic": ("no.such",)}]),
+    )
+    def test_counters_equal_a_scan_of_any_range(
+        self, letters: list[tuple[int, str, str]], bounds: tuple[int, int], include: dict[str, tuple[str, ...]]
+    ) -> None:
+        index(
+            [
+                letter(number, at_ms=NOW_MS - minutes * 60_000, message=message, connector=connector)
+                for number, (minutes, message, connector) in enumerate(letters)
+            ]
+        )
+        first, last = max(bounds), min(bounds)
+        filters = Filters(NOW - timedelta(minutes=first), NOW - timedelta(minutes=last - 1), include)
+        scanned = apply(filters, DeadLetter.objects.all()).values_list("fingerprint_id", "topic", "connector")
+        assert cells(filters) == Counter(Cell(*row) for row in scanned)
+
+
+@pytest.mark.django_db
+def test_a_query_that_takes_too_long_is_ended() -> None:
+    index([letter(offset) for offset in range(300)])
+    endless = DeadLetter.objects.raw(
+        "SELECT a.* FROM deadletters_deadletter a, deadletters_deadletter b, deadletters_deadletter c, "
+        "deadletters_deadletter d WHERE a.id + b.id + c.id + d.id < 0"
+    )
+    with pytest.raises(TimedOut), bounded(0.05):
+        list(endless)
+    assert DeadLetter.objects.count() == 300

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlqadmin.deadletters.traces import first_frame, parse
+from engine.record.trace import describe
+
+JAVA = """org.apache.kafka.connect.errors.DataException: Converting byte[] failed:
+\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:334)
+\tat com.acme.Smt.apply(Smt.java:12)
+\t... 14 more
+Caused by: com.fasterxml.jackson.core.JsonParseException: Unexpected character ('1')
+\tat app//com.fasterxml.jackson.core.JsonParser._constructError(JsonParser.java:1804)
+\tat sun.reflect.Native.invoke0(Native Method)"""
+PYTHON = """Traceback (most recent call last):
+  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode
+    obj, end = self.scan_once(s, idx)
+ValueError: bad
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "jobs/load.py", line 9, in load
+    raise LoadError("x") from error
+jobs.LoadError: x"""
+
+
+def raised() -> Exception:
+    try:
+        try:
+            int("x")
+        except ValueError as error:
+            raise RuntimeError("outer\nsecond line") from error
+    except RuntimeError as error:
+        return error
+    raise AssertionError
+
+
+def test_our_own_traces_are_read_back() -> None:
+    error = describe(raised())
+    chain = parse(error.text)
+    assert [(link.class_name, link.message) for link in chain] == [
+        ("RuntimeError", "outer\nsecond line"),
+        (error.root_class, error.root_message),
+    ]
+    frame = first_frame(chain)
+    assert frame is not None
+    assert (frame.function, frame.application) == ("raised", True)
+
+
+def test_java_traces_tell_frameworks_from_the_application() -> None:
+    chain = parse(JAVA)
+    assert [link.class_name.rpartition(".")[2] for link in chain] == ["DataException", "JsonParseException"]
+    assert [frame.application for link in chain for frame in link.frames] == [False, True, False, False]
+    frame = first_frame(chain)
+    assert frame is not None
+    assert (frame.file, frame.line, frame.function) == ("Smt.java", 12, "com.acme.Smt.apply")
+
+
+def test_python_traces_have_the_root_cause_last() -> None:
+    chain = parse(PYTHON)
+    assert [(link.class_name, link.message) for link in chain] == [("jobs.LoadError", "x"), ("ValueError", "bad")]
+    assert [link.frames[0].application for link in chain] == [True, False]
+
+
+@given(st.text(max_size=400))
+def test_no_text_is_too_strange(text: str) -> None:
+    parse(text)
+    parse("Traceback (most recent call last):\n" + text)
+    parse("a.B: c\n\tat " + text)

@@ -1,0 +1,70 @@
+from datetime import UTC, datetime
+
+from dlqadmin.metrics import queries
+from dlqadmin.metrics.models import TaskSnapshot
+
+STAGES = [
+    {"type": "KAFKA_CONSUME", "class": "usgs.earthquakes"},
+    {"type": "VALUE_CONVERTER", "class": "JsonConverter"},
+    {"type": "TRANSFORMATION", "class": "Cast$Value"},
+    {"type": "TASK_PUT", "class": "SqlSink"},
+]
+
+
+def snapshot(connector, task, consumed, delivered, dead, failures=None, **status):
+    metrics = {"records-consumed": consumed, "records-delivered": delivered, "records-dead-lettered": dead}
+    return TaskSnapshot.objects.create(
+        connector=connector,
+        task=task,
+        state="RUNNING",
+        reported_at=datetime(2026, 11, 21, tzinfo=UTC),
+        metrics=metrics,
+        status={"stages": STAGES, "stage_failures": failures or {}, **status},
+    )
+
+
+def test_the_balance_adds_up_by_connector_and_in_all(db):
+    snapshot("usgs-to-sql", 0, 900, 600, 300)
+    snapshot("usgs-to-sql", 1, 832, 637, 195)
+    snapshot("local-file-sink", 0, 3, 3, 0)
+    balance = queries.balance()
+    assert (balance["consumed"], balance["delivered"], balance["dead_lettered"]) == (1735, 1240, 495)
+    assert balance["balanced"]
+    assert [(row["name"], row["consumed"]) for row in balance["connectors"]] == [
+        ("local-file-sink", 3),
+        ("usgs-to-sql", 1732),
+    ]
+
+
+def test_two_errors_that_cancel_out_do_not_balance(db):
+    snapshot("a", 0, 10, 9, 0)
+    snapshot("b", 0, 10, 11, 0)
+    assert queries.balance()["balanced"] is False
+
+
+def test_stages_count_what_came_in_and_what_failed(db):
+    snapshot("c", 0, 1000, 700, 300, {"1:VALUE_CONVERTER:JsonConverter": 10, "3:TASK_PUT:SqlSink": 290})
+    snapshot("c", 1, 732, 537, 195, {"1:VALUE_CONVERTER:JsonConverter": 8, "2:TRANSFORMATION:Cast$Value": 7, "3:x:y": 180})
+    found = queries.stages("c")
+    assert [(row["class"], row["in"], row["failed"]) for row in found["stages"]] == [
+        ("usgs.earthquakes", 1732, 0),
+        ("JsonConverter", 1732, 18),
+        ("Cast$Value", 1714, 7),
+        ("SqlSink", 1707, 470),
+    ]
+    assert (found["total_failed"], found["exact"]) == (495, True)
+
+
+def test_stages_with_retried_failures_say_that_they_are_not_exact(db):
+    snapshot("c", 0, 10, 10, 0, {"3:TASK_PUT:SqlSink": 4})
+    assert queries.stages("c")["exact"] is False
+
+
+def test_a_connector_that_never_reported_has_no_stages(db):
+    assert queries.stages("nobody") == {"connector": "nobody", "stages": [], "total_failed": 0, "exact": True}
+
+
+def test_lag_is_what_lies_between_positions_and_ends():
+    status = {"positions": {"t-0": 5, "t-1": 9}, "ends": {"t-0": 8, "t-1": 9, "t-2": 4}}
+    assert queries.task_lag(status) == 7
+    assert queries.task_lag({}) is None

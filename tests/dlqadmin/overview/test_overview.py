@@ -1,0 +1,133 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from dlqadmin.broker.presence import Presence
+from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.overview.attention import all_well, budgets, failed_tasks
+from dlqadmin.overview.health import index_lag
+from tests.dlqadmin.metrics.test_errors import fail, group
+
+AWAY = Presence(reachable=False, brokers=0, topics={})
+
+
+def task(state="RUNNING", number=0, **status):
+    return TaskSnapshot(connector="c", task=number, state=state, reported_at=timezone.now(), status=status)
+
+
+def position(now, partition, at, end, seconds_ago=1, last_record_ago=100):
+    return IndexPosition.objects.create(
+        cluster="local",
+        topic="usgs.earthquakes.dlq",
+        partition=partition,
+        position=at,
+        end_offset=end,
+        last_record_at=now - timedelta(seconds=last_record_ago),
+        updated_at=now - timedelta(seconds=seconds_ago),
+    )
+
+
+def test_the_summary_counts_topics_groups_and_errors(as_viewer, engine):
+    engine.add("c", {"topics": "usgs.earthquakes,usgs.stations"})
+    now = timezone.now()
+    fail(group("gap null", "TASK_PUT", "x.IntegrityError"), now - timedelta(minutes=3))
+    body = as_viewer.get("/api/v1/metrics/summary").json()
+    assert body["failing_topics"] == {"count": 1, "watched": 2, "names": ["usgs.earthquakes"]}
+    assert body["unresolved_groups"]["count"] == 1
+    assert body["errors_24h"]["days"] == [0, 0, 0, 0, 0, 0, 1]
+    assert body["total"] == 1
+
+
+def test_attention_names_the_gravest_first(as_viewer, engine):
+    now = timezone.now()
+    row = group("gap null", "TASK_PUT", "x.IntegrityError")
+    row.group.first_seen = now - timedelta(minutes=3)
+    row.group.save()
+    fail(row, now - timedelta(minutes=3))
+    task("FAILED", trace="ToleranceExceeded: 501 errors\n  at engine").save()
+    items = as_viewer.get("/api/v1/metrics/attention").json()["items"]
+    assert [item["kind"] for item in items] == ["broker_down", "failed_task", "new"]
+    assert items[1]["text"] == "ToleranceExceeded: 501 errors"
+    assert items[2]["href"] == f"/groups/{row.group_id}"
+
+
+def test_an_engine_that_is_away_needs_attention(as_viewer):
+    kinds = [item["kind"] for item in as_viewer.get("/api/v1/metrics/attention").json()["items"]]
+    assert kinds == ["broker_down", "engine_down"]
+
+
+def test_a_budget_half_used_needs_attention_and_one_without_limit_never():
+    rows = {"c": [task(tolerance={"limit": 500, "used": 252}), task(number=1, tolerance={"limit": -1, "used": 9999})]}
+    (found,) = budgets(rows)
+    assert found["text"] == "252 of 500 errors tolerated; 248 left"
+    assert budgets({"c": [task(tolerance={"limit": 500, "used": 249})]}) == []
+    assert budgets({"c": [task(tolerance={"rate_limit": 10, "rate_used": 5})]})[0]["kind"] == "budget"
+
+
+def test_a_failed_task_without_a_trace_says_so():
+    assert failed_tasks({"c": [task("FAILED")]})[0]["text"] == "No trace was reported."
+
+
+@pytest.mark.parametrize(
+    ("troubled", "expected"),
+    [
+        (set(), "Index, 1 task, 2 workers and 1 broker are well."),
+        ({"engine_down"}, "Index, 1 task and 1 broker are well."),
+        ({"engine_down", "broker_down"}, "1 task is well."),
+    ],
+)
+def test_what_is_well_is_told_in_a_sentence(troubled, expected):
+    assert all_well({"c": [task()]}, 2, 1, troubled, indexed=True) == expected
+
+
+def test_the_index_is_behind_by_records_and_seconds(db):
+    now = timezone.now()
+    position(now, 0, at=10, end=25, seconds_ago=40)
+    position(now, 1, at=7, end=7, seconds_ago=1)
+    lag = index_lag(now, AWAY)
+    assert (lag.records, lag.seconds, lag.behind) == (15, 40.0, True)
+
+
+def test_an_index_at_its_end_is_zero_seconds_behind(db):
+    now = timezone.now()
+    position(now, 0, at=10, end=10, seconds_ago=3000)
+    lag = index_lag(now, AWAY)
+    assert (lag.records, lag.seconds, lag.behind) == (0, 0.0, False)
+
+
+def test_an_indexer_without_a_sign_of_life_needs_attention(as_viewer, engine):
+    position(timezone.now(), 0, at=10, end=10, seconds_ago=3000)
+    kinds = [item["kind"] for item in as_viewer.get("/api/v1/metrics/attention").json()["items"]]
+    assert "index_behind" in kinds
+
+
+def test_health_tells_which_part_is_away(as_viewer, engine):
+    engine.add("c", {"topics": "a"}, tasks=2)
+    body = as_viewer.get("/api/v1/health").json()
+    assert body["status"] == "degraded"
+    assert body["broker"] == {"reachable": False, "brokers": 0}
+    assert body["engine"] == {"reachable": True, "workers": 1}
+    assert body["redis"] == {"reachable": False}
+
+
+def test_redis_that_answers_is_reachable(as_viewer, settings, redis_url):
+    settings.REDIS_URL = redis_url
+    assert as_viewer.get("/api/v1/health").json()["redis"] == {"reachable": True}
+
+
+def test_anyone_may_ask_whether_the_web_process_is_alive(anonymous):
+    assert anonymous.get("/api/v1/alive").json() == {"alive": True}
+
+
+def test_prometheus_reads_lag_errors_and_balance(as_viewer, anonymous):
+    now = timezone.now()
+    fail(group("gap null", "TASK_PUT", "x.IntegrityError"), now)
+    position(now, 0, at=10, end=25)
+    task(positions={"t-0": 1}, ends={"t-0": 4}).save()
+    text = as_viewer.get("/metrics").content.decode()
+    assert 'dlqadmin_dead_letters_total{connector="",exception="x.IntegrityError",stage="TASK_PUT"' in text
+    assert 'dlqadmin_index_lag_records{topic="usgs.earthquakes.dlq"} 15.0' in text
+    assert 'dlqadmin_task_lag_records{connector="c",task="0"} 3.0' in text
+    assert anonymous.get("/metrics").status_code == 401

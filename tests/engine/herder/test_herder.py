@@ -1,0 +1,264 @@
+"""The herder's loop in a world in memory."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from engine.config.masking import MASK
+from engine.config.topic import Leader, TargetState, leader_record
+from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableError
+from engine.herder.herder import Herder
+from engine.ports import Committed, LeaseEnd
+from engine.record.record import RawRecord, TopicPartition
+from tests.engine.herder.world import World, ask, turn
+
+ZERO = TopicPartition("t", 0)
+PROPERTIES = {"name": "c", "topics": "t", "tasks.max": "2"}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def herder(world: World) -> Herder:
+    made = world.herder()
+    turn(made)
+    return made
+
+
+def running(world: World, herder: Herder, records: int = 5) -> None:
+    """Connector `c` has a lease."""
+    world.ends[ZERO] = records
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    turn(herder)
+    assert len(world.leases) == 1
+
+
+def test_a_new_connector_is_leased_and_its_report_published(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end()
+    turn(herder)
+    status = world.statuses()["status-task-c-0"]
+    assert (status["state"], status["positions"], status["lag"]) == ("RUNNING", {"t-0": 5}, 0)
+    assert status["metrics"] == {"records-consumed": 5}
+    assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
+    assert world.leases == {}
+
+
+def test_an_idle_task_is_leased_when_records_arrive(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end()
+    turn(herder, 3)
+    assert world.leases == {}
+    world.ends[ZERO] = 6
+    turn(herder)
+    assert len(world.leases) == 1
+
+
+def test_a_connector_waits_for_its_topic(world: World, herder: Herder) -> None:
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    turn(herder)
+    assert herder.view().tasks("c") == []
+    world.ends[ZERO] = 1
+    world.now += 2000
+    turn(herder)
+    assert len(herder.view().tasks("c")) == 1
+
+
+def test_more_partitions_are_a_new_generation_after_the_old_lease_has_ended(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.ends[TopicPartition("t", 1)] = 3
+    world.now += 20_000
+    turn(herder)
+    assert [task.config.generation for task in herder.view().tasks("c")] == [2, 2]
+    assert len(world.leases) == 1
+    world.end(LeaseEnd.STOPPED)
+    turn(herder)
+    [(lease, _)] = world.leases.values()
+    assert {task.generation for task in lease.tasks} == {2}
+
+
+def test_wrong_properties_are_refused_and_change_nothing(world: World, herder: Herder) -> None:
+    with pytest.raises(ConfigError):
+        ask(herder, partial(herder.put, "c", {**PROPERTIES, "tasks.max": "many"}))
+    assert herder.view().names() == []
+
+
+def test_a_name_is_created_once(world: World, herder: Herder) -> None:
+    assert ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
+    with pytest.raises(Conflict):
+        ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
+
+
+def test_a_masked_secret_that_comes_back_is_the_one_that_was_there(world: World, herder: Herder) -> None:
+    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": "hidden"}))
+    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": MASK, "tasks.max": "1"}))
+    properties = world.config().connectors["c"].properties
+    assert properties is not None
+    assert (properties["db.password"], properties["tasks.max"]) == ("hidden", "1")
+
+
+def test_what_does_not_exist_is_not_found(world: World, herder: Herder) -> None:
+    for request in (
+        partial(herder.delete, "x"),
+        partial(herder.set_target, "x", TargetState.PAUSED),
+        partial(herder.restart, "x"),
+        partial(herder.restart_task, "x", 0),
+    ):
+        with pytest.raises(NotFound):
+            ask(herder, request)
+
+
+def test_a_paused_task_is_running_until_its_lease_has_ended(world: World, herder: Herder) -> None:
+    running(world, herder)
+    ask(herder, partial(herder.set_target, "c", TargetState.PAUSED))
+    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
+    world.end(LeaseEnd.STOPPED)
+    turn(herder)
+    assert world.statuses()["status-task-c-0"]["state"] == "PAUSED"
+    world.ends[ZERO] = 9
+    turn(herder)
+    assert world.leases == {}
+
+
+def test_a_deleted_connector_leaves_tombstones(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end()
+    turn(herder)
+    ask(herder, partial(herder.delete, "c"))
+    assert world.statuses() == {}
+    assert herder.view().names() == []
+
+
+def test_a_restart_frees_a_failed_task_only_when_asked_for(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end(LeaseEnd.FAILED, trace="Traceback …")
+    turn(herder)
+    assert world.statuses()["status-task-c-0"]["state"] == "FAILED"
+    ask(herder, partial(herder.restart, "c"))
+    assert world.statuses()["status-task-c-0"]["state"] == "FAILED"
+    ask(herder, partial(herder.restart, "c", tasks=True, only_failed=True))
+    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
+    assert world.statuses()["status-task-c-0"]["restarts"] == 2
+
+
+def test_the_next_leader_remembers_failures_and_figures(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end(LeaseEnd.FAILED, trace="Traceback …")
+    turn(herder)
+    successor = world.herder()
+    turn(successor)
+    [task] = successor.view().tasks("c")
+    assert task.trace == "Traceback …"
+    assert task.figures.metrics == {"records-consumed": 5}
+    turn(herder)
+    assert successor.leads()
+    assert not herder.leads()
+
+
+def test_a_leader_that_sees_a_newer_one_grants_nothing_and_ends(world: World, herder: Herder) -> None:
+    [key_value] = [leader_record(Leader(99, "other", 0))]
+    at = TopicPartition("configs", 0)
+    world.config_log.append(RawRecord("configs", 0, world.config_log.end_offsets([at])[at], 0, "", *key_value))
+    herder.run()
+    assert world.leases == {}
+    assert world.config().leader.worker_id == "other"
+
+
+def test_stopping_resigns_so_that_leases_end(world: World, herder: Herder) -> None:
+    running(world, herder)
+    herder.stop()
+    world.end(LeaseEnd.FENCED)
+    herder.run()
+    assert world.config().leader.worker_id == ""
+    assert world.statuses()["status-task-c-0"]["positions"] == {"t-0": 5}
+
+
+def test_requests_after_the_end_are_refused(world: World, herder: Herder) -> None:
+    herder.stop()
+    herder.run()
+    with pytest.raises(Conflict):
+        herder.delete("c").result(0)
+
+
+def test_trouble_is_shown_and_passes(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.trouble = RetriableError("brokers are away")
+    turn(herder)
+    assert herder.view().trouble == "brokers are away"
+    world.trouble = None
+    turn(herder)
+    assert herder.view().trouble is None
+
+
+def test_a_deleted_topic_does_not_hold_up_the_others(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end()
+    world.ends[TopicPartition("u", 0)] = 1
+    ask(herder, partial(herder.put, "d", {"topics": "u"}))
+    del world.ends[ZERO]
+    turn(herder, 2)
+    [(lease, _)] = world.leases.values()
+    assert [task.connector for task in lease.tasks] == ["d"]
+
+
+def test_five_lost_leases_fail_the_task_and_spare_the_sibling(world: World, herder: Herder) -> None:
+    running(world, herder)
+    for _ in range(5):
+        world.lose(LeaseLost("Python worker exited unexpectedly"))
+        turn(herder)
+        world.now += 10_000
+        turn(herder)
+    assert "Python worker exited unexpectedly" in world.statuses()["status-task-c-0"]["trace"]
+    world.ends[TopicPartition("u", 0)] = 1
+    ask(herder, partial(herder.put, "d", {"topics": "u"}))
+    turn(herder)
+    assert len(world.leases) == 1
+
+
+def test_an_unready_world_never_fails_a_task(world: World, herder: Herder) -> None:
+    running(world, herder)
+    for _ in range(9):
+        world.lose(RetriableError("coordinator is moving"))
+        turn(herder)
+        world.now += 10_000
+        turn(herder)
+    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
+
+
+def test_a_bug_in_the_runner_is_not_swallowed(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.lose(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        turn(herder, 2)
+
+
+def test_positions_of_paused_connectors_are_committed_again_before_they_expire(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end()
+    world.groups["connect-c"] = {ZERO: Committed(5, "metadata")}
+    ask(herder, partial(herder.set_target, "c", TargetState.PAUSED))
+    world.now += 60_001
+    turn(herder)
+    assert world.recommitted == ["connect-c"]
+    assert world.groups["connect-c"] == {ZERO: Committed(5, "metadata")}
+
+
+def test_a_running_lease_alone_commits_its_positions(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.groups["connect-c"] = {ZERO: Committed(5)}
+    world.now += 60_001
+    turn(herder)
+    assert world.recommitted == []
+
+
+def test_a_lease_that_will_not_stop_is_cancelled(world: World, herder: Herder) -> None:
+    running(world, herder)
+    ask(herder, partial(herder.set_target, "c", TargetState.PAUSED))
+    world.now += 60_000
+    turn(herder)
+    assert world.cancelled == ["1-1"]

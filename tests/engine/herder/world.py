@@ -1,0 +1,167 @@
+"""A herder in a world in memory: topics, groups, leases that end when the test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import orjson
+
+from engine.config.topic import ConfigState, fold_all
+from engine.errors import ConfigError, EngineError, RetriableError
+from engine.herder.connectors import Connectors
+from engine.herder.herder import Herder
+from engine.herder.positions import GroupOffsets
+from engine.herder.state import Settings
+from engine.herder.status import StatusTopic
+from engine.herder.topic_log import TopicLog
+from engine.herder.view import ConnectorFacts
+from engine.ports import Committed, Lease, LeaseEnd, TaskReport
+from engine.record.record import RawRecord, TopicPartition
+from tests import fakes
+
+T = TypeVar("T")
+SETTINGS = Settings(slots=2, poll_ms=0, trouble_ms=0, heartbeat_ms=3000, graceful_ms=1000, recommit_ms=60_000)
+
+
+class LogProducer(fakes.Producer):
+    """Writes to the log that a fake consumer reads."""
+
+    def __init__(self, log: fakes.Consumer) -> None:
+        super().__init__()
+        self._log = log
+
+    def flush(self) -> None:
+        super().flush()
+        for topic, key, value, _, _ in self.records:
+            at = TopicPartition(topic, 0)
+            offset = self._log.end_offsets([at])[at]
+            self._log.append(RawRecord(topic, 0, offset, 0, "CREATE_TIME", key, value))
+        self.records = []
+
+
+class World:
+    """Implements the Admin and TaskRunner ports; `herder` makes a driver in it."""
+
+    slots = 2
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+        self.ends: dict[TopicPartition, int] = {}
+        self.groups: dict[str, dict[TopicPartition, Committed]] = {}
+        self.leases: dict[str, tuple[Lease, Future[tuple[TaskReport, ...]]]] = {}
+        self.cancelled: list[str] = []
+        self.trouble: EngineError | None = None
+        self.recommitted: list[str] = []
+        self.config_log = fakes.Consumer()
+        self.status_log = fakes.Consumer()
+
+    def herder(self, **changes: Any) -> Herder:
+        def consumers(group: str) -> fakes.Consumer:
+            self.recommitted.append(group)
+            return fakes.Consumer(group=self.groups[group])
+
+        def log(topic: str, records: fakes.Consumer) -> TopicLog:
+            reader = fakes.Consumer()
+            reader.log = records.log
+            return TopicLog(topic, reader, LogProducer(records))
+
+        given: dict[str, Any] = {
+            "connectors": Connectors(log("configs", self.config_log), "w:1"),
+            "status": StatusTopic(log("status", self.status_log)),
+            "offsets": GroupOffsets(self, consumers),
+            "admin": self,
+            "runner": self,
+            "examine": examine,
+            "settings": SETTINGS,
+            "worker_id": "w:1",
+            "now_ms": lambda: self.now,
+            "prepare": lambda: None,
+        }
+        return Herder(**{**given, **changes})
+
+    def statuses(self) -> dict[str, Any]:
+        """What the status topic says now."""
+        rows = self.status_log.log.get(TopicPartition("status", 0), [])
+        last = {(row.key or b"").decode(): row.value for row in rows}
+        return {key: orjson.loads(value) for key, value in last.items() if value is not None}
+
+    def config(self) -> ConfigState:
+        """What the config topic says now."""
+        rows = self.config_log.log.get(TopicPartition("configs", 0), [])
+        return fold_all(ConfigState(), [(row.key, row.value) for row in rows])
+
+    def end(self, end: LeaseEnd = LeaseEnd.CAUGHT_UP, **more: Any) -> None:
+        """Every running lease ends, each task at the end of its partitions."""
+        for lease, future in list(self.leases.values()):
+            reports = []
+            for task in lease.tasks:
+                ends = {f"{topic}-{number}": self.ends[topic, number] for topic, number in task.partitions}
+                metrics = {"records-consumed": sum(ends.values())}
+                base = (task.connector, task.task, task.generation, end, ends, ends, metrics, {}, {}, True)
+                reports.append(TaskReport(*base, **more))
+            del self.leases[lease.lease_id]
+            future.set_result(tuple(reports))
+
+    def lose(self, error: Exception) -> None:
+        """Every running lease ends with this error."""
+        leases, self.leases = self.leases, {}
+        for _, future in leases.values():
+            future.set_exception(error)
+
+    # the ports
+    def topics(self) -> list[str]:
+        return sorted({topic for topic, _ in self.ends})
+
+    def partitions(self, topic: str) -> int | None:
+        return sum(1 for name, _ in self.ends if name == topic) or None
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
+    ) -> None:
+        self.ends.update({TopicPartition(name, number): 0 for number in range(partitions)})
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        if self.trouble:
+            raise self.trouble
+        if gone := [partition for partition in partitions if partition not in self.ends]:
+            raise RetriableError(f"unknown: {gone}")
+        return {partition: self.ends[partition] for partition in partitions}
+
+    def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 0)
+
+    def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
+        return {partition: self.groups.get(group, {}).get(partition) for partition in partitions}
+
+    def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
+        future: Future[tuple[TaskReport, ...]] = Future()
+        self.leases[lease.lease_id] = (lease, future)
+        return future
+
+    def cancel(self, lease_id: str) -> None:
+        self.cancelled.append(lease_id)
+
+    def close(self) -> None:
+        """Nothing runs by itself."""
+
+
+def examine(properties: Mapping[str, str]) -> ConnectorFacts:
+    if properties.get("tasks.max") == "many":
+        raise ConfigError((("tasks.max", "many", "is no number"),))
+    return ConnectorFacts(stages=({"type": "TASK_PUT", "class": "FileStreamSink"},))
+
+
+def turn(herder: Herder, times: int = 1) -> None:
+    """Let the herder's loop go round."""
+    for _ in range(times):
+        herder.turn()
+        herder.serve(0)
+
+
+def ask(herder: Herder, request: Callable[[], Future[T]]) -> T:
+    """Make a request and let the herder answer it."""
+    future = request()
+    herder.serve(0)
+    return future.result(0)

@@ -1,0 +1,129 @@
+"""A sink task over fakes, with one line per thing that a test may vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import orjson
+
+from engine.pipeline.chain import sink_steps
+from engine.pipeline.commit import DurableThenCommit
+from engine.pipeline.guard import Guard
+from engine.pipeline.outcome import Interrupted
+from engine.pipeline.sink_task import SinkTask
+from engine.pipeline.task_state import TaskState, restore
+from engine.policy.retry import RetryPolicy
+from engine.policy.tolerance import TolerancePolicy
+from engine.ports import Committed
+from engine.record.record import RawRecord, Record, TopicPartition
+from engine.record.schema import Schema
+from engine.record.stage import Stage, StageType
+from engine.reporting.metrics import Metric
+from tests.fakes import Clock, Consumer, Reporter, Sink
+
+STAGES = (
+    Stage(StageType.KEY_CONVERTER, "Bytes"),
+    Stage(StageType.VALUE_CONVERTER, "Json"),
+    Stage(StageType.TRANSFORMATION, "Test"),
+    Stage(StageType.TASK_PUT, "Sink"),
+)
+
+
+class Bytes:
+    """Bytes as they are."""
+
+    def to_connect(self, topic: str, data: bytes | None, headers: Any) -> tuple[Schema | None, Any]:
+        return None, data
+
+
+class Json:
+    """JSON, read by orjson."""
+
+    def to_connect(self, topic: str, data: bytes | None, headers: Any) -> tuple[Schema | None, Any]:
+        return None, None if data is None else orjson.loads(data)
+
+
+class Apply:
+    """A transform made of a function on values."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def apply(self, record: Record) -> Record | None:
+        value = self.function(record.value)
+        return None if value is None else msgspec.structs.replace(record, value=value)
+
+
+class Rig:
+    """A task of connector `c`, task 0, on topic `t`."""
+
+    def __init__(
+        self,
+        records: Sequence[RawRecord],
+        *,
+        transform: Callable[[Any], Any] = lambda value: value,
+        sink: Sink | None = None,
+        retry: RetryPolicy | None = None,
+        tolerance: TolerancePolicy | None = None,
+        retry_on: str = "all",
+        clock: Clock | None = None,
+        patience_ms: int = 1_000_000,
+        dead_letters: bool = True,
+        group: dict[TopicPartition, Committed] | None = None,
+        restarts: int = 0,
+        handler: Any = None,
+    ) -> None:
+        self.clock = clock or Clock()
+        self.sink = sink or Sink()
+        self.reporter = Reporter()
+        self.consumer = Consumer(records, group)
+        partitions = sorted({TopicPartition(one.topic, one.partition) for one in records})
+        committed = {name: one for name, one in self.consumer.committed(partitions).items() if one is not None}
+        self.state: TaskState = restore(
+            [one.metadata for one in committed.values()], task=0, generation=1, restarts=restarts, stages=STAGES
+        )
+        self.flush_dead_letters: Callable[[], Interrupted | None] = lambda: None
+        guard = Guard(
+            connector="c",
+            stages=STAGES,
+            state=self.state,
+            retry=retry or RetryPolicy(),
+            tolerance=tolerance or TolerancePolicy(-1, -1),
+            retry_on=retry_on,
+            reporters=[self.reporter],
+            dead_letters=dead_letters,
+            clock=self.clock,
+            jitter=lambda: 1.0,
+            patience_ms=lambda _: patience_ms,
+            handler=handler,
+        )
+        self.task = SinkTask(
+            steps=sink_steps(Bytes(), Json(), None, [Apply(transform)]),
+            sink=self.sink,
+            guard=guard,
+            consumer=self.consumer,
+            commit=DurableThenCommit(self.sink.flush, lambda: self.flush_dead_letters(), self.consumer),
+            state=self.state,
+            committed={name: one.offset for name, one in committed.items()},
+            clock=self.clock,
+        )
+        self.consumer.assign({name: committed[name].offset if name in committed else 0 for name in partitions})
+
+    def run(self) -> Any:
+        """Step until the task ends or there is nothing more, then save."""
+        while True:
+            end = self.task.step(0)
+            if end is not None:
+                return end
+            if self.task.last_count == 0:
+                return self.task.save(final=True)
+
+    def committed(self, partition: int = 0) -> int:
+        """The committed offset."""
+        return self.consumer.group[TopicPartition("t", partition)].offset
+
+    def count(self, name: str) -> int:
+        """A metric by name."""
+        return self.state.metrics[Metric(name)]

@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import RecordError, RetriableError
+from engine.pipeline.outcome import Failed, Interrupted
+from engine.policy.handlers import Response
+from engine.policy.retry import RetryPolicy
+from engine.policy.tolerance import TolerancePolicy
+from engine.record.record import Record, TopicPartition
+from engine.record.stage import StageType
+from engine.reporting.metrics import is_balanced
+from tests.engine.pipeline.rig import Rig
+from tests.fakes import Clock, Sink, raw
+
+
+def rows(*values: bytes) -> list[Any]:
+    return [raw(offset, value) for offset, value in enumerate(values)]
+
+
+def refusing(*bad: Any) -> Any:
+    def trouble(records: Sequence[Record]) -> None:
+        errors = [RecordError(i, ValueError(f"no {one.value}")) for i, one in enumerate(records) if one.value in bad]
+        if errors:
+            raise ExceptionGroup("rejected", errors)
+
+    return trouble
+
+
+def flaky(failures: int) -> Any:
+    left = [failures]
+
+    def trouble(_: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise RetriableError("busy")
+        return _
+
+    return trouble
+
+
+def test_good_records_are_delivered_and_committed() -> None:
+    rig = Rig(rows(b"1", b"2", b"3"))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.committed(), rig.count("records-delivered")) == ([1, 2, 3], 3, 3)
+
+
+def test_a_tolerated_error_is_reported_and_the_rest_goes_on() -> None:
+    rig = Rig(rows(b"1", b"{", b"3"))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 3], [1], 3)
+    assert (rig.count("records-dead-lettered"), rig.count("total-records-skipped")) == (1, 1)
+
+
+def test_a_context_names_the_failing_stage_and_holds_its_input() -> None:
+    rig = Rig(rows(b"{"))
+    rig.run()
+    context, original = rig.reporter.reports[0]
+    assert (context.index, context.stage.type) == (1, StageType.VALUE_CONVERTER)
+    assert (context.record.value, context.original, context.attempt) == (b"{", original, 0)
+
+
+def test_without_a_dead_letter_topic_a_tolerated_record_is_skipped() -> None:
+    rig = Rig(rows(b"{"), dead_letters=False)
+    rig.run()
+    assert (rig.count("records-skipped"), rig.count("records-dead-lettered")) == (1, 0)
+
+
+def test_a_filtered_record_is_counted_and_not_put() -> None:
+    rig = Rig(rows(b"1", b"2"), transform=lambda value: None if value == 1 else value)
+    rig.run()
+    assert (rig.sink.delivered, rig.count("records-filtered")) == ([2], 1)
+
+
+def test_by_default_the_first_error_fails_after_everything_before_is_committed() -> None:
+    rig = Rig(rows(b"1", b"2", b"{", b"4"), tolerance=TolerancePolicy(0, 0))
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert (rig.sink.delivered, rig.committed(), rig.reporter.offsets) == ([1, 2], 2, [2])
+    assert rig.count("records-consumed") == 2
+
+
+def test_limit_ten_means_that_the_eleventh_error_fails() -> None:
+    rig = Rig(rows(*[b"{"] * 12), tolerance=TolerancePolicy(10, -1))
+    assert isinstance(rig.run(), Failed)
+    assert (rig.committed(), rig.count("total-record-errors")) == (10, 11)
+
+
+def test_a_failed_record_is_not_reported_twice() -> None:
+    first = Rig(rows(b"{", b"2"), tolerance=TolerancePolicy(0, 0))
+    first.run()
+    again = Rig(rows(b"{", b"2"), group=first.consumer.group, restarts=1)
+    again.run()
+    assert (again.reporter.offsets, again.committed(), again.sink.delivered) == ([], 2, [2])
+    assert again.count("records-dead-lettered") == 1
+
+
+def test_a_step_is_retried_with_growing_waits_and_then_goes_on() -> None:
+    rig = Rig(rows(b"7"), transform=flaky(2), retry=RetryPolicy(5))
+    assert rig.run() is None
+    assert (rig.clock.waits, rig.sink.delivered) == ([300, 600], [7])
+    assert (rig.count("total-retries"), rig.count("total-record-failures")) == (2, 2)
+    assert rig.count("total-record-errors") == 0
+
+
+def test_attempt_counts_reattempts() -> None:
+    rig = Rig(rows(b"{"), retry=RetryPolicy(3))
+    rig.run()
+    context = rig.reporter.reports[0][0]
+    assert (context.attempt, context.elapsed_ms) == (3, 300 + 600 + 1200)
+    assert (rig.count("total-record-failures"), rig.count("total-record-errors")) == (4, 1)
+
+
+def test_retry_on_retriable_does_not_retry_bad_bytes() -> None:
+    rig = Rig(rows(b"{"), retry=RetryPolicy(3), retry_on="retriable")
+    rig.run()
+    assert rig.clock.waits == []
+
+
+def test_an_operation_is_never_run_more_often_than_it_is_counted() -> None:
+    calls = []
+    rig = Rig(rows(b"1"), transform=lambda value: calls.append(value) or 1 / 0)
+    rig.run()
+    assert (len(calls), rig.count("total-record-failures")) == (1, 1)
+
+
+def test_a_long_wait_parks_the_task_before_the_record() -> None:
+    rig = Rig(rows(b"1", b"{", b"3"), retry=RetryPolicy(5), patience_ms=100)
+    end = rig.run()
+    assert end == Interrupted(rig.clock.now_ms() + 300)
+    assert (rig.committed(), rig.sink.delivered, rig.reporter.offsets) == (1, [1], [])
+
+
+def test_a_parked_retry_goes_on_counting_in_the_next_lease() -> None:
+    first = Rig(rows(b"{"), retry=RetryPolicy(1), patience_ms=100)
+    first.run()
+    later = Clock(first.clock.now_ms() + 300)
+    again = Rig(rows(b"{"), retry=RetryPolicy(1), group=first.consumer.group, clock=later)
+    assert again.run() is None
+    context = again.reporter.reports[0][0]
+    assert (context.attempt, context.first_failure_time, again.clock.waits) == (1, first.clock.now_ms(), [])
+
+
+def test_a_stop_request_ends_the_wait_and_the_record_is_not_processed() -> None:
+    clock = Clock(stop_at=1_000_100)
+    rig = Rig(rows(b"1", b"{"), retry=RetryPolicy(5), clock=clock)
+    assert rig.run() == Interrupted(None)
+    assert (rig.committed(), rig.count("records-consumed")) == (1, 1)
+
+
+def test_a_retriable_put_is_retried_as_a_batch() -> None:
+    rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(2)), retry=RetryPolicy(2))
+    assert rig.run() is None
+    assert (rig.sink.puts, rig.sink.delivered) == ([2, 2, 2], [1, 2])
+
+
+def test_only_rejected_records_become_errors_and_the_others_are_put_again() -> None:
+    rig = Rig(rows(b"1", b"2", b"3", b"4"), sink=Sink(refusing(2, 3)))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 4], [1, 2], 4)
+    assert rig.reporter.reports[0][0].stage.type is StageType.TASK_PUT
+    assert rig.reporter.reports[0][0].message == "no 2"
+
+
+def test_nothing_behind_an_untolerated_put_error_is_delivered() -> None:
+    rig = Rig(rows(b"1", b"2", b"3"), sink=Sink(refusing(2)), tolerance=TolerancePolicy(0, 0))
+    assert isinstance(rig.run(), Failed)
+    assert (rig.sink.delivered, rig.committed()) == ([1], 1)
+
+
+def test_a_sink_that_names_no_record_and_is_not_idempotent_fails_the_task() -> None:
+    rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(99)), retry=RetryPolicy(1))
+    assert isinstance(rig.run(), Failed)
+    assert (rig.sink.delivered, rig.count("records-consumed"), rig.reporter.offsets) == ([], 0, [])
+
+
+def test_an_idempotent_sink_is_bisected() -> None:
+    def trouble(records: Sequence[Record]) -> None:
+        if any(record.value == 5 for record in records):
+            raise ValueError("somewhere in here")
+
+    values = [str(value).encode() for value in range(8)]
+    rig = Rig(rows(*values), sink=Sink(trouble, put_is_idempotent=True))
+    assert rig.run() is None
+    assert (sorted(rig.sink.delivered), rig.reporter.offsets) == ([0, 1, 2, 3, 4, 6, 7], [5])
+
+
+def test_errors_are_decided_in_the_order_of_the_records() -> None:
+    rig = Rig(rows(b"1", b"2", b"{", b"3"), sink=Sink(refusing(1, 3)))
+    rig.run()
+    assert rig.reporter.offsets == [0, 2, 3]
+
+
+def test_a_failure_in_one_partition_holds_the_others_where_they_were() -> None:
+    records = [raw(0), raw(1), raw(0, b"{", partition=1), raw(0, partition=2)]
+    rig = Rig(records, tolerance=TolerancePolicy(0, 0))
+    assert isinstance(rig.run(), Failed)
+    assert [rig.committed(number) for number in range(3)] == [2, 0, 0]
+
+
+def test_offsets_are_not_committed_when_dead_letters_are_not_durable() -> None:
+    rig = Rig(rows(b"{"))
+    rig.flush_dead_letters = lambda: Interrupted(None)
+    assert rig.run() == Interrupted(None)
+    assert rig.consumer.commits == []
+
+
+def test_sink_and_dead_letters_are_flushed_before_the_commit() -> None:
+    rig = Rig(rows(b"1", b"{"))
+    order: list[str] = []
+    commit = rig.consumer.commit
+    rig.task.commit.flush_sink = lambda: order.append("sink")  # type: ignore[attr-defined]
+    rig.flush_dead_letters = lambda: order.append("letters")
+    rig.consumer.commit = lambda offsets: (order.append("offsets"), commit(offsets))[0]  # type: ignore[method-assign]
+    rig.run()
+    assert order == ["sink", "letters", "offsets"]
+
+
+def test_a_handler_decides_and_one_that_raises_means_fail() -> None:
+    class Continue:
+        def handle(self, context: Any, record: Any, exception: Exception) -> Response:
+            return Response.CONTINUE
+
+    class Broken:
+        def handle(self, context: Any, record: Any, exception: Exception) -> Response:
+            raise KeyError("handler")
+
+    assert Rig(rows(b"{"), handler=Continue()).run() is None
+    assert isinstance(Rig(rows(b"{"), handler=Broken()).run(), Failed)
+
+
+def test_system_exit_is_never_caught() -> None:
+    def leave(_: Any) -> Any:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        Rig(rows(b"1"), transform=leave).run()
+
+
+@given(
+    st.lists(st.sampled_from([b"1", b"2", b"3", b"{", b"9", b"0"]), max_size=40),
+    st.integers(-1, 6),
+    st.integers(0, 2),
+    st.booleans(),
+)
+def test_each_record_lies_in_exactly_one_bucket(
+    values: list[bytes], limit: int, retries: int, idempotent: bool
+) -> None:
+    def transform(value: Any) -> Any:
+        if value == 3:
+            raise ValueError("three")
+        return None if value == 0 else value
+
+    sink = Sink(refusing(2), put_is_idempotent=idempotent)
+    rig = Rig(
+        rows(*values), transform=transform, sink=sink, retry=RetryPolicy(retries), tolerance=TolerancePolicy(limit, -1)
+    )
+    end = rig.run()
+    assert is_balanced(rig.state.metrics)
+    done = rig.count("records-consumed")
+    assert done == (rig.committed() if rig.consumer.commits else 0)
+    if end is None:
+        assert done == len(values)
+    assert rig.sink.delivered[: rig.count("records-delivered")] == [
+        int(value) for value in values[:done] if value in {b"1", b"9"}
+    ]
+
+
+def test_metrics_and_tolerance_travel_in_the_commit_metadata() -> None:
+    first = Rig(rows(b"1", b"{"), tolerance=TolerancePolicy(2, -1))
+    first.run()
+    metadata = first.consumer.group[TopicPartition("t", 0)].metadata
+    assert len(metadata) < 2048
+    more = [*rows(b"1", b"{"), raw(2, b"{"), raw(3, b"{"), raw(4, b"5")]
+    again = Rig(more, tolerance=TolerancePolicy(2, -1), group=first.consumer.group)
+    assert isinstance(again.run(), Failed)
+    assert (again.count("records-consumed"), again.count("total-record-errors"), again.committed()) == (3, 3, 3)
+
+
+def test_an_operators_restart_forgives_errors_but_keeps_the_metrics() -> None:
+    first = Rig(rows(b"{"), tolerance=TolerancePolicy(1, -1))
+    first.run()
+    again = Rig([*rows(b"{"), raw(1, b"{")], tolerance=TolerancePolicy(1, -1), group=first.consumer.group, restarts=1)
+    assert again.run() is None
+    assert again.count("records-dead-lettered") == 2

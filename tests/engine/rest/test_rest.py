@@ -1,0 +1,245 @@
+"""Kafka Connect's paths, bodies and status codes, over a herder that only remembers what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import pytest
+from starlette.testclient import TestClient
+
+from engine.config.topic import (
+    ConfigState,
+    TargetState,
+    TaskEntry,
+    commit_record,
+    connector_record,
+    fold_all,
+    target_record,
+    task_record,
+)
+from engine.errors import ConfigError, Conflict, EngineError
+from engine.herder.fold import fold_config
+from engine.herder.state import Figures, HerderState
+from engine.herder.view import ConnectorFacts, View
+from engine.record.record import TopicPartition
+from engine.rest.app import build_app
+
+T = TypeVar("T")
+PROPERTIES = {"name": "c", "topics": "t", "connection.url": "postgresql://u:hidden@h/d", "db.password": "hidden"}
+PARTITION = TopicPartition("t", 0)
+
+
+class Herder:
+    def __init__(self) -> None:
+        self.config = fold_all(
+            ConfigState(),
+            [
+                connector_record("c", PROPERTIES),
+                task_record("c", 0, TaskEntry(1, PROPERTIES, (PARTITION,))),
+                commit_record("c", 1, 1),
+            ],
+        )
+        self.asked: list[tuple[Any, ...]] = []
+        self.refusal: EngineError | None = None
+        self.failed = False
+
+    def view(self) -> View:
+        state = fold_config(HerderState(epoch=1), self.config, 0)
+        figures = Figures({"records-consumed": 7, "total-record-failures": 2}, {"1:VALUE_CONVERTER:Json:x": 2}, {})
+        tasks = {
+            key: type(task)(
+                task.config,
+                task.target,
+                positions={PARTITION: 5},
+                figures=figures,
+                trace="Traceback …" if self.failed else None,
+            )
+            for key, task in state.tasks.items()
+        }
+        facts = {"c": ConnectorFacts(stages=({"type": "TASK_PUT", "class": "SqlSink"},))}
+        state = HerderState(1, tasks)
+        return View("w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8)
+
+    def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
+        def change() -> bool:
+            new = self.view().connector(name) is None
+            self.config = fold_all(self.config, [connector_record(name, properties)])
+            return new
+
+        return self._ask(("put", name, dict(properties), create), change)
+
+    def delete(self, name: str) -> Future[None]:
+        return self._ask(("delete", name), lambda: None)
+
+    def set_target(self, name: str, target: TargetState) -> Future[None]:
+        def change() -> None:
+            self.config = fold_all(self.config, [target_record(name, target)])
+
+        return self._ask(("target", name, target), change)
+
+    def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]:
+        return self._ask(("restart", name, tasks, only_failed), lambda: None)
+
+    def restart_task(self, name: str, task: int) -> Future[None]:
+        return self._ask(("restart", name, task), lambda: None)
+
+    def _ask(self, what: tuple[Any, ...], call: Callable[[], T]) -> Future[T]:
+        self.asked.append(what)
+        future: Future[T] = Future()
+        if self.refusal:
+            future.set_exception(self.refusal)
+        else:
+            future.set_result(call())
+        return future
+
+
+def examine(properties: Mapping[str, str]) -> None:
+    if "tasks.max" in properties and not properties["tasks.max"].isdecimal():
+        raise ConfigError((("tasks.max", properties["tasks.max"], "is no number"), ("topics", None, "is required")))
+
+
+@pytest.fixture
+def herder() -> Herder:
+    return Herder()
+
+
+@pytest.fixture
+def client(herder: Herder) -> TestClient:
+    return TestClient(build_app(herder, examine), raise_server_exceptions=False)
+
+
+def test_the_root_names_the_version(client: TestClient) -> None:
+    assert set(client.get("/").json()) == {"version", "commit", "kafka_cluster_id"}
+
+
+def test_connectors_are_listed_by_name_and_expanded_on_request(client: TestClient) -> None:
+    assert client.get("/connectors").json() == ["c"]
+    expanded = client.get("/connectors?expand=status&expand=info").json()
+    assert set(expanded["c"]) == {"status", "info"}
+
+
+def test_info_has_masked_config_tasks_and_type(client: TestClient) -> None:
+    body = client.get("/connectors/c").json()
+    assert body["tasks"] == [{"connector": "c", "task": 0}]
+    assert body["type"] == "sink"
+    assert "hidden" not in client.get("/connectors/c").text
+
+
+def test_secrets_appear_nowhere(client: TestClient) -> None:
+    paths = ["", "/config", "/status", "/tasks", "/topics", "/metrics"]
+    assert not [path for path in paths if "hidden" in client.get(f"/connectors/c{path}").text]
+
+
+def test_status_is_kafka_connects(client: TestClient) -> None:
+    assert client.get("/connectors/c/status").json() == {
+        "name": "c",
+        "connector": {"state": "RUNNING", "worker_id": "w:1"},
+        "tasks": [{"id": 0, "state": "RUNNING", "worker_id": "w:1"}],
+        "type": "sink",
+    }
+
+
+def test_a_failed_task_shows_its_trace(client: TestClient, herder: Herder) -> None:
+    herder.failed = True
+    [task] = client.get("/connectors/c/status").json()["tasks"]
+    assert (task["state"], task["trace"]) == ("FAILED", "Traceback …")
+    assert client.get("/connectors/c/tasks/0/status").json() == task
+
+
+def test_metrics_have_positions_ends_and_lag(client: TestClient) -> None:
+    [task] = client.get("/connectors/c/metrics").json()["tasks"]
+    assert (task["positions"], task["ends"], task["lag"]) == ({"t-0": 5}, {"t-0": 12}, 7)
+    assert task["metrics"]["records-consumed"] == 7
+    assert task["delivery"] == "at_least_once"
+
+
+def test_prometheus_has_the_kips_names(client: TestClient) -> None:
+    text = client.get("/metrics").text
+    assert 'kafka_connect_task_error_metrics_total_record_failures{connector="c",task="0"} 2.0' in text
+    stage = '{class="Json:x",connector="c",index="1",stage="VALUE_CONVERTER",task="0"} 2.0'
+    assert f"kafka_connect_task_error_metrics_stage_failures{stage}" in text
+    assert 'kafka_connect_task_lag{connector="c",task="0"} 7.0' in text
+
+
+def test_creating_answers_201_and_changing_200(client: TestClient, herder: Herder) -> None:
+    created = client.post("/connectors", json={"name": "d", "config": {"topics": "t", "tasks.max": 2, "x": True}})
+    assert created.status_code == 201
+    assert created.json()["name"] == "d"
+    assert herder.asked == [("put", "d", {"topics": "t", "tasks.max": "2", "x": "true"}, True)]
+    assert client.put("/connectors/d/config", json={"topics": "u"}).status_code == 200
+    assert client.put("/connectors/e/config", json={"topics": "u"}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected", "asked"),
+    [
+        ("PUT", "/connectors/c/pause", 202, ("target", "c", TargetState.PAUSED)),
+        ("PUT", "/connectors/c/resume", 202, ("target", "c", TargetState.STARTED)),
+        ("PUT", "/connectors/c/stop", 204, ("target", "c", TargetState.STOPPED)),
+        ("DELETE", "/connectors/c", 204, ("delete", "c")),
+        ("POST", "/connectors/c/restart", 204, ("restart", "c", False, False)),
+        ("POST", "/connectors/c/restart?includeTasks=true", 202, ("restart", "c", True, False)),
+        ("POST", "/connectors/c/restart?includeTasks=true&onlyFailed=true", 202, ("restart", "c", True, True)),
+        ("POST", "/connectors/c/tasks/0/restart", 204, ("restart", "c", 0)),
+    ],
+)
+def test_requests_reach_the_herder(
+    client: TestClient, herder: Herder, method: str, path: str, expected: int, asked: tuple[Any, ...]
+) -> None:
+    assert client.request(method, path).status_code == expected
+    assert herder.asked == [asked]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/connectors/x"),
+        ("GET", "/connectors/x/status"),
+        ("PUT", "/connectors/x/pause"),
+        ("POST", "/connectors/x/restart"),
+        ("DELETE", "/connectors/x"),
+        ("GET", "/connectors/c/tasks/9/status"),
+        ("GET", "/nowhere"),
+    ],
+)
+def test_what_is_not_there_is_404_with_a_message(client: TestClient, method: str, path: str) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == 404
+    assert answer.json()["error_code"] == 404
+    assert answer.json()["message"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b'{"name": 1}', b'{"config": {}}', b'{"name": "n"}'])
+def test_a_wrong_body_is_400_with_a_message(client: TestClient, body: bytes) -> None:
+    answer = client.post("/connectors", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error_code"] == 400
+
+
+def test_a_wrong_config_is_400_with_every_problem(client: TestClient, herder: Herder) -> None:
+    herder.refusal = ConfigError((("a", "1", "is wrong"), ("b", None, "is required")))
+    answer = client.put("/connectors/c/config", json={})
+    assert answer.status_code == 400
+    assert "a: is wrong" in answer.json()["message"]
+    assert "b: is required" in answer.json()["message"]
+
+
+def test_a_taken_name_is_409(client: TestClient, herder: Herder) -> None:
+    herder.refusal = Conflict("Connector c already exists")
+    answer = client.post("/connectors", json={"name": "c", "config": {}})
+    assert (answer.status_code, answer.json()["message"]) == (409, "Connector c already exists")
+
+
+def test_validation_answers_a_row_per_option(client: TestClient) -> None:
+    body = client.put("/connector-plugins/SqlSink/config/validate", json={"tasks.max": "x"}).json()
+    rows = {row["value"]["name"]: row for row in body["configs"]}
+    assert body["error_count"] == 2
+    assert rows["tasks.max"]["value"]["errors"] == ["is no number"]
+    assert rows["topics"]["value"]["errors"] == ["is required"]
+    assert rows["name"]["definition"]["required"] is True
+
+
+def test_health_tells_starting_from_ready(client: TestClient) -> None:
+    assert client.get("/health").json()["status"] == "ok"

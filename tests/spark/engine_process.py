@@ -1,0 +1,196 @@
+"""The engine as its user runs it: `python -m engine run`, in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import orjson
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from demo.network import free_ports
+
+logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each poll hides the rest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_TIMEOUT_S = 60
+SETTLE_TIMEOUT_S = 60
+
+
+class Engine:
+    """One engine with topics and a port of its own; they stay the same over kill and restart."""
+
+    def __init__(self, home: Path, bootstrap_servers: str) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self.bootstrap_servers = bootstrap_servers
+        self.port = free_ports(1)[0]
+        self.process: subprocess.Popen[bytes] | None = None
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
+        name = uuid4().hex[:8]
+        self.properties = home / "worker.properties"
+        self.properties.write_text(
+            f"bootstrap.servers={bootstrap_servers}\n"
+            f"group.id=engine-{name}\n"
+            f"config.storage.topic=configs-{name}\n"
+            f"status.storage.topic=status-{name}\n"
+            f"listeners=http://127.0.0.1:{self.port}\n"
+            "spark.master=local[4]\n"
+            "slots=4\n"
+            "lease.budget.ms=2000\n"
+            "offset.flush.interval.ms=200\n"
+            "task.shutdown.graceful.timeout.ms=3000\n"
+        )
+
+    def start(self, *arguments: str) -> Engine:
+        """Start it and return when it leads."""
+        command = [sys.executable, "-m", "engine", "run", str(self.properties), *arguments]
+        with (self.home / "engine.log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+        self.until(lambda: self._health() == "ok", "the engine leads", START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> int:
+        """Stop it in order; its exit code."""
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(30)
+
+    def kill(self) -> None:
+        """End the driver without warning."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.stop()
+        self.http.close()
+
+    def put(self, name: str, **config: str) -> None:
+        """Create or change a connector; `__` in names stands for a dot."""
+        body = {key.replace("__", "."): value for key, value in config.items()}
+        answer = self.http.put(f"/connectors/{name}/config", json=body)
+        assert answer.status_code in {200, 201}, answer.text
+
+    def states(self, name: str) -> list[str]:
+        return [task["state"] for task in self.http.get(f"/connectors/{name}/status").json()["tasks"]]
+
+    def tasks(self, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.http.get(f"/connectors/{name}/metrics").json()["tasks"]
+        return rows
+
+    def metric(self, name: str, metric: str) -> int:
+        """The metric summed over the connector's tasks."""
+        return sum(task["metrics"].get(metric, 0) for task in self.tasks(name))
+
+    def caught_up(self, name: str) -> bool:
+        tasks = self.tasks(name)
+        return bool(tasks) and all(task["positions"] and task["lag"] == 0 for task in tasks)
+
+    def until(self, check: Callable[[], object], claim: str, timeout_s: float = SETTLE_TIMEOUT_S) -> None:
+        """Wait until it holds; else fail with the end of the engine's log."""
+        deadline = time.monotonic() + timeout_s
+        while not check():
+            if self.process is not None and self.process.poll() is not None:
+                raise AssertionError(f"the engine ended with {self.process.returncode}:\n{self._log()}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {timeout_s} s: {claim}\n{self._log()}")
+            time.sleep(0.05)
+
+    def _health(self) -> str:
+        try:
+            return str(self.http.get("/health").json()["status"])
+        except httpx.TransportError:
+            return ""
+
+    def _log(self) -> str:
+        return (self.home / "engine.log").read_text(errors="replace")[-6000:]
+
+
+class Topics:
+    """Topics of a test."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._servers = {"bootstrap.servers": bootstrap_servers}
+
+    def create(self, partitions: int = 1) -> str:
+        name = f"t-{uuid4().hex[:10]}"
+        admin = AdminClient(self._servers)
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(20)
+        return name
+
+    def write(self, topic: str, values: list[bytes], partitions: int = 1) -> None:
+        producer = Producer({**self._servers, "linger.ms": 5})
+        for number, value in enumerate(values):
+            producer.produce(topic, value, key=str(number), partition=number % partitions)
+        assert producer.flush(30) == 0
+
+    def read(self, topic: str) -> list[dict[str, Any]]:
+        """Every value of the topic, as JSON."""
+        consumer = Consumer({**self._servers, "group.id": uuid4().hex, "enable.partition.eof": False})
+        rows: list[dict[str, Any]] = []
+        for partition in consumer.list_topics(topic, 10).topics[topic].partitions:
+            low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+            consumer.assign([TopicPartition(topic, partition, low)])
+            while low < high:
+                for message in consumer.consume(500, 1):
+                    rows.append(orjson.loads(message.value() or b"null"))
+                    low = (message.offset() or 0) + 1
+        consumer.close()
+        return rows
+
+
+def alive(pid: int) -> bool:
+    """Is there a process of this id that has not ended?"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below this one."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            parents.setdefault(parent, []).append(int(entry.name))
+    found = list(parents.get(pid, []))
+    for child in found:
+        found += parents.get(child, [])
+    return found
+
+
+def kill_worker(engine: Engine, pid_file: Path) -> None:
+    """End the Spark Python worker that wrote this file; only ever one of this engine's own."""
+    pid = int(pid_file.read_text())
+    assert engine.process is not None
+    assert pid in descendants(engine.process.pid)
+    os.kill(pid, signal.SIGKILL)
+
+
+def file_sink(topic: str, file: Path, **more: str) -> Mapping[str, str]:
+    """A connector's properties that need no transform."""
+    return {
+        "connector__class": "FileStreamSink",
+        "topics": topic,
+        "file": str(file),
+        "key__converter": "StringConverter",
+        "value__converter": "JsonConverter",
+        "value__converter__schemas__enable": "false",
+        **more,
+    }
