@@ -114,6 +114,7 @@ SECURE_REDIRECT_EXEMPT = [r"^api/v1/alive$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SILENCED_SYSTEM_CHECKS = ["security.W021"]  # entering the browsers' preload list is for the domain's owner to decide
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

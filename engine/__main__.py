@@ -87,12 +87,12 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
 
     for properties in connectors.values():
         examine(properties)
+    rest = RestServer(worker.listeners[0])
     broken: list[BaseException] = []
     runner = SparkRunner(worker.spark_master, worker.slots)
     herder = _herder(worker, runner, examine, list(connectors.values()))
-    rest = RestServer(build_app(herder, examine), worker.listeners[0])
-    rest.start()
-    log.info("REST API at http://%s:%d", rest.host, rest.port)
+    rest.start(build_app(herder, examine))
+    log.info("REST API at %s", rest.address)
 
     def spark_broke(error: BaseException) -> None:
         broken.append(error)

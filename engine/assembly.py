@@ -6,13 +6,14 @@ import gc
 import importlib
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.options import Option, Problem, nearest
 from engine.config.worker import WorkerConfig, parse_worker
-from engine.errors import ConfigError
+from engine.errors import ConfigError, EngineError
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
@@ -29,7 +30,7 @@ from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, claim_positions, denied
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.guard import Guard, Reporter
-from engine.pipeline.lease import OpenTask, run_tasks
+from engine.pipeline.lease import OpenTask, run_tasks, unopened
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState
@@ -94,8 +95,10 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
     gc.disable()  # each commit collects: a collection in the middle of a chunk costs a factor of four
     try:
         worker = parse_worker(lease.worker)
-        tail = _config_tail(worker)
-        tail.read_to_end()
+        try:
+            tail = _config_tail(worker)
+        except EngineError as error:
+            return unopened(lease.tasks, error, WorkerClock())
         deadline_ms = tail.clock.now_ms() + lease.budget_ms
 
         def open_task(task: TaskConfig) -> OpenTask:
@@ -114,22 +117,25 @@ _tails: dict[tuple[str, str], ConfigTail] = {}
 
 
 def _config_tail(worker: WorkerConfig) -> ConfigTail:
-    """This process's reader of the config topic; it is kept, because it only ever goes forward."""
+    """This process's reader of the config topic, at its end; it is kept, because it only ever goes forward."""
     key = (worker.bootstrap_servers, worker.config_topic)
-    if key not in _tails:
+    tail = _tails.pop(key, None)
+    if tail is None:
         group = f"connect-{worker.group_id}-config"
         consumer = KafkaConsumer(consumer_settings(group, _base(worker), worker.consumer, {"fetch.min.bytes": "1"}))
-        _tails[key] = ConfigTail(consumer, worker.config_topic, WorkerClock())
-    return _tails[key]
+        tail = ConfigTail(consumer, worker.config_topic, WorkerClock())
+    tail.read_to_end()
+    _tails[key] = tail
+    return tail
 
 
 def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int]) -> OpenTask:
     plan = validate(task.config, worker)
     config, errors = plan.config, plan.config.errors
-    closing: list[Callable[[], None]] = []
+    closing = ExitStack()
     base = _base(worker)
     consumer = KafkaConsumer(consumer_settings(f"connect-{config.name}", base, worker.consumer, config.consumer))
-    closing.append(consumer.close)
+    closing.callback(consumer.close)
     try:
         positions, state = claim_positions(task, plan.stages, consumer)
         retry = RetryPolicy(errors.retry_limit, errors.retry_delay_max_ms, errors.retry_timeout_ms)
@@ -143,10 +149,10 @@ def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_m
         letters = _dead_letters(plan, worker, state, retry, clock) if errors.dlq_enable else None
         if letters is not None:
             reporters.append(letters)
-            closing.append(letters.producer.close)
+            closing.callback(letters.producer.close)
         sink = plan.sink.factory()
         sink.start(config.properties)
-        closing.append(sink.stop)
+        closing.callback(sink.stop)
         guard = Guard(
             connector=config.name,
             stages=plan.stages,
@@ -174,9 +180,9 @@ def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_m
         )
         consumer.assign(positions)
     except BaseException:
-        _close_all(closing)
+        closing.close()
         raise
-    return OpenTask(task, sink_task, tolerance, lambda: _close_all(closing))
+    return OpenTask(task, sink_task, tolerance, closing.close)
 
 
 def _steps(plan: ConnectorPlan) -> tuple[Any, ...]:
@@ -265,8 +271,3 @@ def _connection(options: Mapping[str, str]) -> dict[str, str]:
 
 def _patience(left_ms: int, *, alone: bool) -> int:
     return left_ms if alone else min(left_ms, POOLED_PATIENCE_MS)
-
-
-def _close_all(closing: Sequence[Callable[[], None]]) -> None:
-    for close in reversed(closing):
-        close()

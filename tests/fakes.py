@@ -122,7 +122,9 @@ class Producer:
         queue, self.queue = self.queue, []
         self.records += [record for ordinal, record in enumerate(queue) if ordinal not in failing]
         if failing:
-            raise ProduceFailed(tuple((queue[ordinal][0], "no room") for ordinal in sorted(failing)), tuple(sorted(failing)))
+            raise ProduceFailed(
+                tuple((queue[ordinal][0], "no room") for ordinal in sorted(failing)), tuple(sorted(failing))
+            )
 
     def close(self) -> None:
         """Nothing to let go of."""

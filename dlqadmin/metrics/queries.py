@@ -60,11 +60,13 @@ def snapshots(connector: str | None = None) -> dict[str, list[TaskSnapshot]]:
 
 
 def task_lag(status: Mapping[str, Any]) -> int | None:
-    """Records between a task's positions and the ends it saw; None when it has not said."""
+    """Records a task has not consumed yet: as it says, else from its positions and ends; None when it has not said."""
+    if isinstance(said := status.get("lag"), int):
+        return said
     positions, ends = status.get("positions"), status.get("ends")
     if not isinstance(positions, dict) or not isinstance(ends, dict):
         return None
-    return sum(max(0, int(end) - int(positions.get(name, 0))) for name, end in ends.items())
+    return sum(max(0, _whole(end) - _whole(positions.get(name))) for name, end in ends.items())
 
 
 def last_error_at(metrics: Mapping[str, int]) -> str | None:
@@ -118,3 +120,7 @@ def _failed_by_stage(tasks: Iterable[TaskSnapshot], count: int) -> list[int]:
             if index.isascii() and index.isdigit() and int(index) < count and isinstance(n, int):
                 failed[int(index)] += n
     return failed
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -73,3 +73,5 @@ def translated() -> Iterator[None]:
         if isinstance(first, KafkaError):
             raise translate(first) from error
         raise FatalError(str(error)) from error
+    except TimeoutError as error:
+        raise RetriableError("the brokers did not answer in time") from error

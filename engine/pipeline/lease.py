@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -17,6 +18,7 @@ from engine.record.record import TopicPartition
 from engine.record.trace import describe
 
 POLL_TIMEOUT_S = 0.1
+COLLECT_INTERVAL_MS = 500
 TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could not be reached
 Open = Callable[[TaskConfig], "OpenTask"]
 
@@ -41,8 +43,12 @@ def run_tasks(lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> 
             active.append(opened)
         else:
             reports.append(opened)
+    collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
     while active:
         state = tail.poll()
+        if clock.now_ms() >= collect_ms:
+            gc.collect()  # cycles of exceptions and tracebacks: inside a lease the collector does not run by itself
+            collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
         for opened in tuple(active):
             out_of_time = LeaseEnd.BUDGET if clock.now_ms() >= deadline_ms else None
             stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
@@ -51,6 +57,11 @@ def run_tasks(lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> 
                 active.remove(opened)
                 reports.append(report)
     return tuple(reports)
+
+
+def unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: Clock) -> tuple[TaskReport, ...]:
+    """The reports of tasks that could not even be claimed."""
+    return tuple(_unopened(config, *_ended_by(error, clock)) for config in tasks)
 
 
 def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> OpenTask | TaskReport:
@@ -97,8 +108,8 @@ def _ended_by(error: EngineError, clock: Clock) -> tuple[LeaseEnd, int | None, s
 def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
     task, state = opened.task, opened.task.state
     ends = task.known_ends()
-    opened.close()
-    gc.collect()
+    with suppress(EngineError):  # whatever counts is committed; the rest is read again
+        opened.close()
     return TaskReport(
         connector=opened.config.connector,
         task=opened.config.task,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,7 +87,6 @@ class SinkTask:
             offset > self.committed.get(partition, -1) for partition, offset in positions.items()
         )
         self.committed = positions
-        gc.collect()  # cycles of exceptions and tracebacks: the worker's own collector is off
         return None
 
     def positions(self) -> dict[TopicPartition, int]:

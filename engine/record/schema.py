@@ -6,7 +6,20 @@ from typing import Any
 
 import msgspec
 
-TYPES = ("INT8", "INT16", "INT32", "INT64", "FLOAT32", "FLOAT64", "BOOLEAN", "STRING", "BYTES", "ARRAY", "MAP", "STRUCT")
+TYPES = (
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "FLOAT32",
+    "FLOAT64",
+    "BOOLEAN",
+    "STRING",
+    "BYTES",
+    "ARRAY",
+    "MAP",
+    "STRUCT",
+)
 
 
 class Field(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ DEFAULTS = {
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.worker.faulthandler.enabled": "true",  # where a worker was when it died
     "spark.python.worker.killTimeout": "500ms",
     "spark.task.reaper.enabled": "false",
     "spark.scheduler.mode": "FAIR",

@@ -84,9 +84,7 @@ def test_a_flush_names_the_records_that_were_refused(topic: str, consumer: Kafka
     small.close()
 
 
-def test_the_position_passes_control_records_and_aborted_ones(
-    topic: str, consumer: KafkaConsumer, broker: str
-) -> None:
+def test_the_position_passes_control_records_and_aborted_ones(topic: str, consumer: KafkaConsumer, broker: str) -> None:
     client = ck.Producer({"bootstrap.servers": broker, "transactional.id": topic})
     client.init_transactions()
     for value, end in ((b"kept", client.commit_transaction), (b"gone", client.abort_transaction)):
@@ -118,9 +116,7 @@ def test_metadata_is_committed_with_its_offset(consumer: KafkaConsumer, topic: s
     assert admin.committed(f"other-{topic}", [partition]) == {partition: None}
 
 
-def test_an_offset_that_the_topic_does_not_hold_is_an_error_and_no_reset(
-    consumer: KafkaConsumer, topic: str
-) -> None:
+def test_an_offset_that_the_topic_does_not_hold_is_an_error_and_no_reset(consumer: KafkaConsumer, topic: str) -> None:
     consumer.assign({TopicPartition(topic, 0): 99})
     with pytest.raises(OffsetsMissing):
         read(consumer, 1)

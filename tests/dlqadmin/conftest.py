@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
+from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from tests.dlqadmin.fakes import FakeEngine
@@ -16,7 +17,7 @@ PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture(autouse=True)
-def alone(settings) -> None:
+def alone(settings: Settings) -> None:
     """A test never talks to what happens to run on this machine."""
     settings.KAFKA_BOOTSTRAP_SERVERS = NOWHERE
     settings.ENGINE_URL = f"http://{NOWHERE}"
@@ -27,7 +28,7 @@ def alone(settings) -> None:
 
 
 @pytest.fixture
-def engine(settings) -> Iterator[FakeEngine]:
+def engine(settings: Settings) -> Iterator[FakeEngine]:
     """An engine on a free port."""
     with FakeEngine() as running:
         settings.ENGINE_URL = running.url
@@ -35,12 +36,12 @@ def engine(settings) -> Iterator[FakeEngine]:
 
 
 @pytest.fixture
-def operator(db) -> User:
+def operator(db: None) -> User:
     return person("operator-1", "operator")
 
 
 @pytest.fixture
-def viewer(db) -> User:
+def viewer(db: None) -> User:
     return person("viewer-1", "viewer")
 
 
@@ -55,7 +56,7 @@ def as_viewer(viewer: User) -> APIClient:
 
 
 @pytest.fixture
-def anonymous(db) -> APIClient:
+def anonymous(db: None) -> APIClient:
     return APIClient()
 
 

@@ -49,7 +49,8 @@ def _handler(engine: FakeEngine) -> type[BaseHTTPRequestHandler]:
             engine.calls.append((self.command, self.path))
             self._send(*engine.answer)
 
-        do_POST = do_PUT
+        def do_POST(self) -> None:
+            self.do_PUT()
 
         def _send(self, status: int, body: Any) -> None:
             data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""

@@ -98,6 +98,10 @@ class Engine:
         tasks = self.tasks(name)
         return bool(tasks) and all(task["positions"] and task["lag"] == 0 for task in tasks)
 
+    def lost_leases(self) -> int:
+        """How many leases this engine has lost, by its own log."""
+        return (self.home / "engine.log").read_text(errors="replace").count(" was lost: ")
+
     def until(self, check: Callable[[], object], claim: str, timeout_s: float = SETTLE_TIMEOUT_S) -> None:
         """Wait until it holds; else fail with the end of the engine's log."""
         deadline = time.monotonic() + timeout_s

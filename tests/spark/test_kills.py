@@ -8,7 +8,7 @@ import orjson
 
 from tests.spark.engine_process import Engine, Topics, alive, descendants, file_sink, kill_worker
 
-RECORDS = 4000
+RECORDS = 2500
 BAD = set(range(7, RECORDS, 40))
 
 
@@ -61,9 +61,11 @@ class Journey:
 def test_a_killed_worker_loses_nothing(engine: Engine, topics: Topics, tmp_path: Path) -> None:
     journey = Journey(engine, topics, tmp_path)
     journey.begin()
-    for lines in (500, 2000):
+    for lines in (400, 1200):
         journey.await_lines(lines)
+        lost = engine.lost_leases()
         kill_worker(engine, journey.pid_file)
+        engine.until(lambda lost=lost: engine.lost_leases() == lost + 1, "the lease is lost")
     journey.check()
     assert engine.states(journey.name) == ["RUNNING"]
 
@@ -72,7 +74,7 @@ def test_a_killed_driver_loses_nothing(own_engine: Engine, topics: Topics, tmp_p
     own_engine.start()
     journey = Journey(own_engine, topics, tmp_path)
     journey.begin()
-    journey.await_lines(1500)
+    journey.await_lines(1000)
     assert own_engine.process is not None
     below = descendants(own_engine.process.pid)
     own_engine.kill()

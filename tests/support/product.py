@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +97,15 @@ class Product:
         """The demo user's."""
         return Path(self.home, "demo-password").read_text().strip()
 
-    def client(self) -> httpx.Client:
-        """Return a client of the dashboard that is signed in as the demo user."""
-        client = httpx.Client(base_url=f"{self.web}/api/v1/", timeout=30)
-        client.get("session").raise_for_status()
-        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-        client.headers["Referer"] = self.web
-        client.post("session", json={"username": "demo", "password": self.password}).raise_for_status()
-        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-        return client
+    @contextmanager
+    def client(self) -> Iterator[httpx.Client]:
+        """Yield a client of the dashboard that is signed in as the demo user."""
+        with httpx.Client(base_url=f"{self.web}/api/v1/", timeout=30) as client:
+            client.get("session").raise_for_status()
+            client.headers.update({"X-CSRFToken": client.cookies["csrftoken"], "Referer": self.web})
+            client.post("session", json={"username": "demo", "password": self.password}).raise_for_status()
+            client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+            yield client
 
     def engine_json(self, path: str) -> Any:
         """Return the engine's answer to a GET."""

@@ -39,7 +39,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         index=context.index,
         key=key,
         value=value,
-        complete=complete,
+        complete=complete and decoded.has_message,
         truncated=decoded.truncated,
         notes=_notes(context),
         problems=decoded.problems,

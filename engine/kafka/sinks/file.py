@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import orjson
@@ -54,7 +55,8 @@ class FileSink:
 
     def stop(self) -> None:
         if self._file is not sys.stdout.buffer:
-            self._file.close()
+            with suppress(OSError):  # what was committed is on the disk already
+                self._file.close()
 
 
 def _line(value: Any) -> bytes:

@@ -11,7 +11,7 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from engine.config.options import REQUIRED, Option, one_of
-from engine.errors import ConfigError, DataError, RecordError, RetriableError
+from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
 from engine.record.record import Record
 
 INSERT_MODES = ("insert", "upsert")
@@ -37,7 +37,7 @@ OPTIONS = (
     Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
 )
 TRANSIENT_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
-SQLITE_WAIT_S = 5
+SQLITE_WAIT_S = "5"  # seconds
 UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
     "postgresql": postgresql.insert,
     "sqlite": sqlite.insert,
@@ -60,16 +60,14 @@ class SqlSink:
         self._pk_fields = _names(config.get("pk.fields", ""))
         self._whitelist = set(_names(config.get("fields.whitelist", "")))
         self._engine = _engine(self._url)
-        try:
-            self._table = sa.Table(config["table.name"], sa.MetaData(), autoload_with=self._engine)
-        except exc.NoSuchTableError:
-            problem = ("table.name", config["table.name"], "there is no such table in the database")
-            raise ConfigError((problem,)) from None
-        except exc.DBAPIError as error:
-            raise RetriableError(_words(error)) from None
-        self._columns = {column.name for column in self._table.columns}
-        self._check_keys()
         self._statements: dict[frozenset[str], sa.Insert] = {}
+        try:
+            self._table = self._reflected(config["table.name"])
+            self._columns = {column.name for column in self._table.columns}
+            self._check_keys()
+        except EngineError:
+            self.stop()
+            raise
 
     def put(self, records: Sequence[Record]) -> None:
         rows, errors = self._rows(records)
@@ -89,6 +87,14 @@ class SqlSink:
 
     def stop(self) -> None:
         self._engine.dispose()
+
+    def _reflected(self, name: str) -> sa.Table:
+        try:
+            return sa.Table(name, sa.MetaData(), autoload_with=self._engine)
+        except exc.NoSuchTableError:
+            raise ConfigError((("table.name", name, "there is no such table in the database"),)) from None
+        except exc.DBAPIError as error:
+            raise RetriableError(_words(error)) from None
 
     def _check_keys(self) -> None:
         missing = [name for name in self._pk_fields if name not in self._columns]
@@ -184,7 +190,9 @@ def _engine(url: str) -> sa.Engine:
         place = place.set(drivername="postgresql+psycopg")
     if place.get_backend_name() != "sqlite":
         return sa.create_engine(place, pool_pre_ping=True, hide_parameters=True)
-    engine = sa.create_engine(place, connect_args={"timeout": SQLITE_WAIT_S}, hide_parameters=True)
+    if "timeout" not in place.query:
+        place = place.update_query_dict({"timeout": SQLITE_WAIT_S})
+    engine = sa.create_engine(place, hide_parameters=True)
 
     @sa.event.listens_for(engine, "connect")
     def no_transactions_of_python(connection: Any, _: Any) -> None:

@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from pytest_django import Settings
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
@@ -8,7 +11,7 @@ from dlqadmin.audit.models import AuditEntry
 from tests.dlqadmin.conftest import PASSWORD, person
 
 
-def test_a_stranger_learns_where_he_is_and_not_more(anonymous):
+def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> None:
     body = anonymous.get("/api/v1/session").json()
     assert body == {
         "authenticated": False,
@@ -21,7 +24,7 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous):
     }
 
 
-def test_signing_in_and_out_is_audited(anonymous, operator):
+def test_signing_in_and_out_is_audited(anonymous: APIClient, operator: User) -> None:
     signed_in = anonymous.post("/api/v1/session", {"username": "operator-1", "password": PASSWORD})
     assert (signed_in.json()["authenticated"], signed_in.json()["role"]) == (True, "operator")
     assert anonymous.delete("/api/v1/session").json()["authenticated"] is False
@@ -31,13 +34,13 @@ def test_signing_in_and_out_is_audited(anonymous, operator):
     ]
 
 
-def test_a_wrong_password_is_refused(anonymous, operator):
+def test_a_wrong_password_is_refused(anonymous: APIClient, operator: User) -> None:
     response = anonymous.post("/api/v1/session", {"username": "operator-1", "password": "guess"})
     assert response.status_code == 401
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_signing_in_needs_the_csrf_token(operator):
+def test_signing_in_needs_the_csrf_token(operator: User) -> None:
     client = APIClient(enforce_csrf_checks=True)
     response = client.post("/api/v1/session", {"username": "operator-1", "password": PASSWORD})
     assert response.status_code == 403
@@ -49,22 +52,20 @@ def test_signing_in_needs_the_csrf_token(operator):
     assert allowed.status_code == 200
 
 
-def test_guessing_is_slowed_down(anonymous):
-    statuses = [
-        anonymous.post("/api/v1/session", {"username": "x", "password": str(n)}).status_code for n in range(21)
-    ]
+def test_guessing_is_slowed_down(anonymous: APIClient) -> None:
+    statuses = [anonymous.post("/api/v1/session", {"username": "x", "password": str(n)}).status_code for n in range(21)]
     assert statuses[:20] == [401] * 20
     assert statuses[20] == 429
 
 
-def test_a_token_signs_in_too(viewer):
+def test_a_token_signs_in_too(viewer: User) -> None:
     client = APIClient(headers={"Authorization": f"Token {Token.objects.create(user=viewer)}"})
     assert client.get("/api/v1/session").json()["username"] == "viewer-1"
     assert client.get("/api/v1/audit").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["metrics/balance", "metrics/errors", "connectors", "health", "audit", "dead-letters"])
-def test_a_stranger_and_a_user_without_a_role_read_nothing(anonymous, path):
+def test_a_stranger_and_a_user_without_a_role_read_nothing(anonymous: APIClient, path: str) -> None:
     nobody = APIClient()
     nobody.force_login(person("nobody", None))
     for client, status in ((anonymous, 401), (nobody, 403)):
@@ -73,7 +74,7 @@ def test_a_stranger_and_a_user_without_a_role_read_nothing(anonymous, path):
         assert response["Content-Type"] == "application/problem+json"
 
 
-def test_the_audit_trail_is_paged_newest_first(as_viewer, anonymous, operator):
+def test_the_audit_trail_is_paged_newest_first(as_viewer: APIClient, anonymous: APIClient, operator: User) -> None:
     for n in range(3):
         AuditEntry.objects.create(actor="a", action=f"act {n}", object_type="t", object_id="1", digest="0")
     first = as_viewer.get("/api/v1/audit?limit=2").json()
@@ -82,7 +83,9 @@ def test_the_audit_trail_is_paged_newest_first(as_viewer, anonymous, operator):
     assert second["next"] is None
 
 
-def test_the_demo_user_is_made_once_and_keeps_its_password(db, settings, tmp_path, capsys):
+def test_the_demo_user_is_made_once_and_keeps_its_password(
+    db: None, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings.LOCAL_DIR = tmp_path
     call_command("ensure_demo_user")
     call_command("ensure_demo_user")
@@ -94,7 +97,7 @@ def test_the_demo_user_is_made_once_and_keeps_its_password(db, settings, tmp_pat
     assert capsys.readouterr().out.count(password) == 2
 
 
-def test_production_gets_no_demo_user_by_accident(db, settings, tmp_path):
+def test_production_gets_no_demo_user_by_accident(db: None, settings: Settings, tmp_path: Path) -> None:
     settings.LOCAL, settings.LOCAL_DIR = False, tmp_path
     with pytest.raises(CommandError):
         call_command("ensure_demo_user")

@@ -2,21 +2,24 @@
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from pytest_django import Settings
 
 from dlqadmin.broker import presence, topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.metrics import collecting
 from dlqadmin.metrics.models import TaskSnapshot
+from engine.record.record import RawRecord
 
 
 @pytest.fixture
-def topic(broker: str, settings) -> Iterator[str]:
+def topic(broker: str, settings: Settings) -> Iterator[str]:
     settings.KAFKA_BOOTSTRAP_SERVERS = broker
     name = f"t-{uuid.uuid4().hex}"
     admin = AdminClient({"bootstrap.servers": broker})
@@ -25,7 +28,7 @@ def topic(broker: str, settings) -> Iterator[str]:
     admin.delete_topics([name])[name].result(20)
 
 
-def write(broker: str, topic: str, rows, transactional=False):
+def write(broker: str, topic: str, rows: list[dict[str, Any]], *, transactional: bool = False) -> None:
     extra = {"transactional.id": uuid.uuid4().hex} if transactional else {}
     producer = Producer({"bootstrap.servers": broker, **extra})
     if transactional:
@@ -38,8 +41,8 @@ def write(broker: str, topic: str, rows, transactional=False):
     producer.flush(20)
 
 
-def read_all(consumer: GroupConsumer, count: int):
-    found = []
+def read_all(consumer: GroupConsumer, count: int) -> list[RawRecord]:
+    found: list[RawRecord] = []
     for _ in range(100):
         found += consumer.poll(100, 0.2)
         if len(found) >= count:
@@ -47,7 +50,7 @@ def read_all(consumer: GroupConsumer, count: int):
     raise AssertionError(f"{len(found)} of {count} records came")
 
 
-def test_bytes_headers_and_nulls_come_as_they_are(broker, topic):
+def test_bytes_headers_and_nulls_come_as_they_are(broker: str, topic: str) -> None:
     headers = [("a", b"1"), ("b", None), ("a", b"\xff")]
     write(broker, topic, [{"key": b"k", "value": b"\x00\xff", "headers": headers}, {"key": None, "value": None}])
     first, second = topics.read_range(topic, 0, 0, 10)
@@ -55,7 +58,7 @@ def test_bytes_headers_and_nulls_come_as_they_are(broker, topic):
     assert (second.key, second.value, second.headers, second.timestamp_type) == (None, None, (), "CREATE_TIME")
 
 
-def test_a_range_begins_and_ends_where_it_is_told(broker, topic):
+def test_a_range_begins_and_ends_where_it_is_told(broker: str, topic: str) -> None:
     write(broker, topic, [{"value": str(n).encode()} for n in range(10)])
     assert [record.offset for record in topics.read_range(topic, 0, 3, 4)] == [3, 4, 5, 6]
     assert topics.read_range(topic, 1, 0, 4) == []
@@ -64,13 +67,13 @@ def test_a_range_begins_and_ends_where_it_is_told(broker, topic):
     assert topics.partitions("nowhere") is None
 
 
-def test_a_reader_of_transactions_reaches_the_end_past_control_records(broker, topic):
+def test_a_reader_of_transactions_reaches_the_end_past_control_records(broker: str, topic: str) -> None:
     write(broker, topic, [{"value": b"1"}], transactional=True)
     assert [record.value for record in topics.read_to_end(topic, 0, 0)] == [b"1"]
     assert topics.ends([(topic, 0)]) == {(topic, 0): 2}
 
 
-def test_a_group_goes_on_where_it_committed(broker, topic):
+def test_a_group_goes_on_where_it_committed(broker: str, topic: str) -> None:
     write(broker, topic, [{"value": str(n).encode()} for n in range(5)])
     group = uuid.uuid4().hex
     with GroupConsumer(group, [f"^{topic}$"]) as consumer:
@@ -83,18 +86,18 @@ def test_a_group_goes_on_where_it_committed(broker, topic):
     assert topics.lag(group, [topic]) == 2
 
 
-def test_a_broker_that_is_away_is_said_to_be(settings):
+def test_a_broker_that_is_away_is_said_to_be(settings: Settings) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
     with pytest.raises(BrokerUnavailable):
         topics.cluster(timeout_s=0.5)
     assert presence.describe_cluster() is None
 
 
-def test_a_broker_that_is_there_is_described(broker, topic):
+def test_a_broker_that_is_there_is_described(broker: str, topic: str) -> None:
     assert presence.describe_cluster() == "Kafka, 1 broker"
 
 
-def test_the_status_topic_is_collected_from_the_broker(broker, topic, settings, db):
+def test_the_status_topic_is_collected_from_the_broker(broker: str, topic: str, settings: Settings, db: None) -> None:
     settings.STATUS_TOPIC = topic
     status = {"state": "RUNNING", "time": 1_795_230_750_000, "metrics": {"records-consumed": 7}}
     write(broker, topic, [{"key": b"status-task-c-0", "value": orjson.dumps(status)}])

@@ -1,10 +1,14 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from pytest_django import Settings
+from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.metrics.models import TaskSnapshot
+from tests.dlqadmin.fakes import FakeEngine
 
 CONFIG = {
     "topics": "usgs.earthquakes",
@@ -16,7 +20,7 @@ WRITES = ["c/pause", "c/resume", "c/stop", "c/restart", "c/tasks/0/restart"]
 
 
 @pytest.fixture
-def reported(db):
+def reported(db: None) -> TaskSnapshot:
     return TaskSnapshot.objects.create(
         connector="c",
         task=0,
@@ -35,7 +39,9 @@ def reported(db):
     )
 
 
-def test_a_connector_is_the_engines_answer_with_its_tasks_figures(as_viewer, engine, reported):
+def test_a_connector_is_the_engines_answer_with_its_tasks_figures(
+    as_viewer: APIClient, engine: FakeEngine, reported: TaskSnapshot
+) -> None:
     engine.add("c", CONFIG, tasks=2)
     body = as_viewer.get("/api/v1/connectors").json()
     assert body["reachable"] is True
@@ -48,14 +54,16 @@ def test_a_connector_is_the_engines_answer_with_its_tasks_figures(as_viewer, eng
     assert row["tasks"][0]["parked_until"] == "2026-11-21T03:12:30.000Z"
 
 
-def test_no_door_shows_a_secret(as_viewer, engine):
+def test_no_door_shows_a_secret(as_viewer: APIClient, engine: FakeEngine) -> None:
     engine.add("c", CONFIG)
     for path in ("connectors", "connectors/c"):
         assert b"hunter2" not in as_viewer.get(f"/api/v1/{path}").content
     assert "hunter2" not in str(EngineAnswer.objects.get().body)
 
 
-def test_an_engine_that_is_away_leaves_its_last_answer_with_its_age(as_viewer, engine, settings):
+def test_an_engine_that_is_away_leaves_its_last_answer_with_its_age(
+    as_viewer: APIClient, engine: FakeEngine, settings: Settings
+) -> None:
     engine.add("c", CONFIG)
     first = as_viewer.get("/api/v1/connectors").json()
     settings.ENGINE_URL = "http://127.0.0.1:1"
@@ -64,18 +72,18 @@ def test_an_engine_that_is_away_leaves_its_last_answer_with_its_age(as_viewer, e
     assert [row["name"] for row in body["results"]] == ["c"]
 
 
-def test_an_engine_that_never_answered_has_no_connectors(as_viewer):
+def test_an_engine_that_never_answered_has_no_connectors(as_viewer: APIClient) -> None:
     assert as_viewer.get("/api/v1/connectors").json() == {"reachable": False, "as_of": None, "results": []}
 
 
 @pytest.mark.parametrize("answer", [b"not json", [], 3, {"c": 3}, {"c": {"status": [], "info": {"config": []}}}])
-def test_a_strange_answer_of_the_engine_breaks_nothing(as_viewer, engine, answer):
+def test_a_strange_answer_of_the_engine_breaks_nothing(as_viewer: APIClient, engine: FakeEngine, answer: Any) -> None:
     engine.connectors = answer
     assert as_viewer.get("/api/v1/connectors").status_code == 200
 
 
 @pytest.mark.parametrize("path", WRITES)
-def test_a_viewer_controls_nothing(as_viewer, anonymous, engine, path):
+def test_a_viewer_controls_nothing(as_viewer: APIClient, anonymous: APIClient, engine: FakeEngine, path: str) -> None:
     for client, status in ((as_viewer, 403), (anonymous, 401)):
         response = client.post(f"/api/v1/connectors/{path}")
         assert response.status_code == status
@@ -83,7 +91,9 @@ def test_a_viewer_controls_nothing(as_viewer, anonymous, engine, path):
     assert engine.calls == []
 
 
-def test_an_operators_control_reaches_the_engine_and_the_audit_trail(as_operator, engine):
+def test_an_operators_control_reaches_the_engine_and_the_audit_trail(
+    as_operator: APIClient, engine: FakeEngine
+) -> None:
     for path in WRITES:
         response = as_operator.post(f"/api/v1/connectors/{path}", {"reason": "3 a.m."})
         assert response.status_code == 202
@@ -99,33 +109,41 @@ def test_an_operators_control_reaches_the_engine_and_the_audit_trail(as_operator
     assert entries[0].detail == {"reason": "3 a.m.", "outcome": "accepted"}
 
 
-@pytest.mark.parametrize(("answer", "expected"), [((404, {"message": "no c"}), 404), ((409, {}), 409), ((500, {}), 503)])
-def test_the_engines_no_is_passed_on_and_audited(as_operator, engine, answer, expected):
+@pytest.mark.parametrize(
+    ("answer", "expected"), [((404, {"message": "no c"}), 404), ((409, {}), 409), ((500, {}), 503)]
+)
+def test_the_engines_no_is_passed_on_and_audited(
+    as_operator: APIClient, engine: FakeEngine, answer: Any, expected: Any
+) -> None:
     engine.answer = answer
     response = as_operator.post("/api/v1/connectors/c/pause")
     assert response.status_code == expected
     assert AuditEntry.objects.get().detail["outcome"].startswith("refused")
 
 
-def test_a_control_that_nobody_answered_is_audited_as_unknown(as_operator):
+def test_a_control_that_nobody_answered_is_audited_as_unknown(as_operator: APIClient) -> None:
     assert as_operator.post("/api/v1/connectors/c/stop").status_code == 503
     assert AuditEntry.objects.get().detail["outcome"].startswith("unknown")
 
 
-def test_a_read_only_cluster_is_not_controlled(as_operator, engine, settings):
+def test_a_read_only_cluster_is_not_controlled(as_operator: APIClient, engine: FakeEngine, settings: Settings) -> None:
     settings.READ_ONLY = True
     response = as_operator.post("/api/v1/connectors/c/pause")
     assert (response.status_code, response.json()["detail"]) == (403, "This cluster is read-only.")
 
 
 @pytest.mark.parametrize("name", ["%2e%2e", "..", "a%20b%3Fx%3D1", "%F0%9F%92%A9"])
-def test_a_name_stays_one_segment_of_the_engines_address(as_operator, engine, name):
+def test_a_name_stays_one_segment_of_the_engines_address(as_operator: APIClient, engine: FakeEngine, name: str) -> None:
     as_operator.post(f"/api/v1/connectors/{name}/pause")
-    assert all(path.startswith("/connectors/") and path.endswith("/pause") and path.count("/") == 3 for _, path in engine.calls)
+    assert all(
+        path.startswith("/connectors/") and path.endswith("/pause") and path.count("/") == 3 for _, path in engine.calls
+    )
 
 
 @pytest.mark.parametrize("body", [b"[1", b"[]", b'{"reason": {}}', b'{"reason": "' + b"x" * 2000 + b'"}', b"\xff"])
-def test_a_malformed_control_is_a_problem_and_reaches_nobody(as_operator, engine, body):
+def test_a_malformed_control_is_a_problem_and_reaches_nobody(
+    as_operator: APIClient, engine: FakeEngine, body: Any
+) -> None:
     response = as_operator.post("/api/v1/connectors/c/pause", body, content_type="application/json")
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"

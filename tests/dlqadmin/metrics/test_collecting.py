@@ -1,4 +1,6 @@
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -11,7 +13,9 @@ from engine.record.record import RawRecord
 T = 1_795_230_750_000
 
 
-def figures(consumed, delivered, dead=0, skipped=0, filtered=0, **more):
+def figures(
+    consumed: int, delivered: int, dead: int = 0, skipped: int = 0, filtered: int = 0, **more: Any
+) -> dict[str, int]:
     return {
         "records-consumed": consumed,
         "records-delivered": delivered,
@@ -25,31 +29,31 @@ def figures(consumed, delivered, dead=0, skipped=0, filtered=0, **more):
 class StatusTopic:
     """One partition of a status topic, as the engine writes it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.records = []
 
-    def write(self, key, value):
+    def write(self, key: str, value: Any) -> None:
         data = value if isinstance(value, bytes) else None if value is None else orjson.dumps(value)
         offset = len(self.records)
         self.records.append(RawRecord("connect-status", 0, offset, T, "CREATE_TIME", key.encode(), data))
 
-    def task(self, connector, task, metrics, time=T, **more):
+    def task(self, connector: str, task: int, metrics: dict[str, int], time: int = T, **more: Any) -> None:
         body = {"state": "RUNNING", "worker_id": "w", "generation": 1, "time": time, "metrics": metrics, **more}
         self.write(f"status-task-{connector}-{task}", body)
 
-    def read(self, topic, partition, start):
+    def read(self, topic: str, partition: int, start: int) -> Iterator[RawRecord]:
         return iter(self.records[start:])
 
-    def collect(self):
+    def collect(self) -> int:
         return collect(self.read, lambda topic: 1)
 
 
 @pytest.fixture
-def topic(db):
+def topic(db: None) -> StatusTopic:
     return StatusTopic()
 
 
-def test_the_last_word_of_a_task_wins(topic):
+def test_the_last_word_of_a_task_wins(topic: StatusTopic) -> None:
     topic.task("usgs-to-sql", 0, figures(1, 1))
     topic.task("usgs-to-sql", 0, figures(9, 7, dead=2), time=T + 5000)
     assert topic.collect() == 2
@@ -57,7 +61,7 @@ def test_the_last_word_of_a_task_wins(topic):
     assert (snapshot.connector, snapshot.task, snapshot.metrics["records-consumed"]) == ("usgs-to-sql", 0, 9)
 
 
-def test_collecting_again_changes_nothing(topic):
+def test_collecting_again_changes_nothing(topic: StatusTopic) -> None:
     topic.task("a", 0, figures(9, 9))
     topic.collect()
     before = list(TaskSnapshot.objects.values()) + list(TaskMinute.objects.values())
@@ -65,10 +69,10 @@ def test_collecting_again_changes_nothing(topic):
     assert list(TaskSnapshot.objects.values()) + list(TaskMinute.objects.values()) == before
 
 
-def test_a_stretch_that_somebody_else_stored_meanwhile_is_dropped(topic):
+def test_a_stretch_that_somebody_else_stored_meanwhile_is_dropped(topic: StatusTopic) -> None:
     topic.task("a", 0, figures(1, 1))
 
-    def read_slowly(name, partition, start):
+    def read_slowly(name: str, partition: int, start: int) -> list[RawRecord]:
         records = list(topic.read(name, partition, start))
         topic.task("a", 0, figures(5, 5), time=T + 1000)
         topic.collect()
@@ -78,14 +82,14 @@ def test_a_stretch_that_somebody_else_stored_meanwhile_is_dropped(topic):
     assert TaskSnapshot.objects.get().metrics["records-consumed"] == 5
 
 
-def test_a_minute_keeps_its_last_figures(topic):
+def test_a_minute_keeps_its_last_figures(topic: StatusTopic) -> None:
     for seconds, consumed in ((0, 1), (20, 2), (40, 3), (60, 4)):
         topic.task("a", 0, figures(consumed, consumed), time=T // 60_000 * 60_000 + seconds * 1000)
     topic.collect()
     assert [row.metrics["records-consumed"] for row in TaskMinute.objects.order_by("minute")] == [3, 4]
 
 
-def test_old_minutes_are_forgotten(topic):
+def test_old_minutes_are_forgotten(topic: StatusTopic) -> None:
     topic.task("a", 0, figures(1, 1))
     topic.collect()
     moment = datetime.fromtimestamp(T / 1000, UTC)
@@ -93,7 +97,7 @@ def test_old_minutes_are_forgotten(topic):
     assert prune(moment + timedelta(hours=1)) == 1
 
 
-def test_a_task_that_is_no_more_still_counts_in_the_balance(topic):
+def test_a_task_that_is_no_more_still_counts_in_the_balance(topic: StatusTopic) -> None:
     topic.task("a", 0, figures(10, 10))
     topic.task("a", 1, figures(5, 4, dead=1))
     topic.collect()
@@ -103,7 +107,7 @@ def test_a_task_that_is_no_more_still_counts_in_the_balance(topic):
     assert queries.balance()["consumed"] == 15
 
 
-def test_a_task_that_came_and_went_between_two_looks_counts_as_well(topic):
+def test_a_task_that_came_and_went_between_two_looks_counts_as_well(topic: StatusTopic) -> None:
     topic.task("a", 1, figures(5, 4, dead=1))
     topic.write("status-task-a-1", None)
     topic.collect()
@@ -111,7 +115,7 @@ def test_a_task_that_came_and_went_between_two_looks_counts_as_well(topic):
     assert queries.balance()["consumed"] == 5
 
 
-def test_a_deleted_connector_leaves_the_balance(topic):
+def test_a_deleted_connector_leaves_the_balance(topic: StatusTopic) -> None:
     topic.write("status-connector-a", {"state": "RUNNING"})
     topic.task("a", 0, figures(10, 10))
     topic.collect()
@@ -134,7 +138,7 @@ def test_a_deleted_connector_leaves_the_balance(topic):
         b'{"time": 99999999999999999, "worker_id": {"a": 1}, "stage_failures": [], "tolerance": 7, "stages": {}}',
     ],
 )
-def test_foreign_status_records_are_read_over(topic, value):
+def test_foreign_status_records_are_read_over(topic: StatusTopic, value: Any) -> None:
     topic.write("status-task-a-0", value)
     topic.write("status-task-a-x", value)
     topic.write("something", value)
@@ -144,7 +148,7 @@ def test_foreign_status_records_are_read_over(topic, value):
     queries.stages("a")
 
 
-def test_a_connector_name_may_hold_dashes():
+def test_a_connector_name_may_hold_dashes() -> None:
     topic = StatusTopic()
     topic.task("a-b-7", 12, figures(1, 1))
     assert list(fold(topic.records).tasks) == [("a-b-7", 12)]

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 from dlqadmin.metrics import queries
 from dlqadmin.metrics.models import TaskSnapshot
@@ -11,7 +12,15 @@ STAGES = [
 ]
 
 
-def snapshot(connector, task, consumed, delivered, dead, failures=None, **status):
+def snapshot(
+    connector: str,
+    task: int,
+    consumed: int,
+    delivered: int,
+    dead: int,
+    failures: dict[str, int] | None = None,
+    **status: Any,
+) -> TaskSnapshot:
     metrics = {"records-consumed": consumed, "records-delivered": delivered, "records-dead-lettered": dead}
     return TaskSnapshot.objects.create(
         connector=connector,
@@ -23,7 +32,7 @@ def snapshot(connector, task, consumed, delivered, dead, failures=None, **status
     )
 
 
-def test_the_balance_adds_up_by_connector_and_in_all(db):
+def test_the_balance_adds_up_by_connector_and_in_all(db: None) -> None:
     snapshot("usgs-to-sql", 0, 900, 600, 300)
     snapshot("usgs-to-sql", 1, 832, 637, 195)
     snapshot("local-file-sink", 0, 3, 3, 0)
@@ -36,15 +45,17 @@ def test_the_balance_adds_up_by_connector_and_in_all(db):
     ]
 
 
-def test_two_errors_that_cancel_out_do_not_balance(db):
+def test_two_errors_that_cancel_out_do_not_balance(db: None) -> None:
     snapshot("a", 0, 10, 9, 0)
     snapshot("b", 0, 10, 11, 0)
     assert queries.balance()["balanced"] is False
 
 
-def test_stages_count_what_came_in_and_what_failed(db):
+def test_stages_count_what_came_in_and_what_failed(db: None) -> None:
     snapshot("c", 0, 1000, 700, 300, {"1:VALUE_CONVERTER:JsonConverter": 10, "3:TASK_PUT:SqlSink": 290})
-    snapshot("c", 1, 732, 537, 195, {"1:VALUE_CONVERTER:JsonConverter": 8, "2:TRANSFORMATION:Cast$Value": 7, "3:x:y": 180})
+    snapshot(
+        "c", 1, 732, 537, 195, {"1:VALUE_CONVERTER:JsonConverter": 8, "2:TRANSFORMATION:Cast$Value": 7, "3:x:y": 180}
+    )
     found = queries.stages("c")
     assert [(row["class"], row["in"], row["failed"]) for row in found["stages"]] == [
         ("usgs.earthquakes", 1732, 0),
@@ -55,16 +66,21 @@ def test_stages_count_what_came_in_and_what_failed(db):
     assert (found["total_failed"], found["exact"]) == (495, True)
 
 
-def test_stages_with_retried_failures_say_that_they_are_not_exact(db):
+def test_stages_with_retried_failures_say_that_they_are_not_exact(db: None) -> None:
     snapshot("c", 0, 10, 10, 0, {"3:TASK_PUT:SqlSink": 4})
     assert queries.stages("c")["exact"] is False
 
 
-def test_a_connector_that_never_reported_has_no_stages(db):
+def test_a_connector_that_never_reported_has_no_stages(db: None) -> None:
     assert queries.stages("nobody") == {"connector": "nobody", "stages": [], "total_failed": 0, "exact": True}
 
 
-def test_lag_is_what_lies_between_positions_and_ends():
+def test_lag_is_what_lies_between_positions_and_ends() -> None:
     status = {"positions": {"t-0": 5, "t-1": 9}, "ends": {"t-0": 8, "t-1": 9, "t-2": 4}}
     assert queries.task_lag(status) == 7
     assert queries.task_lag({}) is None
+
+
+def test_the_lag_a_task_reports_is_believed() -> None:
+    assert queries.task_lag({"lag": 3, "positions": {"t-0": 5}, "ends": {"t-0": None}}) == 3
+    assert queries.task_lag({"positions": {"t-0": None}, "ends": {"t-0": None, "t-1": "x"}}) == 0

@@ -1,23 +1,29 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
+from rest_framework.test import APIClient
 
 from dlqadmin.broker.presence import Presence
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.attention import all_well, budgets, failed_tasks
 from dlqadmin.overview.health import index_lag
+from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.metrics.test_errors import fail, group
 
 AWAY = Presence(reachable=False, brokers=0, topics={})
 
 
-def task(state="RUNNING", number=0, **status):
+def task(state: str = "RUNNING", number: int = 0, **status: Any) -> TaskSnapshot:
     return TaskSnapshot(connector="c", task=number, state=state, reported_at=timezone.now(), status=status)
 
 
-def position(now, partition, at, end, seconds_ago=1, last_record_ago=100):
+def position(
+    now: datetime, partition: int, at: int, end: int, seconds_ago: float = 1, last_record_ago: float = 100
+) -> IndexPosition:
     return IndexPosition.objects.create(
         cluster="local",
         topic="usgs.earthquakes.dlq",
@@ -29,7 +35,7 @@ def position(now, partition, at, end, seconds_ago=1, last_record_ago=100):
     )
 
 
-def test_the_summary_counts_topics_groups_and_errors(as_viewer, engine):
+def test_the_summary_counts_topics_groups_and_errors(as_viewer: APIClient, engine: FakeEngine) -> None:
     engine.add("c", {"topics": "usgs.earthquakes,usgs.stations"})
     now = timezone.now()
     fail(group("gap null", "TASK_PUT", "x.IntegrityError"), now - timedelta(minutes=3))
@@ -40,7 +46,7 @@ def test_the_summary_counts_topics_groups_and_errors(as_viewer, engine):
     assert body["total"] == 1
 
 
-def test_attention_names_the_gravest_first(as_viewer, engine):
+def test_attention_names_the_gravest_first(as_viewer: APIClient, engine: FakeEngine) -> None:
     now = timezone.now()
     row = group("gap null", "TASK_PUT", "x.IntegrityError")
     row.group.first_seen = now - timedelta(minutes=3)
@@ -53,12 +59,12 @@ def test_attention_names_the_gravest_first(as_viewer, engine):
     assert items[2]["href"] == f"/groups/{row.group_id}"
 
 
-def test_an_engine_that_is_away_needs_attention(as_viewer):
+def test_an_engine_that_is_away_needs_attention(as_viewer: APIClient) -> None:
     kinds = [item["kind"] for item in as_viewer.get("/api/v1/metrics/attention").json()["items"]]
     assert kinds == ["broker_down", "engine_down"]
 
 
-def test_a_budget_half_used_needs_attention_and_one_without_limit_never():
+def test_a_budget_half_used_needs_attention_and_one_without_limit_never() -> None:
     rows = {"c": [task(tolerance={"limit": 500, "used": 252}), task(number=1, tolerance={"limit": -1, "used": 9999})]}
     (found,) = budgets(rows)
     assert found["text"] == "252 of 500 errors tolerated; 248 left"
@@ -66,7 +72,7 @@ def test_a_budget_half_used_needs_attention_and_one_without_limit_never():
     assert budgets({"c": [task(tolerance={"rate_limit": 10, "rate_used": 5})]})[0]["kind"] == "budget"
 
 
-def test_a_failed_task_without_a_trace_says_so():
+def test_a_failed_task_without_a_trace_says_so() -> None:
     assert failed_tasks({"c": [task("FAILED")]})[0]["text"] == "No trace was reported."
 
 
@@ -78,11 +84,11 @@ def test_a_failed_task_without_a_trace_says_so():
         ({"engine_down", "broker_down"}, "1 task is well."),
     ],
 )
-def test_what_is_well_is_told_in_a_sentence(troubled, expected):
+def test_what_is_well_is_told_in_a_sentence(troubled: set[str], expected: Any) -> None:
     assert all_well({"c": [task()]}, 2, 1, troubled, indexed=True) == expected
 
 
-def test_the_index_is_behind_by_records_and_seconds(db):
+def test_the_index_is_behind_by_records_and_seconds(db: None) -> None:
     now = timezone.now()
     position(now, 0, at=10, end=25, seconds_ago=40)
     position(now, 1, at=7, end=7, seconds_ago=1)
@@ -90,20 +96,20 @@ def test_the_index_is_behind_by_records_and_seconds(db):
     assert (lag.records, lag.seconds, lag.behind) == (15, 40.0, True)
 
 
-def test_an_index_at_its_end_is_zero_seconds_behind(db):
+def test_an_index_at_its_end_is_zero_seconds_behind(db: None) -> None:
     now = timezone.now()
     position(now, 0, at=10, end=10, seconds_ago=3000)
     lag = index_lag(now, AWAY)
     assert (lag.records, lag.seconds, lag.behind) == (0, 0.0, False)
 
 
-def test_an_indexer_without_a_sign_of_life_needs_attention(as_viewer, engine):
+def test_an_indexer_without_a_sign_of_life_needs_attention(as_viewer: APIClient, engine: FakeEngine) -> None:
     position(timezone.now(), 0, at=10, end=10, seconds_ago=3000)
     kinds = [item["kind"] for item in as_viewer.get("/api/v1/metrics/attention").json()["items"]]
     assert "index_behind" in kinds
 
 
-def test_health_tells_which_part_is_away(as_viewer, engine):
+def test_health_tells_which_part_is_away(as_viewer: APIClient, engine: FakeEngine) -> None:
     engine.add("c", {"topics": "a"}, tasks=2)
     body = as_viewer.get("/api/v1/health").json()
     assert body["status"] == "degraded"
@@ -112,16 +118,16 @@ def test_health_tells_which_part_is_away(as_viewer, engine):
     assert body["redis"] == {"reachable": False}
 
 
-def test_redis_that_answers_is_reachable(as_viewer, settings, redis_url):
+def test_redis_that_answers_is_reachable(as_viewer: APIClient, settings: Settings, redis_url: str) -> None:
     settings.REDIS_URL = redis_url
     assert as_viewer.get("/api/v1/health").json()["redis"] == {"reachable": True}
 
 
-def test_anyone_may_ask_whether_the_web_process_is_alive(anonymous):
+def test_anyone_may_ask_whether_the_web_process_is_alive(anonymous: APIClient) -> None:
     assert anonymous.get("/api/v1/alive").json() == {"alive": True}
 
 
-def test_prometheus_reads_lag_errors_and_balance(as_viewer, anonymous):
+def test_prometheus_reads_lag_errors_and_balance(as_viewer: APIClient, anonymous: APIClient) -> None:
     now = timezone.now()
     fail(group("gap null", "TASK_PUT", "x.IntegrityError"), now)
     position(now, 0, at=10, end=25)

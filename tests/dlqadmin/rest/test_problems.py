@@ -1,4 +1,8 @@
+from typing import Any
+
 import pytest
+from django.test import RequestFactory
+from rest_framework.test import APIClient
 
 from dlqadmin.rest import problems
 
@@ -20,7 +24,7 @@ BODIES = {
 }
 
 
-def assert_problem(response, status):
+def assert_problem(response: Any, status: Any) -> None:
     assert response.status_code == status
     assert response["Content-Type"] == "application/problem+json"
     body = response.json()
@@ -29,39 +33,39 @@ def assert_problem(response, status):
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_a_malformed_body_is_a_problem_and_never_a_500(anonymous, body):
+def test_a_malformed_body_is_a_problem_and_never_a_500(anonymous: APIClient, body: Any) -> None:
     assert_problem(anonymous.post("/api/v1/session", body, content_type="application/json"), 400)
 
 
-def test_a_body_that_is_not_json_is_named_unsupported(anonymous):
+def test_a_body_that_is_not_json_is_named_unsupported(anonymous: APIClient) -> None:
     assert_problem(anonymous.post("/api/v1/session", b"<a/>", content_type="application/xml"), 415)
 
 
-def test_an_unknown_charset_is_a_problem(anonymous):
+def test_an_unknown_charset_is_a_problem(anonymous: APIClient) -> None:
     response = anonymous.post("/api/v1/session", b"{}", content_type="application/json; charset=klingon")
     assert_problem(response, 400)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api", "/api/v2/health", "/api/v1/dead-letters/abc/def"])
-def test_an_unknown_address_of_the_api_is_a_problem(anonymous, path):
+def test_an_unknown_address_of_the_api_is_a_problem(anonymous: APIClient, path: str) -> None:
     assert_problem(anonymous.get(path), 404)
 
 
-def test_a_method_that_is_not_there_is_a_problem(as_viewer):
+def test_a_method_that_is_not_there_is_a_problem(as_viewer: APIClient) -> None:
     assert_problem(as_viewer.put("/api/v1/health", {}), 405)
 
 
-def test_an_answer_that_is_not_json_can_not_be_asked_for(as_viewer):
+def test_an_answer_that_is_not_json_can_not_be_asked_for(as_viewer: APIClient) -> None:
     assert_problem(as_viewer.get("/api/v1/alive", headers={"accept": "image/png"}), 406)
 
 
-def test_a_bug_is_a_problem_without_its_details(rf):
+def test_a_bug_is_a_problem_without_its_details(rf: RequestFactory) -> None:
     response = problems.server_error(rf.get("/api/v1/health"))
     assert response.status_code == 500
     assert b"Traceback" not in response.content
 
 
-def test_a_bad_parameter_is_named(as_viewer):
+def test_a_bad_parameter_is_named(as_viewer: APIClient) -> None:
     response = as_viewer.get("/api/v1/metrics/errors?from=yesterday")
     assert_problem(response, 400)
     assert [row["parameter"] for row in response.json()["errors"]] == ["from"]

@@ -10,7 +10,7 @@ print(s.SECURE_SSL_REDIRECT, s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SE
 """
 
 
-def run(arguments, **env):
+def run(arguments: list[str], **env: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
     environment = {**clean, "DATABASE_URL": "sqlite:///:memory:", **env}
     return subprocess.run(
@@ -18,23 +18,23 @@ def run(arguments, **env):
     )
 
 
-def test_production_is_secure_without_a_word(tmp_path):
+def test_production_is_secure_without_a_word(tmp_path: Path) -> None:
     shown = run(["-c", SHOW], DLQADMIN_ENVIRONMENT="PRODUCTION", SECRET_KEY="k" * 60)
     assert shown.stdout.split() == ["True", "True", "True", "True", "False"], shown.stderr
 
 
-def test_local_works_over_plain_http():
+def test_local_works_over_plain_http() -> None:
     shown = run(["-c", SHOW], SECRET_KEY="k" * 60)
     assert shown.stdout.split() == ["False", "False", "False", "False", "False"], shown.stderr
 
 
-def test_production_does_not_start_without_a_key():
+def test_production_does_not_start_without_a_key() -> None:
     refused = run(["-c", SHOW], DLQADMIN_ENVIRONMENT="PRODUCTION")
     assert refused.returncode != 0
     assert "SECRET_KEY" in refused.stderr
 
 
-def test_production_passes_djangos_own_check():
+def test_production_passes_djangos_own_check() -> None:
     key = "".join(chr(33 + n % 90) for n in range(0, 900, 13))
     checked = run(
         ["manage.py", "check", "--deploy", "--fail-level", "WARNING"], DLQADMIN_ENVIRONMENT="PRODUCTION", SECRET_KEY=key
@@ -42,7 +42,7 @@ def test_production_passes_djangos_own_check():
     assert checked.returncode == 0, checked.stderr
 
 
-def test_sqlite_waits_its_turn_and_postgresql_is_an_address_away():
+def test_sqlite_waits_its_turn_and_postgresql_is_an_address_away() -> None:
     show = "from dlqadmin import settings as s; d = s.DATABASES['default']; print(d['ENGINE'], d['OPTIONS'])"
     local = run(["-c", show], SECRET_KEY="k").stdout
     assert "IMMEDIATE" in local

@@ -11,7 +11,6 @@ import orjson
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
 from engine.policy.retry import RetryPolicy
@@ -84,7 +83,6 @@ class Rig:
         self.state: TaskState = restore(
             [one.metadata for one in committed.values()], task=0, generation=1, restarts=restarts, stages=STAGES
         )
-        self.flush_dead_letters: Callable[[], Interrupted | None] = lambda: None
         guard = Guard(
             connector="c",
             stages=STAGES,
@@ -104,7 +102,7 @@ class Rig:
             sink=self.sink,
             guard=guard,
             consumer=self.consumer,
-            commit=DurableThenCommit(self.sink.flush, lambda: self.flush_dead_letters(), self.consumer),
+            commit=DurableThenCommit(self.sink.flush, lambda: None, self.consumer),
             state=self.state,
             committed={name: one.offset for name, one in committed.items()},
             clock=self.clock,

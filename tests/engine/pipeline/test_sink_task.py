@@ -205,7 +205,7 @@ def test_a_failure_in_one_partition_holds_the_others_where_they_were() -> None:
 
 def test_offsets_are_not_committed_when_dead_letters_are_not_durable() -> None:
     rig = Rig(rows(b"{"))
-    rig.flush_dead_letters = lambda: Interrupted(None)
+    rig.task.commit.flush_dead_letters = lambda: Interrupted(None)
     assert rig.run() == Interrupted(None)
     assert rig.consumer.commits == []
 
@@ -214,9 +214,9 @@ def test_sink_and_dead_letters_are_flushed_before_the_commit() -> None:
     rig = Rig(rows(b"1", b"{"))
     order: list[str] = []
     commit = rig.consumer.commit
-    rig.task.commit.flush_sink = lambda: order.append("sink")  # type: ignore[attr-defined]
-    rig.flush_dead_letters = lambda: order.append("letters")
-    rig.consumer.commit = lambda offsets: (order.append("offsets"), commit(offsets))[0]  # type: ignore[method-assign]
+    rig.task.commit.flush_sink = lambda: order.append("sink")
+    rig.task.commit.flush_dead_letters = lambda: order.append("letters")
+    rig.consumer.commit = lambda offsets: (order.append("offsets"), commit(offsets))[0]
     rig.run()
     assert order == ["sink", "letters", "offsets"]
 

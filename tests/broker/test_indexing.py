@@ -1,0 +1,141 @@
+"""Dead letters from a real broker to the index."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import uuid
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from django.core.management import call_command
+
+from demo.broker import Broker
+from dlqadmin.deadletters.following import follow
+from dlqadmin.deadletters.models import CountDay, DeadLetter, IndexPosition
+
+pytestmark = pytest.mark.django_db
+CONNECT = [
+    ("__connect.errors.topic", b"origin"),
+    ("__connect.errors.partition", b"0"),
+    ("__connect.errors.offset", b"7"),
+    ("__connect.errors.stage", b"TASK_PUT"),
+    ("__connect.errors.exception.class.name", b"java.sql.SQLException"),
+    ("__connect.errors.exception.message", b"line 1"),
+]
+
+
+class Topics:
+    """An origin and a dead letter topic of one test."""
+
+    def __init__(self, servers: str, settings: Any) -> None:
+        name = uuid.uuid4().hex
+        self.origin, self.dead, self.group = f"{name}.events", f"{name}.dlq", f"index-{name}"
+        settings.KAFKA_BOOTSTRAP_SERVERS = servers
+        settings.DLQ_TOPICS = [rf"{name}[.-]dlq$"]
+        settings.CLUSTER = "local"
+        self._producer = Producer({"bootstrap.servers": servers, "log_level": 0, "message.max.bytes": 12_000_000})
+        self.admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        made = self.admin.create_topics([NewTopic(self.origin, 1, 1), NewTopic(self.dead, 3, 1)])
+        for future in made.values():
+            future.result(20)
+
+    def send(self, topic: str, value: bytes | None, key: bytes | None = None, **more: Any) -> None:
+        self._producer.produce(topic, value, key, **more)
+        assert self._producer.flush(30) == 0
+
+    def index(self) -> int:
+        return follow(threading.Event(), self.group, once=True)
+
+
+@pytest.fixture
+def topics(broker: str, settings: Any) -> Topics:
+    return Topics(broker, settings)
+
+
+def context(topic: str, offset: int, value: bytes | None) -> bytes:
+    """An error context of KIP-298, its message in it or not."""
+    record: dict[str, Any] = {"topic": topic, "partition": 0, "offset": offset, "timestamp": 1, "key": None}
+    record["timestamp_type"] = "CREATE_TIME"
+    if value is not None:
+        record["key"] = {"schema": "BYTES", "value": base64.b64encode(b"k").decode()}
+        record["value"] = {"schema": "BYTES", "value": base64.b64encode(value).decode()}
+    else:
+        del record["key"]
+    stage = {"type": "VALUE_CONVERTER", "class": "JsonConverter"}
+    return json.dumps(
+        {
+            "record": record,
+            "stages": [stage],
+            "index": 0,
+            "exception": "a.B: not JSON\n  at engine/x.py:f:1",
+            "attempt": 2,
+            "task_id": "c-0",
+            "time_of_error": 1_790_000_000_000,
+        }
+    ).encode()
+
+
+def test_every_message_of_a_dead_letter_topic_is_indexed_once(topics: Topics) -> None:
+    topics.send(topics.dead, b"whole \xff", b"k1", headers=CONNECT)
+    topics.send(topics.dead, context(topics.origin, 0, b'{"a: 10}'), b"k")
+    topics.send(topics.dead, None)
+    topics.send(topics.dead, b"not an error context")
+    assert topics.index() == 4
+    assert topics.index() == 0
+    rows = {row.dialect: row for row in DeadLetter.objects.select_related("body")}
+    assert rows.keys() == {"connect-headers", "kip298", "unreadable"}
+    assert bytes(rows["connect-headers"].body.value) == b"whole \xff"
+    assert bytes(rows["kip298"].body.value) == b'{"a: 10}'
+    assert sum(CountDay.objects.values_list("n", flat=True)) == 4
+    positions = IndexPosition.objects.filter(topic=topics.dead)
+    assert positions.count() == 3
+    assert all(row.position == row.end_offset for row in positions)
+
+
+def test_a_pointer_gets_its_bytes_from_the_origin_or_is_expired(topics: Topics) -> None:
+    for number in range(3):
+        topics.send(topics.origin, b"original %d" % number, b"key %d" % number)
+    topics.send(topics.dead, context(topics.origin, 1, None))
+    topics.send(topics.dead, context(topics.origin, 99, None))
+    topics.send(topics.dead, context("no.such.topic", 1, None))
+    assert topics.index() == 3
+    found = DeadLetter.objects.get(original="fetched")
+    assert (found.key_text, bytes(found.body.value)) == ("key 1", b"original 1")
+    assert DeadLetter.objects.filter(original="expired", body__value=None).count() == 2
+
+
+def test_ten_megabytes_are_indexed(topics: Topics) -> None:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topics.dead)
+    resource.add_incremental_config(
+        ConfigEntry("max.message.bytes", "12000000", incremental_operation=AlterConfigOpType.SET)
+    )
+    for future in topics.admin.incremental_alter_configs([resource]).values():
+        future.result(20)
+    for _ in range(3):
+        topics.send(topics.dead, b"x" * 10_000_000)
+    assert topics.index() == 3
+    assert set(DeadLetter.objects.values_list("value_size", flat=True)) == {10_000_000}
+
+
+def test_the_command_indexes_once(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.send(topics.dead, b"?")
+    call_command("index_deadletters", "--once", "--group", topics.group)
+    assert "indexed 1 dead letters" in capsys.readouterr().out
+
+
+def test_a_broker_that_restarts_is_waited_for(own_broker: Broker, settings: Any) -> None:
+    topics = Topics(own_broker.bootstrap_servers, settings)
+    topics.send(topics.dead, b"before")
+    assert topics.index() == 1
+    own_broker.stop()
+    restart = threading.Timer(3, own_broker.start)
+    restart.start()
+    assert topics.index() == 0
+    restart.join()
+    topics.send(topics.dead, b"after")
+    assert topics.index() == 1
+    assert DeadLetter.objects.count() == 2

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from engine.config.topic import (
+    Leader,
+    TargetState,
+    TaskEntry,
+    commit_record,
+    connector_record,
+    leader_record,
+    target_record,
+    task_record,
+)
+from engine.errors import OffsetsMissing, RetriableError
+from engine.pipeline.claim import ConfigTail, claim_positions, denied
+from engine.ports import Committed, LeaseEnd, TaskConfig
+from engine.record.record import RawRecord, TopicPartition
+from tests.engine.pipeline.rig import STAGES
+from tests.fakes import Clock, Consumer
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+TASK = TaskConfig("c", 0, 1, {"name": "c"}, (P0, P1))
+RECORDS = (
+    leader_record(Leader(1, "w", 0)),
+    connector_record("c", {"name": "c"}),
+    task_record("c", 0, TaskEntry(1, {"name": "c"}, (P0, P1))),
+    commit_record("c", 1, 1),
+)
+
+
+def config_records(*rows: tuple[bytes, bytes | None]) -> list[RawRecord]:
+    return [RawRecord("configs", 0, offset, 0, "CREATE_TIME", *row) for offset, row in enumerate(rows)]
+
+
+def test_a_partition_that_nobody_committed_begins_at_its_earliest_record_and_is_committed_at_once() -> None:
+    consumer = Consumer(begins={P0: 7, P1: 0})
+    positions, _ = claim_positions(TASK, STAGES, consumer)
+    assert positions == {P0: 7, P1: 0}
+    assert {partition: one.offset for partition, one in consumer.group.items()} == {P0: 7, P1: 0}
+
+
+def test_a_committed_offset_that_is_gone_is_an_error() -> None:
+    consumer = Consumer()
+    claim_positions(TASK, STAGES, consumer)
+    del consumer.group[P1]
+    with pytest.raises(OffsetsMissing, match="t-1"):
+        claim_positions(TASK, STAGES, consumer)
+
+
+def test_when_all_are_gone_the_herders_word_tells() -> None:
+    known = msgspec.structs.replace(TASK, has_committed=True)
+    with pytest.raises(OffsetsMissing):
+        claim_positions(known, STAGES, Consumer())
+
+
+def test_a_partition_added_by_a_new_generation_begins_anew() -> None:
+    consumer = Consumer(begins={P1: 3})
+    claim_positions(msgspec.structs.replace(TASK, partitions=(P0,)), STAGES, consumer)
+    positions, _ = claim_positions(msgspec.structs.replace(TASK, generation=2), STAGES, consumer)
+    assert positions == {P0: 0, P1: 3}
+
+
+def test_the_latest_state_of_the_task_wins_and_foreign_metadata_is_ignored() -> None:
+    consumer = Consumer()
+    _, state = claim_positions(TASK, STAGES, consumer)
+    state.seq += 1
+    state.stage_failures[1] = 5
+    consumer.commit({P1: Committed(9, state.to_metadata())})
+    consumer.commit({P0: Committed(4, "somebody else's")})
+    positions, found = claim_positions(TASK, STAGES, consumer)
+    assert (positions, found.seq, found.stage_failures[1]) == ({P0: 4, P1: 9}, state.seq, 5)
+
+
+def test_the_tail_reads_to_the_end_and_then_goes_on() -> None:
+    consumer = Consumer(config_records(*RECORDS))
+    tail = ConfigTail(consumer, "configs", Clock())
+    assert denied(tail.read_to_end(), TASK, 1) is None
+    consumer.append(RawRecord("configs", 0, 4, 0, "CREATE_TIME", *target_record("c", TargetState.PAUSED)))
+    assert denied(tail.poll(), TASK, 1) is LeaseEnd.STOPPED
+
+
+def test_a_newer_generation_or_leader_fences() -> None:
+    tail = ConfigTail(Consumer(config_records(*RECORDS)), "configs", Clock())
+    state = tail.read_to_end()
+    assert denied(state, TASK, 2) is LeaseEnd.FENCED
+    assert denied(state, msgspec.structs.replace(TASK, generation=0), 1) is LeaseEnd.FENCED
+
+
+def test_a_config_topic_that_can_not_be_read_is_retriable() -> None:
+    class Silent(Consumer):
+        def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
+            clock.time_ms += 1000
+            return []
+
+    clock = Clock()
+    with pytest.raises(RetriableError):
+        ConfigTail(Silent(config_records(*RECORDS)), "configs", clock).read_to_end()

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from engine.pipeline.outcome import Trouble
+from engine.pipeline.task_state import MAX_BYTES, ParkedRetry, Place, TaskState, restore
+from engine.policy.tolerance import TolerancePolicy
+from engine.record.stage import Stage, StageType
+from engine.reporting.metrics import Metric
+from tests.engine.pipeline.rig import STAGES
+
+
+def full() -> TaskState:
+    """A state with everything in it, as long as it gets."""
+    state = TaskState(9999, 10**6, 10**4, STAGES, seq=10**9)
+    state.metrics = dict.fromkeys(Metric, 10**12)
+    state.stage_failures = [10**9] * len(STAGES)
+    place = Place("t" * 249, 9999, 10**12, 3)
+    state.parked, state.reported = ParkedRetry(place, Trouble(10**6, 10**13), 10**13), place
+    policy = TolerancePolicy(-1, 10**9, 86_400_000)
+    for number in range(3000):
+        state.tolerance = policy.add(state.tolerance, 1_700_000_000_000 + number * 28_000)
+    return state
+
+
+def again(state: TaskState, *, restarts: int | None = None, stages: tuple[Stage, ...] = STAGES) -> TaskState:
+    restarts = state.restarts if restarts is None else restarts
+    return restore(
+        [state.to_metadata(), ""], task=state.task, generation=state.generation, restarts=restarts, stages=stages
+    )
+
+
+def test_everything_comes_back() -> None:
+    assert again(full()) == full()
+
+
+def test_it_stays_under_two_kilobytes() -> None:
+    assert len(full().to_metadata()) < MAX_BYTES
+
+
+def test_a_restart_forgives_errors_and_keeps_metrics_and_the_reported_mark() -> None:
+    state, restarted = full(), again(full(), restarts=10**4 + 1)
+    assert (restarted.tolerance.total, restarted.parked) == (0, None)
+    assert (restarted.metrics, restarted.reported) == (state.metrics, state.reported)
+
+
+def test_failures_by_stage_begin_anew_with_other_stages() -> None:
+    stages = (*STAGES[:-1], Stage(StageType.TASK_PUT, "Other"))
+    assert again(full(), stages=stages).stage_failures == [0, 0, 0, 0]
+
+
+def test_another_tasks_state_is_not_taken() -> None:
+    other = restore([full().to_metadata()], task=1, generation=1, restarts=0, stages=STAGES)
+    assert other == TaskState(1, 1, 0, STAGES)

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import msgspec
+import orjson
+import pytest
+
+from engine.errors import ProduceFailed
+from engine.policy.retry import RetryPolicy
+from engine.record.context import ErrorContext
+from engine.record.record import RawRecord
+from engine.record.stage import Stage, StageType
+from engine.reporting.deadletter import DeadLetterReporter
+from engine.reporting.log import LogReporter
+from engine.reporting.metrics import Metric, zeros
+from tests.fakes import Clock, Producer, raw
+
+STAGES = (Stage(StageType.VALUE_CONVERTER, "Json"), Stage(StageType.TASK_PUT, "Sink", {"file": "/tmp/x"}))
+
+
+def context(original: RawRecord) -> ErrorContext:
+    return ErrorContext(
+        record=None,
+        original=original,
+        stages=STAGES,
+        index=0,
+        exception="ValueError: bad\n  at a.py:f:1",
+        exception_class="ValueError",
+        message="bad",
+        root_class="ValueError",
+        root_message="bad",
+        attempt=2,
+        task_id="my-connector-3",
+        connector="my-connector",
+        time_of_error=77,
+        first_failure_time=70,
+        elapsed_ms=7,
+    )
+
+
+class Letters:
+    """A reporter over a fake producer."""
+
+    def __init__(self, clock: Clock | None = None, retry: RetryPolicy | None = None, **more: Any) -> None:
+        self.producer, self.metrics, self.clock = Producer(), zeros(), clock or Clock()
+        defaults = {"include_configs": True, "include_messages": True, "context_headers": False, "max_bytes": 1_000_000}
+        self.reporter = DeadLetterReporter(
+            producer=self.producer,
+            topic="dlq",
+            metrics=self.metrics,
+            retry=retry or RetryPolicy(),
+            clock=self.clock,
+            jitter=lambda: 1.0,
+            **{**defaults, **more},
+        )
+
+    def report(self, *records: RawRecord) -> None:
+        for record in records:
+            self.reporter.report(context(record), record)
+
+    def written(self) -> list[tuple[Any, ...]]:
+        self.reporter.flush()
+        return self.producer.records
+
+
+def with_headers(*headers: tuple[str, bytes | None]) -> RawRecord:
+    return msgspec.structs.replace(raw(5), headers=headers)
+
+
+def test_a_dead_letter_has_the_original_key_headers_and_the_time_of_the_error() -> None:
+    letters = Letters()
+    headers = (("a", b"1"), ("a", None), ("b", b""))
+    letters.report(with_headers(*headers))
+    ((topic, key, value, written, timestamp),) = letters.written()
+    assert (topic, key, written, timestamp) == ("dlq", b"k", headers, 77)
+    assert orjson.loads(value)["task_id"] == "my-connector-3"
+
+
+def test_the_key_is_null_when_messages_are_excluded() -> None:
+    letters = Letters(include_messages=False)
+    letters.report(raw(5))
+    assert letters.written()[0][1] is None
+
+
+def test_kafka_connects_headers_follow_the_original_ones() -> None:
+    letters = Letters(context_headers=True)
+    letters.report(with_headers(("mine", b"1")))
+    names = [name for name, _ in letters.written()[0][3]]
+    assert names[0] == "mine"
+    assert dict(letters.written()[0][3])["__connect.errors.task.id"] == b"3"
+    assert len(names) == 11
+
+
+def test_size_never_fails_a_task() -> None:
+    letters = Letters(max_bytes=20_000)
+    letters.report(raw(1, b"v" * 50_000, key=b"k" * 50_000))
+    ((_, key, value, _, _),) = letters.written()
+    assert (key, len(value) <= 20_000) == (None, True)
+
+
+def test_letters_count_as_produced_when_they_are_durable() -> None:
+    letters = Letters()
+    letters.report(raw(1), raw(2))
+    assert letters.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] == 0
+    letters.written()
+    assert letters.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] == 2
+
+
+def test_only_letters_that_failed_are_produced_again() -> None:
+    letters = Letters(retry=RetryPolicy(3))
+    letters.producer.fail_next = [{1}, {0}]
+    letters.report(raw(1), raw(2, key=b"second"), raw(3))
+    assert [record[1] for record in letters.written()] == [b"k", b"k", b"second"]
+    assert letters.clock.waits == [300, 600]
+    assert letters.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] == 3
+    assert letters.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] == 2
+
+
+def test_a_letter_that_can_not_be_written_fails_the_task() -> None:
+    letters = Letters()
+    letters.producer.fail_next = [{0}]
+    letters.report(raw(1))
+    with pytest.raises(ProduceFailed):
+        letters.reporter.flush()
+
+
+def test_a_stop_request_ends_the_wait_for_another_attempt() -> None:
+    letters = Letters(clock=Clock(stop_at=1_000_100), retry=RetryPolicy(3))
+    letters.producer.fail_next = [{0}]
+    letters.report(raw(1))
+    assert letters.reporter.flush() is False
+
+
+def test_a_logged_error_is_one_line_of_json(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        LogReporter(include_configs=False, include_messages=False).report(context(raw(5)), raw(5))
+    (line,) = caplog.messages
+    assert "\n" not in line
+    assert orjson.loads(line)["attempt"] == 2

@@ -1,0 +1,64 @@
+"""`python -m engine`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from engine.__main__ import main
+
+GOOD = "name=c\nconnector.class=FileStreamSink\ntopics=t\nfile=/dev/null\n"
+BAD = "name=c\nconnector.class=FileStreamSnik\ntopics=t\ntasks.max = many\nerrors.tolerence=all\n"
+
+
+def test_a_good_connector_has_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text(GOOD)
+    assert main(["validate", str(file)]) == 0
+    assert "no problems" in capsys.readouterr().out
+
+
+def test_three_mistakes_are_three_problems_with_option_value_and_nearest_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text(BAD)
+    assert main(["validate", str(file)]) == 1
+    printed = capsys.readouterr().err
+    assert "connector.class = FileStreamSnik: is no known class; did you mean FileStreamSink?" in printed
+    assert "tasks.max = many: " in printed
+    assert "errors.tolerence = all: unknown option; did you mean errors.tolerance?" in printed
+    assert printed.endswith("3 problems\n")
+
+
+def test_a_wrong_connector_stops_the_engine_before_it_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text(BAD)
+    assert main(["run", "--connector", str(file)]) == 1
+    assert "3 problems" in capsys.readouterr().err
+
+
+def test_wrong_worker_options_are_all_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text("slots=none\nlease.budget.ms=-1\n")
+    assert main(["run", str(file)]) == 1
+    printed = capsys.readouterr().err
+    assert "slots = none: " in printed
+    assert "lease.budget.ms = -1: " in printed
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(tmp_path / "none.properties")]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        file = tmp_path / "worker.properties"
+        file.write_text(f"listeners=http://127.0.0.1:{taken.getsockname()[1]}\nbootstrap.servers=127.0.0.1:1\n")
+        assert main(["run", str(file)]) == 1
+    assert "listeners" in capsys.readouterr().err
