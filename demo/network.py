@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import time
 from collections.abc import Callable
 
 HOST = "127.0.0.1"
+LOWEST_PORT, HIGHEST_PORT = 20_000, 32_000
 
 
 def free_ports(count: int) -> list[int]:
-    """Return so many different ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Return so many consecutive ports that nobody uses now, below those that outgoing connections are given."""
+    while True:
+        first = random.randrange(LOWEST_PORT, HIGHEST_PORT - count)
+        ports = list(range(first, first + count))
+        if all(map(_is_free, ports)):
+            return ports
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
 
 
 def answers(host: str, port: int) -> bool:

@@ -34,7 +34,11 @@ def _regex(value: str) -> str | None:
 
 
 def _connector_name(value: str) -> str | None:
-    if not value or any(character in value or not character.isprintable() for character in "/\\") or value != value.strip():
+    if (
+        not value
+        or any(character in value or not character.isprintable() for character in "/\\")
+        or value != value.strip()
+    ):
         return "must be a name without slashes"
     return None if len(value) <= 200 and value.isprintable() else "must be printable and at most 200 characters long"
 
@@ -117,8 +121,8 @@ def read_connector(
     errors, error_problems, warnings = read_errors(props)
     problems += error_problems
     problems += _source_problems(values, errors)
-    predicates = _steps("predicates", values, own, problems)
-    transforms = _steps("transforms", values, own, problems)
+    predicates = _steps("predicates", values, problems)
+    transforms = _steps("transforms", values, problems)
     problems += _predicate_problems(transforms, predicates)
     config = ConnectorConfig(
         name=values["name"] or "",
@@ -126,9 +130,11 @@ def read_connector(
         tasks_max=values["tasks.max"],
         topics=tuple(dict.fromkeys(values["topics"])),
         topics_regex=values["topics.regex"],
-        key_converter=_converter("key", values, worker and worker.key_converter, STRING_CONVERTER),
-        value_converter=_converter("value", values, worker and worker.value_converter, JSON_CONVERTER),
-        header_converter=_converter("header", values, worker and worker.header_converter, SIMPLE_HEADER_CONVERTER),
+        key_converter=_converter("key", values, worker.key_converter if worker else None, STRING_CONVERTER),
+        value_converter=_converter("value", values, worker.value_converter if worker else None, JSON_CONVERTER),
+        header_converter=_converter(
+            "header", values, worker.header_converter if worker else None, SIMPLE_HEADER_CONVERTER
+        ),
         transforms=transforms,
         predicates=predicates,
         errors=errors,
@@ -169,7 +175,7 @@ def _converter(kind: str, values: Mapping[str, Any], inherited: StepConfig | Non
     return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.")
 
 
-def _steps(family: str, values: Mapping[str, Any], own: Mapping[str, str], problems: list[Problem]) -> tuple[StepConfig, ...]:
+def _steps(family: str, values: Mapping[str, Any], problems: list[Problem]) -> tuple[StepConfig, ...]:
     rest: dict[str, str] = dict(values[f"{family}.*"])
     steps = []
     for name in values[family]:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping
 
 MASK = "********"
 
-_SECRET = re.compile(r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key", re.I)
-_ENDS_IN_KEY = re.compile(r"[._-]key$", re.I)
+_SECRET = re.compile(
+    r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key", re.IGNORECASE
+)
+_ENDS_IN_KEY = re.compile(r"[._-]key$", re.IGNORECASEGNORECASE)
 _USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s]+)@")
 
 

@@ -59,9 +59,7 @@ def parse(options: Sequence[Option], props: Mapping[str, str], prefix: str = "")
     return values
 
 
-def read(
-    options: Sequence[Option], props: Mapping[str, str], prefix: str = ""
-) -> tuple[dict[str, Any], list[Problem]]:
+def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") -> tuple[dict[str, Any], list[Problem]]:
     """The values by name, and all problems. Only names that start with `prefix` are looked at, without it."""
     own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
     values: dict[str, Any] = {}

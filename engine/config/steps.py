@@ -29,7 +29,11 @@ JSON_CONVERTER: tuple[Option, ...] = (
     Option("schemas.enable", "boolean", True, "Values are `schema` and `payload` envelopes; false: plain JSON."),
     Option("schemas.cache.size", "int", 1000, "Schemas kept after parsing.", at_least(0, INT_MAX)),
     Option(
-        "decimal.format", "string", "BASE64", "How decimals are written: BASE64 or NUMERIC.", one_of("BASE64", "NUMERIC")
+        "decimal.format",
+        "string",
+        "BASE64",
+        "How decimals are written: BASE64 or NUMERIC.",
+        one_of("BASE64", "NUMERIC"),
     ),
     Option("replace.null.with.default", "boolean", True, "A null field becomes its schema's default."),
     _CONVERTER_TYPE,
@@ -47,9 +51,7 @@ REPLACE_FIELD: tuple[Option, ...] = (
     Option("renames", "list", (), "Fields to rename, as old:new.", _renames),
     Option("replace.null.with.default", "boolean", True, "A null field becomes its schema's default."),
 )
-FLATTEN: tuple[Option, ...] = (
-    Option("delimiter", "string", ".", "What stands between the names of the levels."),
-)
+FLATTEN: tuple[Option, ...] = (Option("delimiter", "string", ".", "What stands between the names of the levels."),)
 CAST: tuple[Option, ...] = (
     Option(
         "spec", "list", REQUIRED,

@@ -16,6 +16,7 @@ SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverte
 
 _FACTOR = "Replicas of this topic when it is created; capped to the number of brokers."
 
+# fmt: off: one row, one line
 OPTIONS: tuple[Option, ...] = (
     Option("bootstrap.servers", "string", "127.0.0.1:9092", "Brokers to begin with, as host:port, comma-separated."),
     Option("group.id", "string", "connect-cluster", "The name of this cluster of workers."),
@@ -23,18 +24,16 @@ OPTIONS: tuple[Option, ...] = (
     Option("config.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
     Option("status.storage.topic", "string", "connect-status", "Where states and metrics are published.", topic_name),
     Option("status.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
-    Option("status.storage.partitions", "int", 1, "Partitions of the status topic when it is created.", at_least(1, 1000)),
+    Option("status.storage.partitions", "int", 1, "Its partitions when it is created.", at_least(1, 1000)),
     Option("offset.storage.topic", "string", "connect-offsets", "Where positions of sources are kept.", topic_name),
     Option("offset.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
-    Option("offset.storage.partitions", "int", 25, "Partitions of the offsets topic when it is created.", at_least(1, 1000)),
+    Option("offset.storage.partitions", "int", 25, "Its partitions when it is created.", at_least(1, 1000)),
     Option("listeners", "list", ("http://127.0.0.1:8083",), "Where the REST API listens."),
     Option("spark.master", "string", "local[8]", "The Spark master that runs leases."),
     Option("slots", "int", 8, "Leases that run at once; not cores.", at_least(1, 10_000)),
     Option("lease.budget.ms", "int", 5000, "How long a lease may last.", at_least(100, INT_MAX)),
-    Option(
-        "task.shutdown.graceful.timeout.ms", "int", 5000, "How long a task may take to stop by itself.", at_least(0, INT_MAX)
-    ),
-    Option("offset.flush.interval.ms", "int", 1000, "The longest time between two commits of a busy task.", at_least(1, INT_MAX)),
+    Option("task.shutdown.graceful.timeout.ms", "int", 5000, "How long a stop may take.", at_least(0, INT_MAX)),
+    Option("offset.flush.interval.ms", "int", 1000, "Most time between commits.", at_least(1, INT_MAX)),
     Option("key.converter", "class", STRING_CONVERTER, "The converter of keys where a connector names none."),
     Option("key.converter.*", "map", {}, "Options of the key converter."),
     Option("value.converter", "class", JSON_CONVERTER, "The converter of values where a connector names none."),
@@ -44,10 +43,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("consumer.*", "map", {}, "Client options of every consumer."),
     Option("producer.*", "map", {}, "Client options of every producer."),
     Option("admin.*", "map", {}, "Client options of every admin client."),
-    Option("security.protocol", "string", None, "How to talk to the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."),
+    Option("security.protocol", "string", None, "How to reach the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."),
     Option("sasl.*", "map", {}, "Client options for SASL, for every client."),
     Option("ssl.*", "map", {}, "Client options for TLS, for every client."),
-)  # fmt: skip
+)
+# fmt: on
 
 FAMILIES = tuple(option.name.removesuffix("*") for option in OPTIONS if option.is_family)
 
@@ -102,9 +102,7 @@ def parse_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None)
     return config
 
 
-def read_worker(
-    props: Mapping[str, str], env: Mapping[str, str] | None = None
-) -> tuple[WorkerConfig, list[Problem]]:
+def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) -> tuple[WorkerConfig, list[Problem]]:
     """The worker and all problems."""
     merged = {**props, **from_env(env or {})}
     known = {name for option in OPTIONS for name in option.spellings}

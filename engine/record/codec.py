@@ -1,212 +1,205 @@
-"""The error context as JSON (KIP-298, "Message Format for Error Context"), written and read.
-
-Binary is base64. `value` of a SchemaAndValue is the JSON converter's text, for BYTES base64. What is ours beyond the
-KIP is optional to readers: `version`, `original_record`, `connector`, `first_failure_time`, `elapsed_ms`, `handler`,
-`exception_class`, `exception_message`, `root_class`, `root_message`, `truncated`.
-"""
+"""Error contexts as JSON bytes and back (KIP-298, "Message Format for Error Context"; docs/error-context.md)."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import orjson
 
 from engine.record.context import ErrorContext
 from engine.record.decoding import DecodedContext, decode
-from engine.record.record import RawRecord, Record
-from engine.record.schema import Schema
+from engine.record.record import Headers, RawRecord, Record
+from engine.record.stage import Stage
+from engine.record.values import to_json, write_value
 
 __all__ = ["VERSION", "DecodedContext", "decode", "encode"]
 
 VERSION = 1
-TRACE_HEAD = 1_000  # characters of a trace that had to be cut
-_OPTIONS = orjson.OPT_NON_STR_KEYS
+NO_LIMIT = 2**63 - 1
+_SHORT = 500  # characters kept of a text that has to be cut
 
-Document = dict[str, Any]
+Json = dict[str, Any]
 
 
-def encode(context: ErrorContext, *, include_configs: bool, include_messages: bool, max_bytes: int) -> bytes:
-    """The context as JSON of at most `max_bytes`, as far as leaving out helps; what was left out stands in `truncated`.
+def encode(
+    context: ErrorContext,
+    *,
+    include_configs: bool = False,
+    include_messages: bool = False,
+    max_bytes: int = NO_LIMIT,
+) -> bytes:
+    """The context as JSON, never larger than `max_bytes` where that is above 8 kB.
 
-    Without messages the record keeps its coordinates: the dead letter is a pointer to the origin.
+    What is too large loses, in this order, the converted record, the configs, the trace, and the message
+    itself, of which size and digest remain; `truncated` names the last step taken.
     """
-    document = _document(context, include_configs, include_messages)
-    data = _dumps(document)
-    if len(data) <= max_bytes:
-        return data
-    left_out: list[str] = []
-    for name, leave_out in _REDUCTIONS:
-        if leave_out(document, context):
-            left_out.append(name)
-            document["truncated"] = left_out
-            data = _dumps(document)
-            if len(data) <= max_bytes:
-                break
+    body = _body(context, include_configs=include_configs, include_messages=include_messages)
+    data = _dump(body)
+    for step, cut in _CUTS if len(data) > max_bytes else ():
+        cut(body, context)
+        body["truncated"] = step
+        data = _dump(body)
+        if len(data) <= max_bytes:
+            break
     return data
 
 
-def _document(context: ErrorContext, include_configs: bool, include_messages: bool) -> Document:
-    document: Document = {
-        "version": VERSION,
-        "record": context.record and _record(context.record, include_messages),
-        "stages": [
-            {"type": stage.type, "class": stage.class_name} | ({"config": stage.config} if include_configs else {})
-            for stage in context.stages
-        ],
+def _body(context: ErrorContext, *, include_configs: bool, include_messages: bool) -> Json:
+    body: Json = {
+        "record": context.record and _record(context.record, include_messages=include_messages),
         "index": context.index,
         "exception": context.exception,
-        "exception_class": context.exception_class,
-        "exception_message": context.message,
-        "root_class": context.root_class,
-        "root_message": context.root_message,
         "attempt": context.attempt,
-        "connector": context.connector,
         "task_id": context.task_id,
         "time_of_error": context.time_of_error,
+        "stages": [_stage(stage, include_configs=include_configs) for stage in context.stages],
+        "version": VERSION,
+        "connector": context.connector,
         "first_failure_time": context.first_failure_time,
         "elapsed_ms": context.elapsed_ms,
         "handler": context.handler,
+        "exception_class": context.exception_class,
+        "message": context.message,
+        "root_class": context.root_class,
+        "root_message": context.root_message,
     }
     original = context.original
-    if original is not None and not _is_original(context.record, original):
-        document["original_record"] = _coordinates(original) | (_raw_content(original) if include_messages else {})
-    return document
+    if original is not None and not (include_messages and _is_original(context.record, original)):
+        body["original_record"] = _original(original, include_messages=include_messages)
+    return body
 
 
-def _is_original(record: Record | None, original: RawRecord) -> bool:
+def _stage(stage: Stage, *, include_configs: bool) -> Json:
+    body: Json = {"type": stage.type.value, "class": stage.class_name}
+    if include_configs:
+        body["config"] = dict(stage.config)
+    return body
+
+
+def _record(record: Record, *, include_messages: bool) -> Json:
+    body: Json = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "timestamp": record.timestamp,
+        "timestamp_type": record.timestamp_type,
+        "offset": record.offset,
+    }
+    if include_messages:
+        body["key"] = write_value(record.key_schema, record.key)
+        body["value"] = write_value(record.value_schema, record.value)
+        body["headers"] = [{"key": name, **write_value(schema, value)} for name, schema, value in record.headers]
+    if record.source_partition is not None:
+        body["source_partition"] = _texts(record.source_partition)
+    if record.source_offset is not None:
+        body["source_offset"] = _texts(record.source_offset)
+    return body
+
+
+def _texts(source: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): value if isinstance(value, str) else to_json(value) for name, value in source.items()}
+
+
+def _original(raw: RawRecord, *, include_messages: bool) -> Json:
+    body: Json = {
+        "topic": raw.topic,
+        "partition": raw.partition,
+        "offset": raw.offset,
+        "timestamp": raw.timestamp,
+        "timestamp_type": raw.timestamp_type,
+    }
+    if include_messages:
+        body["key"] = _base64(raw.key)
+        body["value"] = _base64(raw.value)
+        body["headers"] = [{"key": name, "value": _base64(value)} for name, value in raw.headers]
+    return body
+
+
+def _is_original(record: Record | None, raw: RawRecord) -> bool:
+    """Does `record`, as written, say all that `raw` does?"""
     return (
         record is not None
-        and record.key == original.key
-        and record.value == original.value
-        and (record.topic, record.partition, record.offset) == (original.topic, original.partition, original.offset)
-        and (record.key is None or isinstance(record.key, bytes))
-        and (record.value is None or isinstance(record.value, bytes))
-        and tuple((name, value) for name, _, value in record.headers) == original.headers
+        and (record.topic, record.partition, record.offset) == (raw.topic, raw.partition, raw.offset)
+        and (record.timestamp, record.timestamp_type) == (raw.timestamp, raw.timestamp_type)
+        and _same_bytes(record.key, raw.key)
+        and _same_bytes(record.value, raw.value)
+        and _raw_headers(record) == raw.headers
     )
 
 
-def _record(record: Record, include_messages: bool) -> Document:
-    document = _coordinates(record)
-    if include_messages:
-        document["key"] = _schema_and_value(record.key_schema, record.key)
-        document["value"] = _schema_and_value(record.value_schema, record.value)
-        document["headers"] = [
-            {"name": name} | _schema_and_value(schema, value) for name, schema, value in record.headers
-        ]
-    for name in ("source_partition", "source_offset"):
-        lineage = getattr(record, name)
-        if lineage is not None:
-            document[name] = lineage
-    return document
+def _same_bytes(value: Any, raw: bytes | None) -> bool:
+    return (value is None or isinstance(value, bytes)) and value == raw
 
 
-def _coordinates(record: Record | RawRecord) -> Document:
-    return {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "timestamp_type": record.timestamp_type,
-    }
-
-
-def _raw_content(raw: RawRecord) -> Document:
-    return {
-        "key": _base64(raw.key),
-        "value": _base64(raw.value),
-        "headers": [{"name": name, "value": _base64(value)} for name, value in raw.headers],
-    }
-
-
-def _schema_and_value(schema: Schema | None, value: Any) -> Document:
-    name = schema.type if schema is not None else _type_of(value)
-    if value is None:
-        return {"schema": name, "value": None}
-    return {"schema": name, "value": _base64(value) if isinstance(value, bytes) else _dumps(value).decode()}
-
-
-def _type_of(value: Any) -> str | None:
-    for kind, name in (
-        (type(None), None),
-        (bool, "BOOLEAN"),
-        (int, "INT64"),
-        (float, "FLOAT64"),
-        (str, "STRING"),
-        (bytes, "BYTES"),
-        (list, "ARRAY"),
-        (dict, "MAP"),
-    ):
-        if isinstance(value, kind):
-            return name
-    return "STRING"
+def _raw_headers(record: Record) -> Headers | None:
+    if all(value is None or isinstance(value, bytes) for _, _, value in record.headers):
+        return tuple((name, value) for name, _, value in record.headers)
+    return None
 
 
 def _base64(data: bytes | None) -> str | None:
-    return None if data is None else b64encode(data).decode()
+    return None if data is None else base64.b64encode(data).decode()
 
 
-def _dumps(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value, default=_foreign, option=_OPTIONS)
-    except TypeError:  # an integer beyond 64 bits, or text with a lone surrogate
-        return orjson.dumps(_plain(value), option=_OPTIONS)
+def _cut_record(body: Json, context: ErrorContext) -> None:
+    for name in ("key", "value", "headers"):
+        if body["record"]:
+            body["record"].pop(name, None)
+    if "original_record" not in body and context.original is not None:
+        _cut_original(body, context)
 
 
-def _foreign(value: Any) -> Any:
-    return _base64(value) if isinstance(value, bytes) else str(value)
+def _cut_configs(body: Json, context: ErrorContext) -> None:  # noqa: ARG001 (every cut is called alike)
+    for stage in body["stages"]:
+        stage.pop("config", None)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(_plain(name)): _plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if value is None or isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**64 else str(value)
-    return _foreign(value)
+def _cut_trace(body: Json, context: ErrorContext) -> None:
+    body["exception"] = f"{context.exception_class}: {context.message}"
+    for name in ("exception", "exception_class", "message", "root_class", "root_message"):
+        body[name] = body[name][:_SHORT]
 
 
-def _leave_out_record(document: Document, context: ErrorContext) -> bool:
-    if "original_record" not in document or context.record is None:
-        return False  # `record` is the only copy: its turn comes last
-    document["record"] = _coordinates(context.record)
-    return True
-
-
-def _leave_out_configs(document: Document, _: ErrorContext) -> bool:
-    return any(stage.pop("config", None) is not None for stage in document["stages"])
-
-
-def _cut_trace(document: Document, _: ErrorContext) -> bool:
-    long = [name for name in ("exception", "exception_message", "root_message") if len(document[name]) > TRACE_HEAD]
-    for name in long:
-        document[name] = document[name][:TRACE_HEAD]
-    return bool(long)
-
-
-def _become_pointer(document: Document, context: ErrorContext) -> bool:
+def _cut_original(body: Json, context: ErrorContext) -> None:
     original = context.original
-    if context.record is not None:
-        document["record"] = _coordinates(context.record)
-    if original is not None:
-        document["original_record"] = _coordinates(original) | {
-            "key_size": None if original.key is None else len(original.key),
-            "value_size": None if original.value is None else len(original.value),
-            "value_sha256": None if original.value is None else hashlib.sha256(original.value).hexdigest(),
-        }
-    return True
+    if original is None:
+        return
+    body["original_record"] = _original(original, include_messages=False) | {
+        "key_size": None if original.key is None else len(original.key),
+        "value_size": None if original.value is None else len(original.value),
+        "headers_size": sum(
+            len(name.encode("utf-8", "replace")) + len(value or b"") for name, value in original.headers
+        ),
+        "value_sha256": None if original.value is None else hashlib.sha256(original.value).hexdigest(),
+    }
 
 
-_REDUCTIONS: tuple[tuple[str, Callable[[Document, ErrorContext], bool]], ...] = (
-    ("record", _leave_out_record),
-    ("configs", _leave_out_configs),
-    ("exception", _cut_trace),
-    ("message", _become_pointer),
+def _cut_to_pointer(body: Json, context: ErrorContext) -> None:
+    _cut_original(body, context)
+    for name in ("task_id", "connector", "handler"):
+        body[name] = body[name][:_SHORT]
+    if body["record"]:
+        body["record"].pop("source_partition", None)
+        body["record"].pop("source_offset", None)
+    if len(body["stages"]) > 20 and 0 <= context.index < len(body["stages"]):
+        body["stages"], body["index"] = [body["stages"][context.index]], 0
+    for stage in body["stages"]:
+        stage["class"] = stage["class"][:100]
+
+
+_CUTS = (
+    ("record", _cut_record),
+    ("configs", _cut_configs),
+    ("trace", _cut_trace),
+    ("pointer", _cut_to_pointer),
 )
+
+
+def _dump(body: Json) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        return to_json(msgspec.to_builtins(body)).encode()

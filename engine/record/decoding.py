@@ -1,223 +1,266 @@
-"""Reading error contexts of any version and any origin: what is understood, and what is not; nothing raises."""
+"""Reads error contexts of any origin: what can't be understood becomes a problem, never an exception."""
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
-from typing import Any
+import re
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
 
 from engine.record.context import ErrorContext
-from engine.record.record import RawRecord, Record
+from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import TYPES, Schema
 from engine.record.stage import Stage, StageType
+from engine.record.values import decode_base64, read_value
 
-_RENAMED_STAGES = {"TASK_PULL": "TASK_POLL"}  # the KIP's text names both
-_MARKS = ("stages", "exception", "task_id", "time_of_error")
+Json = dict[str, Any]
+T = TypeVar("T")
+
+_KNOWN = {"record", "stages", "index", "exception", "attempt", "task_id", "time_of_error"}
+_HEAD = re.compile(r"([A-Za-z_$][\w$.<>]*)(?:: ?(.*))?", re.DOTALL)
+_ALIASES = {"TASK_PULL": StageType.TASK_POLL}  # KIP-298's prose
 
 
 class DecodedContext(msgspec.Struct, frozen=True):
-    """What was understood: `context` is None when the bytes are no error context at all.
+    """What was understood. `context` is None when the bytes are no error context at all.
 
-    `version` is None for a context that names none; `truncated` says what its writer left out. Without
-    `has_message` the context is a pointer: it names the record's coordinates and not its content.
+    `problems` are sentences; `fields` is the whole JSON object; `truncated` names what the writer left out.
     """
 
     context: ErrorContext | None
+    problems: tuple[str, ...] = ()
+    fields: dict[str, Any] = {}
     version: int | None = None
     truncated: str | None = None
-    has_message: bool = False
-    problems: tuple[str, ...] = ()
 
 
-def decode(data: bytes) -> DecodedContext:
-    """Read a context leniently: a field of the wrong type is a problem, not an exception."""
+def decode(data: bytes | None) -> DecodedContext:
+    """The context in a dead letter's value. Never raises."""
     try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        return DecodedContext(None, problems=(f"not JSON: {error}",))
-    if not isinstance(body, dict) or not any(mark in body for mark in _MARKS):
-        return DecodedContext(None, problems=("not an error context: no stages, exception, task_id or time_of_error",))
-    return _Reader(body).read()
+        body = orjson.loads(data) if data else None
+    except ValueError as error:
+        return DecodedContext(None, (f"is not JSON: {error}",))
+    if not isinstance(body, dict):
+        return DecodedContext(None, ("is not a JSON object",))
+    if len(_KNOWN & body.keys()) < 2:
+        return DecodedContext(None, ("has none of the fields of an error context",), body)
+    reader = _Reader()
+    context = reader.context(body)
+    return DecodedContext(
+        context,
+        tuple(reader.problems),
+        body,
+        reader.get(body, "version", int, None),
+        reader.get(body, "truncated", str, None),
+    )
 
 
 class _Reader:
-    """One document being read; problems gather on the way."""
+    """Collects problems while it reads."""
 
-    def __init__(self, body: dict[str, Any]) -> None:
-        self.body = body
+    def __init__(self) -> None:
         self.problems: list[str] = []
 
-    def read(self) -> DecodedContext:
-        body = self.body
-        exception = self.text("exception")
-        first_class, first_message, last_class, last_message = _heads(exception)
-        task_id = self.text("task_id")
-        time_of_error = self.number("time_of_error", 0) or 0
-        context = ErrorContext(
-            record=self.record(body.get("record")),
-            original=self.original(body.get("original_record")),
-            stages=self.stages(body.get("stages")),
-            index=self.number("index", -1) or 0,
+    def context(self, body: Json) -> ErrorContext:
+        exception = self.need(body, "exception", str, "")
+        heads = _heads(exception)
+        time = self.need(body, "time_of_error", int, 0)
+        task_id = self.need(body, "task_id", str, "")
+        stages = self.stages(body)
+        index = self.need(body, "index", int, -1)
+        if not 0 <= index < len(stages):
+            self.problems.append(f"index {index} points to none of {len(stages)} stages")
+            stages, index = (*stages, Stage(StageType.UNKNOWN, "")), len(stages)
+        original = self.original(body)
+        record = self.record(body, original)
+        return ErrorContext(
+            record=record,
+            original=original or _original_of(record),
+            stages=stages,
+            index=index,
             exception=exception,
-            exception_class=self.text("exception_class") or first_class,
-            message=self.text("exception_message") or first_message,
-            root_class=self.text("root_class") or last_class,
-            root_message=self.text("root_message") or last_message,
-            attempt=self.number("attempt", 0) or 0,
+            exception_class=self.get(body, "exception_class", str, heads[0][0]),
+            message=self.get(body, "message", str, heads[0][1]),
+            root_class=self.get(body, "root_class", str, heads[-1][0]),
+            root_message=self.get(body, "root_message", str, heads[-1][1]),
+            attempt=self.need(body, "attempt", int, 0),
             task_id=task_id,
-            connector=self.text("connector") or task_id.rpartition("-")[0],
-            time_of_error=time_of_error,
-            first_failure_time=self.number("first_failure_time", time_of_error) or time_of_error,
-            elapsed_ms=self.number("elapsed_ms", 0) or 0,
-            handler=self.text("handler"),
-        )
-        truncated = body.get("truncated")
-        parts = truncated if isinstance(truncated, list) else [truncated] if truncated else []
-        return DecodedContext(
-            context,
-            self.number("version", None),
-            ", ".join(str(part) for part in parts) or None,
-            any(isinstance(one, dict) and "value" in one for one in (body.get("record"), body.get("original_record"))),
-            tuple(self.problems),
+            connector=self.get(body, "connector", str, task_id.rpartition("-")[0] or task_id),
+            time_of_error=time,
+            first_failure_time=self.get(body, "first_failure_time", int, time),
+            elapsed_ms=self.get(body, "elapsed_ms", int, 0),
+            handler=self.get(body, "handler", str, "errors.tolerance"),
         )
 
-    def text(self, name: str) -> str:
-        value = self.body.get(name)
-        if value is None or isinstance(value, str):
-            return value or ""
-        self.problems.append(f"{name}: text expected")
-        return str(value)
+    def need(self, body: Json, name: str, kind: type[T], default: T) -> T:
+        if name not in body:
+            self.problems.append(f"{name} is missing")
+        return self.get(body, name, kind, default)
 
-    def number(self, name: str, default: int | None, of: dict[str, Any] | None = None) -> int | None:
-        value = (self.body if of is None else of).get(name)
+    def get(self, body: Json, name: str, kind: type[T], default: T, where: str = "") -> T:
+        """The field if it has the kind; numbers may be written as text."""
+        value = body.get(name)
         if value is None:
             return default
-        if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        if kind is int and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,19}", value):
+            value = int(value)
+        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
-        if isinstance(value, str) and value.lstrip("-").isascii() and value.lstrip("-").isdigit() and len(value) < 19:
-            return int(value)
-        self.problems.append(f"{name}: whole number expected")
+        self.problems.append(
+            f"{where}{name} is not {'text' if kind is str else 'a number' if kind is int else 'an object'}"
+        )
         return default
 
-    def stages(self, value: Any) -> tuple[Stage, ...]:
-        if not isinstance(value, list):
-            if value is not None:
-                self.problems.append("stages: list expected")
+    def stages(self, body: Json) -> tuple[Stage, ...]:
+        rows = body.get("stages")
+        if not isinstance(rows, list):
+            self.problems.append("stages is missing" if rows is None else "stages is not a list")
             return ()
-        stages = []
-        for number, row in enumerate(value):
-            name = str(row.get("type")) if isinstance(row, dict) else ""
-            name = _RENAMED_STAGES.get(name, name)
-            if name not in StageType.__members__:
-                self.problems.append(f"stages[{number}]: unknown type {name!r}")
-                continue
-            config = row.get("config")
-            shown = {str(k): str(v) for k, v in config.items()} if isinstance(config, dict) else {}
-            stages.append(Stage(StageType(name), str(row.get("class") or ""), shown))
-        return tuple(stages)
+        return tuple(self.stage(row, f"stages[{place}].") for place, row in enumerate(rows))
 
-    def record(self, value: Any) -> Record | None:
-        if not isinstance(value, dict):
-            if value is not None:
-                self.problems.append("record: object expected")
+    def stage(self, row: Any, where: str) -> Stage:
+        if not isinstance(row, dict):
+            self.problems.append(f"{where.removesuffix('.')} is not an object")
+            return Stage(StageType.UNKNOWN, "")
+        name = self.get(row, "type", str, "", where)
+        kind = _ALIASES.get(name) or StageType.__members__.get(name)
+        if kind is None:
+            self.problems.append(f"{where}type {name[:40]!r} is unknown")
+        config = self.get(row, "config", dict, {}, where)
+        texts = {
+            key: value if isinstance(value, str) else orjson.dumps(value).decode() for key, value in config.items()
+        }
+        return Stage(kind or StageType.UNKNOWN, self.get(row, "class", str, "", where), texts)
+
+    def record(self, body: Json, original: RawRecord | None) -> Record | None:
+        row = self.get(body, "record", dict, None)
+        if row is None:
             return None
-        key_schema, key = self.schema_and_value("record.key", value.get("key"))
-        value_schema, content = self.schema_and_value("record.value", value.get("value"))
-        return Record(
-            topic=str(value.get("topic") or ""),
-            partition=self.number("partition", None, value),
-            timestamp=self.number("timestamp", None, value),
+        key_schema, key = self.value(row.get("key"), "record.key")
+        value_schema, value = self.value(row.get("value"), "record.value")
+        record = Record(
+            topic=self.get(row, "topic", str, "", "record."),
+            partition=self._number(row, "partition"),
+            timestamp=self._number(row, "timestamp"),
             key=key,
-            value=content,
+            value=value,
             key_schema=key_schema,
             value_schema=value_schema,
-            headers=self.headers(value.get("headers")),
-            offset=self.number("offset", None, value),
-            timestamp_type=str(value.get("timestamp_type") or "NO_TIMESTAMP_TYPE"),
-            source_partition=_mapping(value.get("source_partition")),
-            source_offset=_mapping(value.get("source_offset")),
+            headers=self.headers(row.get("headers")),
+            offset=self._number(row, "offset"),
+            timestamp_type=self.get(row, "timestamp_type", str, "CREATE_TIME", "record."),
+            source_partition=self.get(row, "source_partition", dict, None, "record."),
+            source_offset=self.get(row, "source_offset", dict, None, "record."),
         )
+        whole = "key" in row or "value" in row
+        return msgspec.structs.replace(record, raw=original or (_original_of(record) if whole else None))
 
-    def headers(self, value: Any) -> tuple[tuple[str, Schema | None, Any], ...]:
-        if isinstance(value, dict):  # the KIP's table: one SchemaAndValue
-            return (("", *self.schema_and_value("record.headers", value)),)
-        rows = value if isinstance(value, list) else []
-        return tuple(
-            (str(row.get("name") or ""), *self.schema_and_value("record.headers", row))
-            for row in rows
-            if isinstance(row, dict)
-        )
+    def _number(self, row: Json, name: str) -> int | None:
+        return self.get(row, name, int, None, "record.")
 
-    def schema_and_value(self, name: str, given: Any) -> tuple[Schema | None, Any]:
-        if not isinstance(given, dict):
-            if given is not None:
-                self.problems.append(f"{name}: schema and value expected")
+    def value(self, row: Any, where: str) -> tuple[Schema | None, Any]:
+        """`{schema, value}`, or KIP-298 Example 4's `{schema, object}`."""
+        if row is None:
             return None, None
-        kind = given.get("schema")
+        if not isinstance(row, dict):
+            self.problems.append(f"{where} is not an object of schema and value")
+            return None, row
+        kind = self.get(row, "schema", str, None, f"{where}.")
+        text = row["value"] if "value" in row else row.get("object")
         schema = Schema(kind, optional=True) if kind in TYPES else None
-        content = given["value"] if "value" in given else given.get("object")
-        if content is None:
-            return schema, None
-        if kind == "BYTES":
-            return schema, self.base64(name, content)
-        if not isinstance(content, str):
-            return schema, content
+        if kind is not None and schema is None:
+            self.problems.append(f"{where}.schema {kind[:40]!r} is unknown")
         try:
-            return schema, orjson.loads(content)
-        except orjson.JSONDecodeError:
-            return schema, content
+            return schema, read_value(kind, text)
+        except ValueError as error:
+            self.problems.append(f"{where}.value does not fit {kind}: {error}")
+            return schema, text
 
-    def original(self, value: Any) -> RawRecord | None:
-        """The consumed record, if its bytes are there; a pointer has coordinates only and is None here."""
-        if not isinstance(value, dict) or not ("key" in value or "value" in value):
+    def headers(self, rows: Any) -> tuple[tuple[str, Schema | None, Any], ...]:
+        """Our list; a single SchemaAndValue, as in KIP-298's table, is a header without a name."""
+        if rows is None:
+            return ()
+        if isinstance(rows, dict):
+            return (("", *self.value(rows, "record.headers")),)
+        if not isinstance(rows, list):
+            self.problems.append("record.headers is not a list")
+            return ()
+        found = []
+        for place, row in enumerate(rows):
+            where = f"record.headers[{place}]"
+            if isinstance(row, dict):
+                found.append((self.get(row, "key", str, "", f"{where}."), *self.value(row, where)))
+            else:
+                self.problems.append(f"{where} is not an object")
+        return tuple(found)
+
+    def original(self, body: Json) -> RawRecord | None:
+        """The original, when its bytes are there: a pointer has only coordinates."""
+        row = body.get("original_record")
+        if row is None:
             return None
-        partition, offset = self.number("partition", None, value), self.number("offset", None, value)
-        if partition is None or offset is None:
-            self.problems.append("original_record: partition and offset expected")
+        if not isinstance(row, dict):
+            self.problems.append("original_record is not an object")
             return None
-        rows = value.get("headers")
+        if "key" not in row and "value" not in row:
+            return None
+        where = "original_record."
         return RawRecord(
-            topic=str(value.get("topic") or ""),
-            partition=partition,
-            offset=offset,
-            timestamp=self.number("timestamp", -1, value) or 0,
-            timestamp_type=str(value.get("timestamp_type") or "NO_TIMESTAMP_TYPE"),
-            key=self.base64("original_record.key", value.get("key")),
-            value=self.base64("original_record.value", value.get("value")),
-            headers=tuple(
-                (str(row.get("name") or ""), self.base64("original_record.headers", row.get("value")))
-                for row in (rows if isinstance(rows, list) else [])
-                if isinstance(row, dict)
-            ),
+            topic=self.get(row, "topic", str, "", where),
+            partition=self.get(row, "partition", int, -1, where),
+            offset=self.get(row, "offset", int, -1, where),
+            timestamp=self.get(row, "timestamp", int, -1, where),
+            timestamp_type=self.get(row, "timestamp_type", str, "CREATE_TIME", where),
+            key=self.bytes(row.get("key"), f"{where}key"),
+            value=self.bytes(row.get("value"), f"{where}value"),
+            headers=self.raw_headers(row.get("headers"), f"{where}headers"),
         )
 
-    def base64(self, name: str, value: Any) -> bytes | None:
-        if value is None:
+    def raw_headers(self, rows: Any, where: str) -> Headers:
+        if rows is None:
+            return ()
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            self.problems.append(f"{where} is not a list of objects")
+            return ()
+        return tuple((self.get(row, "key", str, "", where), self.bytes(row.get("value"), where)) for row in rows)
+
+    def bytes(self, text: Any, where: str) -> bytes | None:
+        if text is None:
             return None
         try:
-            return b64decode(value, validate=True)
-        except (TypeError, ValueError, binascii.Error):
-            self.problems.append(f"{name}: base64 expected")
+            return decode_base64(text)
+        except (ValueError, TypeError):
+            self.problems.append(f"{where} is not base64")
             return None
 
 
-def _mapping(value: Any) -> dict[str, Any] | None:
-    return value if isinstance(value, dict) else None
+def _original_of(record: Record | None) -> RawRecord | None:
+    """The consumed record, when `record` still is: key and value are bytes or null."""
+    if record is None or record.raw is not None:
+        return record.raw if record is not None else None
+    parts = (record.key, record.value, *(value for _, _, value in record.headers))
+    nothing = record.key is None and record.value is None and record.key_schema is None and record.value_schema is None
+    if nothing or not all(part is None or isinstance(part, bytes) for part in parts):
+        return None
+    return RawRecord(
+        record.topic,
+        -1 if record.partition is None else record.partition,
+        -1 if record.offset is None else record.offset,
+        -1 if record.timestamp is None else record.timestamp,
+        record.timestamp_type,
+        record.key,
+        record.value,
+        tuple((name, value) for name, _, value in record.headers),
+    )
 
 
-def _heads(trace: str) -> tuple[str, str, str, str]:
-    """Class and message of the first exception of a trace and of its last cause."""
-    heads = [line.removeprefix("Caused by: ") for line in trace.splitlines() if line.startswith("Caused by: ")]
-    first = trace.partition("\n")[0]
-    last = heads[-1] if heads else first
-    return (*_split(first), *_split(last))
-
-
-def _split(head: str) -> tuple[str, str]:
-    name, colon, message = head.partition(": ")
-    if colon and " " not in name:
-        return name, message.strip()
-    return ("", head.strip()) if " " in head.strip() else (head.strip(), "")
+def _heads(exception: str) -> list[tuple[str, str]]:
+    """(class, message) of the exception and of each cause, from the trace's text."""
+    lines = exception.split("\n")
+    heads = [lines[0]] + [line.removeprefix("Caused by: ") for line in lines[1:] if line.startswith("Caused by: ")]
+    found = [_HEAD.fullmatch(head.strip()) for head in heads]
+    return [
+        (match[1], (match[2] or "").strip()) if match else ("", head.strip())
+        for match, head in zip(found, heads, strict=True)
+    ]

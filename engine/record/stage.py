@@ -19,6 +19,7 @@ class StageType(StrEnum):
     TASK_POLL = "TASK_POLL"
     TASK_PUT = "TASK_PUT"
     KAFKA_PRODUCE = "KAFKA_PRODUCE"
+    UNKNOWN = "UNKNOWN"  # only read, never run: a stage type of somebody else's
 
 
 class Stage(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Questions about a record, and a transform that is applied only where the answer is yes."""
+"""Predicates, and the transform that applies only where one holds."""
 
 from __future__ import annotations
 
@@ -12,58 +12,67 @@ from engine.record.record import Record
 
 
 class Predicate(Protocol):
-    """Answers one question about a record."""
+    """A question about a record."""
 
     def configure(self, configs: Mapping[str, str]) -> None: ...
     def test(self, record: Record) -> bool: ...
 
 
-class Conditional:
-    """A transform under a predicate; records it is not for pass unchanged."""
-
-    def __init__(self, transform: Any, predicate: Predicate, *, negate: bool) -> None:
-        self.transform = transform
-        self.predicate = predicate
-        self.negate = negate
-
-    def apply(self, record: Record) -> Record | None:
-        if self.predicate.test(record) == self.negate:
-            return record
-        result: Record | None = self.transform.apply(record)
-        return result
-
-
 class TopicNameMatches:
-    """The whole topic name matches `pattern`."""
+    """Does the whole topic name match the pattern?"""
 
     OPTIONS = TOPIC_NAME_MATCHES
 
+    def __init__(self) -> None:
+        self._pattern = re.compile("")
+
     def configure(self, configs: Mapping[str, str]) -> None:
-        self.pattern = re.compile(parse(self.OPTIONS, configs)["pattern"])
+        self._pattern = re.compile(parse(self.OPTIONS, configs)["pattern"])
 
     def test(self, record: Record) -> bool:
-        return self.pattern.fullmatch(record.topic) is not None
+        return self._pattern.fullmatch(record.topic) is not None
 
 
 class HasHeaderKey:
-    """The record has at least one header `name`."""
+    """Has the record a header of that name?"""
 
     OPTIONS = HAS_HEADER_KEY
 
+    def __init__(self) -> None:
+        self._name = ""
+
     def configure(self, configs: Mapping[str, str]) -> None:
-        self.name: str = parse(self.OPTIONS, configs)["name"]
+        self._name = parse(self.OPTIONS, configs)["name"]
 
     def test(self, record: Record) -> bool:
-        return any(name == self.name for name, _, _ in record.headers)
+        return any(name == self._name for name, _, _ in record.headers)
 
 
 class RecordIsTombstone:
-    """The value is null."""
+    """Is the value null?"""
 
     OPTIONS = RECORD_IS_TOMBSTONE
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        parse(self.OPTIONS, configs)
+        """It has nothing to configure."""
 
     def test(self, record: Record) -> bool:
         return record.value is None
+
+
+class Conditional:
+    """Applies a transform where the predicate holds; `negate` turns that round."""
+
+    def __init__(self, transform: Any, predicate: Predicate, *, negate: bool) -> None:
+        self._transform = transform
+        self._predicate = predicate
+        self._negate = negate
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        self._transform.configure(configs)
+
+    def apply(self, record: Record) -> Record | None:
+        if self._predicate.test(record) is self._negate:
+            return record
+        applied: Record | None = self._transform.apply(record)
+        return applied

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, cast
 
 from engine.config.connector import ConnectorConfig
 from engine.config.options import Option, Problem, nearest, read
@@ -32,9 +33,8 @@ class Converter(Protocol):
 
 
 class Transform(Protocol):
-    """A record to a record, or to None: filtered."""
+    """A record to a record, or to None: filtered. Before that, `configure(configs)` is called once."""
 
-    def configure(self, configs: Mapping[str, str]) -> None: ...
     def apply(self, record: Record) -> Record | None: ...
 
 
@@ -43,7 +43,7 @@ def _names(package: str, factories: Mapping[str, Factory]) -> dict[str, Factory]
 
 
 def _sides(transform: Callable[[str], Any], name: str) -> dict[str, Factory]:
-    return {f"{name}${side}": lambda side=side: transform(side) for side in ("Key", "Value")}
+    return {f"{name}${side}": partial(transform, side) for side in ("Key", "Value")}
 
 
 CONVERTERS: dict[str, Factory] = {
@@ -73,11 +73,11 @@ def build_converter(step: StepConfig, *, is_key: bool) -> Converter:
 
 def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> Transform:
     """The configured transform, under its predicate if it has one. Raises ConfigError."""
-    transform: Transform = _factory(TRANSFORMS, step)()
+    transform = _factory(TRANSFORMS, step)()
     transform.configure(step.options)
     named = [predicate for predicate in predicates if predicate.name == step.predicate]
     if not named:
-        return transform
+        return cast("Transform", transform)
     predicate: Predicate = _factory(PREDICATES, named[0])()
     predicate.configure(named[0].options)
     return Conditional(transform, predicate, negate=step.negate)

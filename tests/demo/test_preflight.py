@@ -57,7 +57,7 @@ def test_free_ports_are_no_problem() -> None:
 
 
 def free_addresses() -> dict[str, str]:
-    broker, redis, engine, web = free_ports(4)
+    broker, _controller, redis, engine, web = free_ports(5)
     env = demo_environment({})
     env["KAFKA_BOOTSTRAP_SERVERS"] = f"{HOST}:{broker}"
     env["REDIS_URL"] = f"redis://{HOST}:{redis}/0"

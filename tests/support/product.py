@@ -27,7 +27,7 @@ class Product:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        broker, redis, web, engine = free_ports(4)
+        broker, _controller, redis, web, engine = free_ports(5)
         self.bootstrap_servers = f"{HOST}:{broker}"
         self.web = f"http://{HOST}:{web}"
         self.engine = f"http://{HOST}:{engine}"

@@ -1,11 +1,10 @@
-"""Bytes that stay bytes."""
+"""ByteArrayConverter: the bytes, as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from engine.config.options import parse
 from engine.config.steps import BYTE_ARRAY_CONVERTER
 from engine.errors import ConversionError
 from engine.record.record import Headers
@@ -13,18 +12,19 @@ from engine.record.schema import BYTES, Schema
 
 
 class ByteArrayConverter:
-    """org.apache.kafka.connect.converters.ByteArrayConverter."""
+    """Passes bytes through and refuses everything else."""
 
     OPTIONS = BYTE_ARRAY_CONVERTER
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        parse(self.OPTIONS, configs)
+        """It has nothing to configure."""
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         return BYTES, data
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        """Raises ConversionError for anything but bytes."""
+        if schema is not None and schema.type != "BYTES":
+            raise ConversionError(f"a {schema.type} is not BYTES")
         if value is None or isinstance(value, bytes):
             return value
-        raise ConversionError(f"a record for {topic} is {type(value).__name__}, where ByteArrayConverter wants bytes")
+        raise ConversionError(f"a {type(value).__name__} is not bytes")

@@ -44,7 +44,7 @@ def schema_from_json(body: Any, field: str | None = None) -> Schema | None:
     """The schema of an envelope; None for `null`. Raises ConversionError."""
     if body is None:
         return None
-    kind = _JSON_TO_TYPE.get(body.get("type")) if isinstance(body, dict) else None
+    kind = _JSON_TO_TYPE.get(str(body.get("type"))) if isinstance(body, dict) else None
     if kind is None:
         raise ConversionError(f"unknown schema type in {field or 'the envelope'}: {body!r:.100}")
     fields = tuple(

@@ -1,10 +1,9 @@
-"""JSON to Connect data and back: plain, or in envelopes of `schema` and `payload`."""
+"""JsonConverter: plain JSON, or Kafka Connect's envelope of `schema` and `payload`."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+import base64
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -14,65 +13,70 @@ from engine.config.steps import JSON_CONVERTER
 from engine.errors import ConversionError
 from engine.record.record import Headers
 from engine.record.schema import Schema
-from engine.steps.converters.envelope import check, from_payload, schema_from_json, schema_to_json, to_payload
+from engine.steps.converters import json_data, json_schema
+
+_loads = orjson.loads
 
 
 class JsonConverter:
-    """org.apache.kafka.connect.json.JsonConverter. `schemas.enable=false` is the quick way: the JSON is the value."""
+    """With `schemas.enable` (the default) values are envelopes; without, any JSON."""
 
     OPTIONS = JSON_CONVERTER
 
+    def __init__(self) -> None:
+        self._envelope = True
+        self._numeric = False
+        self._replace_null = True
+        self._cache_size = 1000
+        self._schemas: dict[bytes, Schema | None] = {}
+
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        options = parse(self.OPTIONS, configs)
-        self.part = "key" if is_key else "value"
-        self.enveloped: bool = options["schemas.enable"]
-        self.numeric_decimals = options["decimal.format"] == "NUMERIC"
-        self._schema_of: Callable[[bytes], Schema | None] = lru_cache(options["schemas.cache.size"])(_schema_of_json)
+        values = parse(self.OPTIONS, configs)
+        self._envelope = values["schemas.enable"]
+        self._numeric = values["decimal.format"] == "NUMERIC"
+        self._replace_null = values["replace.null.with.default"]
+        self._cache_size = values["schemas.cache.size"]
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
-        """Raises ConversionError: not JSON, or not the envelope that `schemas.enable` asks for."""
+        """The value, with its schema if it came in an envelope. Raises ConversionError."""
         if data is None:
             return None, None
         try:
-            value = orjson.loads(data)
+            value = _loads(data)
         except orjson.JSONDecodeError as error:
-            raise ConversionError(f"the {self.part} of a record of {topic} is not JSON") from error
-        return self._open(topic, value) if self.enveloped else (None, value)
+            raise ConversionError(f"{len(data)} bytes are not JSON: {error}") from error
+        return self._open(value) if self._envelope else (None, value)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        """Raises ConversionError: the value does not fit its schema, or can't be written as JSON."""
+        """The bytes; a value that is null and has no schema is a tombstone. Raises ConversionError."""
         if schema is None and value is None:
             return None
-        if schema is not None:
-            check(schema, value)
-            value = to_payload(schema, value, self.numeric_decimals)
-        if self.enveloped:
-            value = {"schema": None if schema is None else schema_to_json(schema), "payload": value}
+        plain = json_data.to_json(schema, value, numeric=self._numeric, replace_null=self._replace_null)
+        if self._envelope:
+            plain = {"schema": schema and json_schema.write(schema), "payload": plain}
         try:
-            return orjson.dumps(value, default=to_json_default, option=orjson.OPT_NON_STR_KEYS)
+            return orjson.dumps(plain, default=_binary, option=orjson.OPT_NON_STR_KEYS)
         except TypeError as error:
-            raise ConversionError(
-                f"the {self.part} of a record for {topic} can't be written as JSON: {error}"
-            ) from error
+            raise ConversionError(f"can't be written as JSON: {error}") from error
 
-    def _open(self, topic: str, envelope: Any) -> tuple[Schema | None, Any]:
-        if envelope is None:
-            return None, None
-        if not isinstance(envelope, dict) or envelope.keys() != {"schema", "payload"}:
+    def _open(self, value: Any) -> tuple[Schema | None, Any]:
+        if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
             raise ConversionError(
-                f"the {self.part} of a record of {topic} has no envelope: with schemas.enable=true it must be an object "
-                "with the fields schema and payload and no others; for plain JSON set schemas.enable=false"
+                'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
             )
-        schema = self._schema_of(orjson.dumps(envelope["schema"]))
-        return schema, envelope["payload"] if schema is None else from_payload(schema, envelope["payload"])
+        schema = self._schema(value["schema"])
+        return schema, json_data.from_json(schema, value["payload"], replace_null=self._replace_null)
+
+    def _schema(self, row: Any) -> Schema | None:
+        key = orjson.dumps(row)
+        if key not in self._schemas:
+            if len(self._schemas) >= self._cache_size:
+                self._schemas.clear()
+            self._schemas[key] = json_schema.read(row)
+        return self._schemas[key]
 
 
-def to_json_default(value: Any) -> Any:
-    """What orjson does not know: bytes become base64."""
+def _binary(value: Any) -> str:
     if isinstance(value, bytes):
-        return b64encode(value).decode()
-    raise TypeError(f"{type(value).__name__} is no Connect data")
-
-
-def _schema_of_json(text: bytes) -> Schema | None:
-    return schema_from_json(orjson.loads(text))
+        return base64.b64encode(value).decode()
+    raise TypeError(f"a {type(value).__name__} has no JSON form")

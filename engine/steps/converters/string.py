@@ -1,4 +1,4 @@
-"""Text to Connect data and back; the header converter that guesses types is here too."""
+"""StringConverter, and the header converter that never loses a byte."""
 
 from __future__ import annotations
 
@@ -6,45 +6,59 @@ import codecs
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from engine.config.options import parse
+from engine.config.options import Problem, parse
 from engine.config.steps import SIMPLE_HEADER_CONVERTER, STRING_CONVERTER
 from engine.errors import ConversionError
 from engine.record.record import Headers
-from engine.record.schema import STRING, Schema
+from engine.record.schema import BYTES, STRING, Schema
+from engine.record.values import to_json
 
 
 class StringConverter:
-    """org.apache.kafka.connect.storage.StringConverter: bytes are text of `converter.encoding`."""
+    """Text in the configured character set. Bytes that are no text are an error, never replaced."""
 
     OPTIONS = STRING_CONVERTER
 
+    def __init__(self) -> None:
+        self._encoding = "UTF-8"
+
+    @staticmethod
+    def problems(configs: Mapping[str, str]) -> list[Problem]:
+        """What the table's rows can't see."""
+        encoding = configs.get("converter.encoding", "UTF-8")
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            return [("converter.encoding", encoding, "is no known character set")]
+        return []
+
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        options = parse(self.OPTIONS, configs)
-        self.part = "key" if is_key else "value"
-        self.encoding = codecs.lookup(options["converter.encoding"]).name
+        self._encoding = parse(self.OPTIONS, configs)["converter.encoding"]
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
-        """Raises ConversionError. Strict, where Java puts U+FFFD: a replaced byte could never be repaired."""
         if data is None:
             return STRING, None
         try:
-            return STRING, data.decode(self.encoding)
+            return STRING, data.decode(self._encoding)
         except UnicodeDecodeError as error:
-            raise ConversionError(f"the {self.part} of a record of {topic} is not {self.encoding} text") from error
+            raise ConversionError(f"is not {self._encoding} text: {error.reason} at byte {error.start}") from error
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        return None if value is None else text_of(value).encode(self.encoding)
+        if value is None:
+            return None
+        try:
+            return to_text(value).encode(self._encoding)
+        except UnicodeEncodeError as error:
+            raise ConversionError(f"can't be written as {self._encoding}: {error.reason}") from error
 
 
 class SimpleHeaderConverter:
-    """org.apache.kafka.connect.storage.SimpleHeaderConverter, read as text: headers that are no UTF-8 stay bytes."""
+    """Text where the bytes are UTF-8, bytes elsewhere; the type of a text is not guessed."""
 
     OPTIONS = SIMPLE_HEADER_CONVERTER
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        parse(self.OPTIONS, configs)
+        """It has nothing to configure."""
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         if data is None:
@@ -52,16 +66,12 @@ class SimpleHeaderConverter:
         try:
             return STRING, data.decode()
         except UnicodeDecodeError:
-            return Schema("BYTES", optional=True), data
+            return BYTES, data
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        return value if value is None or isinstance(value, bytes) else text_of(value).encode()
+        return value if value is None or isinstance(value, bytes) else to_text(value).encode()
 
 
-def text_of(value: Any) -> str:
-    """A value as text: JSON for what has parts, `true` and `false` in lower case."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (bool, dict, list)):
-        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
-    return str(value)
+def to_text(value: Any) -> str:
+    """A value as people write it: text as it is, the rest as JSON."""
+    return value if isinstance(value, str) else to_json(value)

@@ -1,127 +1,158 @@
-"""Cast: top-level fields, or the whole key or value, to another primitive type."""
+"""Cast: fields, or the whole value, to another primitive type."""
 
 from __future__ import annotations
 
 import math
+import re
 import struct
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 import msgspec
 
 from engine.config.options import Problem, nearest, parse
 from engine.config.steps import CAST
-from engine.errors import TransformError
+from engine.errors import ConfigError, TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.converters.string import text_of
-from engine.steps.transforms.sides import SchemaKey, require_map, with_side
+from engine.record.values import type_of
+from engine.steps.transforms.side import need_dict, side_of, with_side
 
-_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+_FLOAT32_MAX = 3.4028234663852886e38
 
 
 class Cast:
-    """org.apache.kafka.connect.transforms.Cast$Key and $Value. Null stays null."""
+    """Kafka Connect's Cast$Key and $Value. Null stays null; fields without a type stay as they are."""
 
     OPTIONS = CAST
 
     def __init__(self, of: str) -> None:
-        self.of_key = of == "Key"
+        self._key = of == "Key"
+        self._whole: str | None = None
+        self._types: dict[str, str] = {}
 
-    def problems(self, configs: Mapping[str, str]) -> list[Problem]:
-        """What is wrong with the spec beyond its form."""
-        spec = str(configs.get("spec", ""))
-        types = [part.strip().rpartition(":")[2] for part in spec.split(",") if part.strip()]
-        unknown = [kind for kind in types if kind.lower() not in CASTS]
-        whole = [part for part in spec.split(",") if part.strip() and ":" not in part]
-        found: list[Problem] = [
-            ("spec", spec, f"unknown type {kind!r}{nearest(kind, list(CASTS))}") for kind in unknown
+    @staticmethod
+    def problems(configs: Mapping[str, str]) -> list[Problem]:
+        """What the table's rows can't see: types that do not exist, or both forms at once."""
+        text = configs.get("spec", "")
+        spec = tuple(part.strip() for part in text.split(",") if part.strip())
+        if not spec:
+            return [("spec", text, "names no field and no type")]
+        if any(":" not in part for part in spec) and len(spec) > 1:
+            return [("spec", text, "is either one type for the whole value or a list of field:type")]
+        kinds = [part.rpartition(":")[2].strip().lower() for part in spec]
+        wrong = [kind for kind in kinds if kind not in _CASTS]
+        return [
+            ("spec", text, f"{kind or 'nothing'} is no type to cast to{nearest(kind, list(_CASTS))}") for kind in wrong
         ]
-        if whole and len(types) > 1:
-            found.append(("spec", spec, "name either fields or one type for the whole, not both"))
-        return found
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        pairs = [part.strip().rpartition(":") for part in parse(self.OPTIONS, configs)["spec"]]
-        self.whole = next((kind.lower() for name, colon, kind in pairs if not colon), None)
-        self.types = {name.strip(): kind.strip().lower() for name, colon, kind in pairs if colon}
-        self.fields = tuple((name, CASTS[kind]) for name, kind in self.types.items())
-        self._schema = lru_cache(256)(self._new_schema)
+        spec: Sequence[str] = parse(self.OPTIONS, configs)["spec"]
+        problems = self.problems(configs)
+        if problems:
+            raise ConfigError(tuple(problems))
+        rows = [part.rpartition(":") for part in spec]
+        self._types = {field: kind.strip().lower() for field, colon, kind in rows if colon}
+        self._whole = None if self._types else spec[0].lower()
 
     def apply(self, record: Record) -> Record:
-        """Raises TransformError: the value can't be cast, from the ValueError that says why."""
-        content = record.key if self.of_key else record.value
-        if content is None:
+        """The record with types changed. Raises TransformError for a value that the type can't hold."""
+        schema, value = side_of(record, key=self._key)
+        if value is None:
             return record
-        schema = record.key_schema if self.of_key else record.value_schema
-        if self.whole is not None:
-            new_schema = None if schema is None else Schema(self.whole.upper(), optional=schema.optional)
-            return with_side(record, self.of_key, new_schema, _cast(CASTS[self.whole], content, "the whole"))
-        new = dict(require_map(content, "Cast"))
-        for name, cast in self.fields:
-            value = new.get(name)
-            if value is not None:
-                new[name] = _cast(cast, value, name)
-        if schema is not None and schema.type == "STRUCT":
-            schema = self._schema(SchemaKey(schema))
-        return with_side(record, self.of_key, schema, new)
+        if self._whole is not None:
+            whole = _cast("the value", self._whole, value)
+            return with_side(record, schema and _schema(schema, self._whole), whole, key=self._key)
+        fields = dict(need_dict(schema, value, "type casting"))
+        for name, kind in self._types.items():
+            if fields.get(name) is not None:
+                fields[name] = _cast(f"field {name}", kind, fields[name])
+        return with_side(record, schema and self._updated(schema), fields, key=self._key)
 
-    def _new_schema(self, key: SchemaKey) -> Schema:
+    def _updated(self, schema: Schema) -> Schema:
         fields = tuple(
-            Field(one.name, Schema(self.types[one.name].upper(), optional=one.schema.optional))
-            if one.name in self.types
-            else one
-            for one in key.schema.fields
+            Field(field.name, _schema(field.schema, self._types[field.name])) if field.name in self._types else field
+            for field in schema.fields
         )
-        return msgspec.structs.replace(key.schema, fields=fields)
+        return msgspec.structs.replace(schema, fields=fields)
 
 
-def _cast(cast: Callable[[Any], Any], value: Any, name: str) -> Any:
-    if isinstance(value, (dict, list, bytes)):
-        raise TransformError(f"Cast can't cast {name}: {type(value).__name__} is no primitive value")
+def _schema(schema: Schema, kind: str) -> Schema:
+    default = None if schema.default is None else _cast("the default", kind, schema.default)
+    return Schema(kind.upper(), schema.optional, default=default)
+
+
+def _cast(where: str, kind: str, value: Any) -> Any:
+    if type_of(value) in {None, "ARRAY", "STRUCT"} and not isinstance(value, date):
+        raise TransformError(f"{where} is a {type_of(value) or type(value).__name__}, which can't be cast to {kind}")
+    if isinstance(value, bytes | date) and kind != "string":
+        raise TransformError(f"{where} is a {type(value).__name__}, which can't be cast to {kind}")
     try:
-        return cast(value)
+        return _CASTS[kind](value)
     except ValueError as error:
-        raise TransformError(f"Cast can't cast {name}") from error
+        raise TransformError(f"{where}: {value!r:.80} can't be cast to {kind}") from error
 
 
-def _to_integer(bits: int) -> Callable[[Any], int]:
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+def _integer(bits: int) -> Callable[[Any], int]:
+    """Java's narrowing: numbers wrap around, floating point stops at the ends first, text must fit."""
+    half = 1 << (bits - 1)
+    ends = 1 << (max(bits, 32) - 1)
 
     def cast(value: Any) -> int:
         if isinstance(value, str):
-            number = int(value)
-            if not low <= number <= high:
-                raise ValueError(f"{number} is out of the range of int{bits}")
-            return number
+            if not _WHOLE_NUMBER.fullmatch(value) or len(value) > 40 or not -half <= int(value) < half:
+                raise ValueError(value)
+            return int(value)
         if isinstance(value, float):
-            if math.isnan(value):
-                return 0
-            # As Java narrows: the fraction is dropped, int32 and int64 stop at their ends.
-            wide = 64 if bits == 64 else 32
-            end = 1 << (wide - 1)
-            value = max(-end, min(end - 1, value))
-        return ((int(value) - low) & ((1 << bits) - 1)) + low
+            value = 0 if math.isnan(value) else int(max(-ends, min(value, ends - 1)))
+        return (int(value) + half) % (2 * half) - half
 
     return cast
 
 
-def _to_float32(value: Any) -> float:
+def _float64(value: Any) -> float:
+    if isinstance(value, str) and "_" in value:
+        raise ValueError(value)
     try:
-        return float(struct.unpack("f", struct.pack("f", float(value)))[0])
-    except OverflowError:
-        return math.copysign(math.inf, float(value))
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(value) from error
 
 
-def _to_boolean(value: Any) -> bool:
-    return value.lower() == "true" if isinstance(value, str) else value != 0
+def _float32(value: Any) -> float:
+    number = _float64(value)
+    if math.isfinite(number) and abs(number) > _FLOAT32_MAX:
+        return math.copysign(math.inf, number)
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
 
 
-CASTS: dict[str, Callable[[Any], Any]] = {
-    **{name: _to_integer(bits) for name, bits in _BITS.items()},
-    "float32": _to_float32,
-    "float64": float,
-    "boolean": _to_boolean,
-    "string": text_of,
+def _boolean(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.lower() == "true"
+    return bool(value) if isinstance(value, bool) else not math.isnan(value) and (math.isinf(value) or int(value) != 0)
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return str(value)
+
+
+_CASTS: dict[str, Callable[[Any], Any]] = {
+    "int8": _integer(8),
+    "int16": _integer(16),
+    "int32": _integer(32),
+    "int64": _integer(64),
+    "float32": _float32,
+    "float64": _float64,
+    "boolean": _boolean,
+    "string": _string,
 }

@@ -1,9 +1,8 @@
-"""Flatten: nested fields become top-level ones, their names joined."""
+"""Flatten: nested fields become fields of the top, their names joined."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,61 +12,63 @@ from engine.config.steps import FLATTEN
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.transforms.sides import SchemaKey, require_map, with_side
+from engine.record.values import type_of
+from engine.steps.transforms.side import need_dict, side_of, with_side
 
 
 class Flatten:
-    """org.apache.kafka.connect.transforms.Flatten$Key and $Value. Arrays stay as they are."""
+    """Kafka Connect's Flatten$Key and $Value. Arrays, and null maps, stay as they are."""
 
     OPTIONS = FLATTEN
 
     def __init__(self, of: str) -> None:
-        self.of_key = of == "Key"
+        self._key = of == "Key"
+        self._delimiter = "."
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        self.delimiter: str = parse(self.OPTIONS, configs)["delimiter"]
-        self._schema = lru_cache(256)(self._new_schema)
+        self._delimiter = parse(self.OPTIONS, configs)["delimiter"]
 
     def apply(self, record: Record) -> Record:
-        """Raises TransformError where there is no map or struct; null passes."""
-        content = record.key if self.of_key else record.value
-        if content is None:
+        """The record flattened. Raises TransformError for what has no fields."""
+        schema, value = side_of(record, key=self._key)
+        if value is None and (schema is None or schema.optional):
             return record
-        fields = require_map(content, "Flatten")
-        schema = record.key_schema if self.of_key else record.value_schema
-        flat: dict[str, Any] = {}
-        if schema is None or schema.type != "STRUCT":
-            self._flatten(fields, "", flat)
-            return with_side(record, self.of_key, schema, flat)
-        self._flatten_struct(schema, fields, "", flat)
-        return with_side(record, self.of_key, self._schema(SchemaKey(schema)), flat)
+        fields: dict[str, Any] = {}
+        if schema is None:
+            self._flatten(need_dict(schema, value, "flattening"), "", fields)
+            return with_side(record, None, fields, key=self._key)
+        need_dict(schema, value, "flattening")
+        flat = tuple(self._fields(schema, "", optional=False))
+        self._flatten_struct(schema, value, "", fields)
+        return with_side(record, msgspec.structs.replace(schema, fields=flat), fields, key=self._key)
 
-    def _flatten(self, fields: dict[str, Any], prefix: str, flat: dict[str, Any]) -> None:
-        for name, value in fields.items():
-            if isinstance(value, dict):
-                self._flatten(value, f"{prefix}{name}{self.delimiter}", flat)
+    def _flatten(self, value: Mapping[str, Any], prefix: str, fields: dict[str, Any]) -> None:
+        for name, part in value.items():
+            if isinstance(part, dict):
+                self._flatten(part, f"{prefix}{name}{self._delimiter}", fields)
+            elif part is None or type_of(part) is not None:
+                fields[prefix + name] = part
             else:
-                flat[prefix + name] = value
+                raise TransformError(f"field {prefix}{name} is a {type(part).__name__}, which is not Connect data")
 
-    def _flatten_struct(self, schema: Schema, fields: dict[str, Any] | None, prefix: str, flat: dict[str, Any]) -> None:
-        for one in schema.fields:
-            value = None if fields is None else fields.get(one.name)
-            if one.schema.type == "STRUCT":
-                self._flatten_struct(one.schema, value, f"{prefix}{one.name}{self.delimiter}", flat)
-            elif one.schema.type == "MAP":
-                raise TransformError(f"Flatten does not flatten the map {prefix}{one.name} of a struct")
+    def _fields(self, schema: Schema, prefix: str, *, optional: bool) -> Iterator[Field]:
+        """The flat fields: below an optional parent everything is optional."""
+        for field in schema.fields:
+            inner, name = field.schema, prefix + field.name
+            may_be_null = optional or inner.optional
+            if inner.type == "STRUCT":
+                yield from self._fields(inner, f"{name}{self._delimiter}", optional=may_be_null)
+            elif inner.type == "MAP":
+                raise TransformError(f"field {name} is a MAP, which can't be flattened with a schema")
             else:
-                flat[prefix + one.name] = one.schema.default if value is None else value
+                yield Field(name, msgspec.structs.replace(inner, optional=may_be_null))
 
-    def _new_schema(self, key: SchemaKey) -> Schema:
-        return msgspec.structs.replace(key.schema, fields=tuple(self._fields(key.schema, "", optional=False)))
-
-    def _fields(self, schema: Schema, prefix: str, *, optional: bool) -> list[Field]:
-        fields: list[Field] = []
-        for one in schema.fields:
-            loose = optional or one.schema.optional
-            if one.schema.type == "STRUCT":
-                fields += self._fields(one.schema, f"{prefix}{one.name}{self.delimiter}", optional=loose)
+    def _flatten_struct(
+        self, schema: Schema, value: Mapping[str, Any] | None, prefix: str, fields: dict[str, Any]
+    ) -> None:
+        for field in schema.fields:
+            part = value.get(field.name) if value is not None else None
+            if field.schema.type == "STRUCT":
+                self._flatten_struct(field.schema, part, f"{prefix}{field.name}{self._delimiter}", fields)
             else:
-                fields.append(Field(prefix + one.name, msgspec.structs.replace(one.schema, optional=loose)))
-        return fields
+                fields[prefix + field.name] = part

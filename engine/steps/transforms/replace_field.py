@@ -1,74 +1,61 @@
-"""ReplaceField: leave out, keep or rename top-level fields."""
+"""ReplaceField: leaves out, keeps and renames fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
-
-import msgspec
 
 from engine.config.options import parse
 from engine.config.steps import REPLACE_FIELD
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.transforms.sides import SchemaKey, require_map, with_side
+from engine.steps.transforms.side import need_dict, side_of, with_side
 
 
 class ReplaceField:
-    """org.apache.kafka.connect.transforms.ReplaceField$Key and $Value."""
+    """Kafka Connect's ReplaceField$Key and $Value."""
 
     OPTIONS = REPLACE_FIELD
 
     def __init__(self, of: str) -> None:
-        self.of_key = of == "Key"
+        self._key = of == "Key"
+        self._include: frozenset[str] = frozenset()
+        self._exclude: frozenset[str] = frozenset()
+        self._renames: dict[str, str] = {}
+        self._schemas: dict[int, tuple[Schema, Schema]] = {}
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        options = parse(self.OPTIONS, configs)
-        self.exclude = frozenset(options["exclude"])
-        self.include = frozenset(options["include"])
-        self.renames: dict[str, str] = dict(pair.split(":") for pair in options["renames"])
-        self.fill_defaults: bool = options["replace.null.with.default"]
-        self._schema = lru_cache(256)(self._new_schema)
+        values = parse(self.OPTIONS, configs)
+        self._include = frozenset(values["include"])
+        self._exclude = frozenset(values["exclude"])
+        self._renames = dict(pair.split(":") for pair in values["renames"])
 
     def apply(self, record: Record) -> Record:
-        """Raises TransformError where there is no map or struct; null passes."""
-        content = record.key if self.of_key else record.value
-        if content is None:
+        """The record with the fields replaced. Raises TransformError when the value has no fields."""
+        schema, value = side_of(record, key=self._key)
+        if value is None:
             return record
-        fields = require_map(content, "ReplaceField")
-        schema = record.key_schema if self.of_key else record.value_schema
-        if schema is None or schema.type != "STRUCT":
-            return with_side(record, self.of_key, schema, self._without_schema(fields))
-        new_schema = self._schema(SchemaKey(schema))
-        new = {
-            self.renames.get(one.name, one.name): self._value(one, fields)
-            for one in schema.fields
-            if self._keeps(one.name)
-        }
-        return with_side(record, self.of_key, new_schema, new)
+        fields = need_dict(schema, value, "field replacement")
+        include, exclude, renames = self._include, self._exclude, self._renames
+        if include:
+            fields = {name: part for name, part in fields.items() if name in include and name not in exclude}
+        elif exclude:
+            fields = {name: part for name, part in fields.items() if name not in exclude}
+        if renames:
+            fields = {renames.get(name, name): part for name, part in fields.items()}
+        return with_side(record, schema and self._updated(schema), fields, key=self._key)
 
-    def _without_schema(self, fields: dict[str, Any]) -> dict[str, Any]:
-        include, exclude, renames = self.include, self.exclude, self.renames
-        if not include and not renames:
-            return {name: value for name, value in fields.items() if name not in exclude}
-        rename = renames.get
-        return {
-            rename(name, name): value
-            for name, value in fields.items()
-            if name not in exclude and (not include or name in include)
-        }
+    def _updated(self, schema: Schema) -> Schema:
+        known = self._schemas.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._schemas) >= 100:
+                self._schemas.clear()
+            known = self._schemas[id(schema)] = (schema, self._build(schema))
+        return known[1]
 
-    def _keeps(self, name: str) -> bool:
-        return name not in self.exclude and (not self.include or name in self.include)
-
-    def _value(self, field: Field, fields: dict[str, Any]) -> Any:
-        value = fields.get(field.name)
-        return field.schema.default if value is None and self.fill_defaults else value
-
-    def _new_schema(self, wrapped: SchemaKey) -> Schema:
-        schema = wrapped.schema
+    def _build(self, schema: Schema) -> Schema:
         fields = tuple(
-            Field(self.renames.get(one.name, one.name), one.schema) for one in schema.fields if self._keeps(one.name)
+            Field(self._renames.get(field.name, field.name), field.schema)
+            for field in schema.fields
+            if field.name not in self._exclude and (not self._include or field.name in self._include)
         )
-        return msgspec.structs.replace(schema, fields=fields)
+        return Schema("STRUCT", schema.optional, schema.name, schema.version, schema.doc, fields=fields)

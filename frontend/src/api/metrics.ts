@@ -35,7 +35,8 @@ export function useAttention() {
 export function useStageFlow(connector: string | undefined) {
   return useQuery({
     queryKey: ["stage-flow", connector],
-    queryFn: ({ signal }) => get<StageFlow>("metrics/stages", connector ? new URLSearchParams({ connector }) : undefined, signal),
+    queryFn: ({ signal }) => get<StageFlow>("metrics/stages", new URLSearchParams({ connector: connector ?? "" }), signal),
+    enabled: connector !== undefined,
     placeholderData: keepPreviousData,
     refetchInterval: EVERY_MS,
   });

@@ -32,7 +32,8 @@ export function StageStrip() {
         </>
       }
     >
-      {!data && (error ? <Notice title="The stages are not known">{error.message}</Notice> : <Bones rows={1} height={78} />)}
+      {!data && connectors && balance && !chosen && <Notice title="No connector has reported yet">Its stages appear with its first report.</Notice>}
+      {!data && (chosen || !connectors || !balance) && (error ? <Notice title="The stages are not known">{error.message}</Notice> : <Bones rows={1} height={78} />)}
       {data && data.stages.length === 0 && <Notice title="No stages yet">This connector has not reported a pipeline.</Notice>}
       {data && data.stages.length > 0 && (
         <div className={styles.stages}>

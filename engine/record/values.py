@@ -1,0 +1,92 @@
+"""Connect data as text, for error contexts: KIP-298's `SchemaAndValue`, a type name and a string."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from typing import Any
+
+import orjson
+
+from engine.record.schema import TYPES, Schema
+
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+def write_value(schema: Schema | None, value: Any) -> dict[str, str | None]:
+    """`{schema, value}`: bytes as base64, text as it is, everything else as JSON."""
+    kind = schema.type if schema else type_of(value)
+    if value is None:
+        return {"schema": kind, "value": None}
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"schema": "BYTES", "value": base64.b64encode(bytes(value)).decode()}
+    if isinstance(value, str):
+        return {"schema": "STRING", "value": _valid(value)}
+    return {"schema": kind, "value": to_json(value)}
+
+
+def read_value(kind: str | None, text: Any) -> Any:
+    """The value again. Raises ValueError when text and type do not fit."""
+    if not isinstance(text, str) or kind == "STRING" or kind is None:
+        return text
+    if kind == "BYTES":
+        return decode_base64(text)
+    if kind in {"FLOAT32", "FLOAT64"} and text in {"NaN", "Infinity", "-Infinity"}:
+        return float(text)
+    return orjson.loads(text) if kind in TYPES else text
+
+
+def decode_base64(text: str) -> bytes:
+    """Strict base64. Raises ValueError."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"is not base64: {error}") from error
+
+
+def type_of(value: Any) -> str | None:
+    """The Connect type that fits a value without a schema; a dict is a STRUCT, as in KIP-298 Example 4."""
+    match value:
+        case bool():
+            return "BOOLEAN"
+        case int():
+            return "INT64"
+        case float():
+            return "FLOAT64"
+        case str():
+            return "STRING"
+        case bytes() | bytearray() | memoryview():
+            return "BYTES"
+        case list() | tuple():
+            return "ARRAY"
+        case dict():
+            return "STRUCT"
+    return None
+
+
+def to_json(value: Any) -> str:
+    """JSON for any value at all: what JSON can't say is written as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    try:
+        return orjson.dumps(value, default=_default, option=_OPTIONS).decode()
+    except TypeError:
+        pass  # integers beyond 64 bits, lone surrogates, very deep or circular values
+    try:
+        return json.dumps(value, default=_default, skipkeys=True)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(f"a {type(value).__qualname__} that JSON can't hold")
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(bytes(value)).decode()
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    return f"{value}"
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,60 @@
+"""Connect schemas in JsonConverter's JSON: `{"type": "struct", "fields": […]}`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import ConversionError
+from engine.record.schema import Field, Schema
+
+_TYPES = {
+    "boolean": "BOOLEAN", "int8": "INT8", "int16": "INT16", "int32": "INT32", "int64": "INT64", "float": "FLOAT32",
+    "double": "FLOAT64", "string": "STRING", "bytes": "BYTES", "array": "ARRAY", "map": "MAP", "struct": "STRUCT",
+}  # fmt: skip
+_NAMES = {kind: name for name, kind in _TYPES.items()}
+
+
+def read(row: Any) -> Schema | None:
+    """The schema; None for null. Raises ConversionError."""
+    if row is None:
+        return None
+    kind = _TYPES.get(row.get("type", "")) if isinstance(row, dict) else None
+    if kind is None:
+        raise ConversionError(f"the envelope's schema has no known type: {str(row)[:100]}")
+    try:
+        return Schema(
+            kind,
+            optional=bool(row.get("optional", False)),
+            name=row.get("name"),
+            version=row.get("version"),
+            doc=row.get("doc"),
+            default=row.get("default"),
+            fields=tuple(_field(field) for field in row["fields"]) if kind == "STRUCT" else (),
+            items=read(row["items" if kind == "ARRAY" else "values"]) if kind in {"ARRAY", "MAP"} else None,
+            keys=read(row["keys"]) if kind == "MAP" else None,
+            parameters=row.get("parameters"),
+        )
+    except KeyError as error:
+        raise ConversionError(f"the envelope's {row['type']} schema has no {error.args[0]}") from error
+
+
+def write(schema: Schema) -> dict[str, Any]:
+    """The schema as JsonConverter writes it."""
+    row: dict[str, Any] = {"type": _NAMES[schema.type], "optional": schema.optional}
+    if schema.type == "STRUCT":
+        row["fields"] = [write(field.schema) | {"field": field.name} for field in schema.fields]
+    if schema.items is not None:
+        row["items" if schema.type == "ARRAY" else "values"] = write(schema.items)
+    if schema.keys is not None:
+        row["keys"] = write(schema.keys)
+    for name in ("name", "version", "doc", "parameters", "default"):
+        if getattr(schema, name) is not None:
+            row[name] = getattr(schema, name)
+    return row
+
+
+def _field(row: dict[str, Any]) -> Field:
+    schema = read(row)
+    if schema is None or not isinstance(row.get("field"), str):
+        raise ConversionError("a field of the envelope's schema has no name")
+    return Field(row["field"], schema)

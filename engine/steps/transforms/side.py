@@ -1,0 +1,34 @@
+"""A transform works on one side of a record: its key or its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from engine.errors import TransformError
+from engine.record.record import Record
+from engine.record.schema import Schema
+
+_replace = msgspec.structs.replace
+
+
+def side_of(record: Record, *, key: bool) -> tuple[Schema | None, Any]:
+    """The schema and value that a `$Key` or `$Value` transform works on."""
+    return (record.key_schema, record.key) if key else (record.value_schema, record.value)
+
+
+def with_side(record: Record, schema: Schema | None, value: Any, *, key: bool) -> Record:
+    """The record with that side replaced."""
+    if key:
+        return _replace(record, key=value, key_schema=schema)
+    return _replace(record, value=value, value_schema=schema)
+
+
+def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]:
+    """The value if it is a map without a schema, or a STRUCT. Raises TransformError."""
+    if isinstance(value, dict) and (schema is None or schema.type == "STRUCT"):
+        return value
+    if schema is not None:
+        raise TransformError(f"only a STRUCT can be used with a schema for {purpose}, found a {schema.type}")
+    raise TransformError(f"only a map can be used without a schema for {purpose}, found: {type(value).__name__}")
