@@ -10,6 +10,7 @@ BENCHMARKS = {"connect-clean": connect_clean.run}
 
 
 def main(names: list[str]) -> int:
+    """Run the named benchmarks, or all; 2 for an unknown name."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """connect-clean: a sink connector without a bad record, against Kafka Connect on the same topic.
 
-Both run the same properties: JsonConverter (schemaless), ReplaceField, file sink to /dev/null, dead letter topic on, 2 tasks.
+Both run the same properties: JsonConverter (schemaless), ReplaceField, file sink to /dev/null, dead letter topic on,
+2 tasks.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ listeners=http://127.0.0.1:{port}
 
 
 def run() -> Result:
+    """Alternate ours and Kafka Connect on one broker; print and write the result."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         class_path(CONNECT_HOME, CONNECT_MODULES)
@@ -92,6 +94,7 @@ def fill(bootstrap: str) -> None:
 
 
 def run_ours(folder: Path, bootstrap: str, name: str) -> float:
+    """Records per second of the engine, Spark and all."""
     folder.mkdir(parents=True)
     worker, connector = folder / "worker.properties", folder / "connector.properties"
     worker.write_text(WORKER.format(bootstrap=bootstrap, group=name, port=free_ports(1)[0]))
@@ -106,6 +109,7 @@ def run_ours(folder: Path, bootstrap: str, name: str) -> float:
 
 
 def run_anchor(folder: Path, bootstrap: str, name: str) -> float:
+    """Records per second of Kafka Connect standalone."""
     properties = CONNECTOR.format(name=name, sink="org.apache.kafka.connect.file.FileStreamSinkConnector", topic=TOPIC)
     return measured(start_connect(folder, bootstrap, free_ports(1)[0], properties), bootstrap, name)
 

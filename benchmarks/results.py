@@ -32,9 +32,8 @@ def publish(result: Result, kafka_version: str) -> None:
     """Print the table and write `benchmarks/results/<name>.json`."""
     print(f"\n{result.name}, {result.unit}, {len(result.ours)} rounds alternating")
     for side, rounds in (("ours", result.ours), ("anchor", result.anchor)):
-        print(
-            f"  {side:<7} median {statistics.median(rounds):>12,.0f}   from {min(rounds):>12,.0f} to {max(rounds):>12,.0f}"
-        )
+        spread = f"from {min(rounds):>12,.0f} to {max(rounds):>12,.0f}"
+        print(f"  {side:<7} median {statistics.median(rounds):>12,.0f}   {spread}")
     print(f"  ratio   {result.ratio:.2f} (goal {result.goal:.2f})")
     document = asdict(result) | {
         "ratio": round(result.ratio, 3),

@@ -115,7 +115,7 @@ def _herder(
     worker: WorkerConfig, runner: SparkRunner, examine: Examine, initial: Sequence[Mapping[str, str]]
 ) -> Herder:
     base = {"bootstrap.servers": worker.bootstrap_servers, **worker.client}
-    quick = {"linger.ms": "0"}
+    quick = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}
     admin = KafkaAdmin(admin_settings(base, worker.admin))
 
     def consumer(group: str) -> KafkaConsumer:

@@ -67,7 +67,7 @@ def fold_lost(
     tasks = dict(state.tasks)
     for config in run.lease.tasks:
         task = tasks.get((config.connector, config.task))
-        if task is not None and task.config == config:
+        if task is not None and (task.config.generation, task.config.restarts) == (config.generation, config.restarts):
             tasks[task.key] = _lost(task, run, trace, committed[task.key], now, settings)
     return replace(state, tasks=tasks)
 

@@ -288,17 +288,22 @@ class Herder:
             log.warning("waiting: %s", error)
         self._view = replace(self._view, trouble=str(error))
 
-    def _wind_down(self) -> None:
-        if not self._opened:
-            return
-        now = self._now_ms()
-        log.info("stopping, %d leases to finish", len(self._state.leases))
-        self._connectors.resign(now)
-        deadline = now + self._settings.graceful_ms
+    def _await_leases(self) -> None:
+        deadline = self._now_ms() + self._settings.graceful_ms
         while self._state.leases and self._now_ms() < deadline:
             self._mailbox.serve(0.1)
             self._settle()
-        self._show(self._view.ends, self._now_ms())
+
+    def _wind_down(self) -> None:
+        if not self._opened:
+            return
+        log.info("stopping, %d leases to finish", len(self._state.leases))
+        try:
+            self._connectors.resign(self._now_ms())
+            self._await_leases()
+            self._show(self._view.ends, self._now_ms())
+        except EngineError as error:
+            log.warning("stopped without a word to the brokers: %s", error)
         self._mailbox.close()
         self._connectors.close()
         self._status.close()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from engine.config.topic import TargetState
 from engine.herder.state import HerderState, Positions, Settings, TaskRun, lag
 from engine.ports import Lease
@@ -22,7 +24,7 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
     return tuple(
         Lease(
             lease_id=f"{state.epoch}-{state.granted + number}",
-            tasks=tuple(task.config for task in unit),
+            tasks=tuple(replace(task.config, has_committed=task.has_committed) for task in unit),
             leader_epoch=state.epoch,
             budget_ms=min(budget, settings.budget_ms),
             worker=settings.worker,

@@ -48,6 +48,11 @@ class TaskRun(msgspec.Struct, frozen=True):
         return self.config.connector, self.config.task
 
     @property
+    def has_committed(self) -> bool:
+        """Was an offset of every partition seen? From then on a missing one is an error."""
+        return self.positions.keys() >= set(self.config.partitions)
+
+    @property
     def failed(self) -> bool:
         return self.trace is not None
 

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from engine.config.topic import KeyValue
+from engine.herder.fold import parse_positions
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.topic_log import Row, TopicLog
 from engine.herder.view import View, connector_status, task_status
@@ -83,7 +84,8 @@ def _recalled(task: TaskRun, body: dict[str, Any]) -> TaskRun:
     if not body:
         return task
     figures = Figures(body.get("metrics", {}), body.get("stage_failures", {}), body.get("tolerance", {}))
-    same = body.get("generation") == task.config.generation and body.get("restarts") == task.config.restarts
-    failed = same and body.get("state") == "FAILED"
+    same = body.get("generation") == task.config.generation
+    positions = parse_positions(body.get("positions", {})) if same else {}
+    failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"
     trace = (body.get("trace") or "failed, without a trace") if failed else None
-    return TaskRun(task.config, task.target, figures=figures, trace=trace)
+    return TaskRun(task.config, task.target, positions, figures=figures, trace=trace)

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
 
 from tests.support.product import Product
 
-DESKTOP = {"width": 1440, "height": 1000}
+DESKTOP: ViewportSize = {"width": 1440, "height": 1000}
 
 
 class Site(NamedTuple):
@@ -49,16 +49,29 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def visitor(chromium: Browser, site: Site) -> Iterator[Page]:
     """A page of somebody who has not signed in."""
-    context = chromium.new_context(base_url=site.url, viewport=DESKTOP, accept_downloads=True)
+    context = chromium.new_context(base_url=site.url, viewport=DESKTOP)
     yield context.new_page()
     context.close()
 
 
+@pytest.fixture(scope="session")
+def signed_in(chromium: Browser, site: Site) -> StorageState:
+    """The cookies of the operator, who signs in once."""
+    context = chromium.new_context(base_url=site.url)
+    sign_in(context.new_page(), site.username, site.password)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
 @pytest.fixture
-def page(visitor: Page, site: Site) -> Page:
-    """A page of the signed-in operator."""
-    sign_in(visitor, site.username, site.password)
-    return visitor
+def page(chromium: Browser, site: Site, signed_in: StorageState) -> Iterator[Page]:
+    """A page of the signed-in operator, at the overview."""
+    context = chromium.new_context(base_url=site.url, viewport=DESKTOP, storage_state=signed_in)
+    page = context.new_page()
+    page.goto("/")
+    yield page
+    context.close()
 
 
 def sign_in(page: Page, username: str, password: str) -> None:

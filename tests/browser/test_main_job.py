@@ -135,10 +135,10 @@ def test_connectors_show_each_task_and_pause_after_a_question(page: Page) -> Non
     expect(panel.get_by_text("running").first).to_be_visible(timeout=30_000)
 
 
-def test_signing_out_closes_every_screen(page: Page, site: Site) -> None:
-    page.get_by_role("button", name=f"Signed in as {site.username}").click()
-    page.get_by_role("menuitem", name="Sign out").click()
-    expect(page.get_by_label("User name")).to_be_visible()
-    page.goto("/records")
-    expect(page.get_by_label("User name")).to_be_visible()
-    sign_in(page, site.username, site.password)
+def test_signing_out_closes_every_screen(visitor: Page, site: Site) -> None:
+    sign_in(visitor, site.username, site.password)
+    visitor.get_by_role("button", name=f"Signed in as {site.username}").click()
+    visitor.get_by_role("menuitem", name="Sign out").click()
+    expect(visitor.get_by_label("User name")).to_be_visible()
+    visitor.goto("/records")
+    expect(visitor.get_by_label("User name")).to_be_visible()

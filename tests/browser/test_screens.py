@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, StorageState
 
-from tests.browser.conftest import Site, sign_in
+from tests.browser.conftest import Site
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "screens"
 SCREENS = {
@@ -23,31 +23,29 @@ SCREENS = {
 WIDTHS = {1440: 1000, 1280: 900, 390: 844}
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def signed_in(request: pytest.FixtureRequest, chromium: Browser, site: Site) -> Iterator[Page]:
-    context = chromium.new_context(base_url=site.url, color_scheme=request.param)
-    page = context.new_page()
-    sign_in(page, site.username, site.password)
-    yield page
+@pytest.fixture(params=["light", "dark"])
+def page(request: pytest.FixtureRequest, chromium: Browser, site: Site, signed_in: StorageState) -> Iterator[Page]:
+    context = chromium.new_context(base_url=site.url, color_scheme=request.param, storage_state=signed_in)
+    yield context.new_page()
     context.close()
 
 
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_screen_fits_its_window_and_complains_of_nothing(signed_in: Page, screen: str, width: int) -> None:
+def test_a_screen_fits_its_window_and_complains_of_nothing(page: Page, screen: str, width: int) -> None:
     complaints: list[str] = []
-    signed_in.on("console", lambda message: complaints.extend(complaint(message)))
-    signed_in.on("pageerror", lambda error: complaints.append(str(error)))
-    signed_in.set_viewport_size({"width": width, "height": WIDTHS[width]})
-    signed_in.goto(SCREENS[screen])
+    page.on("console", lambda message: complaints.extend(complaint(message)))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    page.goto(SCREENS[screen])
     if screen == "record":
-        signed_in.get_by_test_id("record").first.click()
-        signed_in.get_by_role("heading", name="Timeline").wait_for()
-    signed_in.locator("[aria-busy=true]").first.wait_for(state="detached")
-    signed_in.wait_for_load_state("networkidle")
-    assert signed_in.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        page.get_by_test_id("record").first.click()
+        page.get_by_role("heading", name="Timeline").wait_for()
+    page.locator("[aria-busy=true]").first.wait_for(state="detached")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert complaints == []
-    picture(signed_in, screen, width)
+    picture(page, screen, width)
 
 
 def complaint(message: ConsoleMessage) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.record.codec import decode
-
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
+from engine.record.codec import decode
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord
 
@@ -39,10 +38,17 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         index=context.index,
         key=key,
         value=value,
-        complete=complete and decoded.has_message,
+        complete=complete and _has_message(decoded.fields),
         truncated=decoded.truncated,
         notes=_notes(context),
         problems=decoded.problems,
+    )
+
+
+def _has_message(fields: dict[str, Any]) -> bool:
+    """A context without its message is a pointer: it has the record's coordinates and no value, not even null."""
+    return any(
+        isinstance(part, dict) and "value" in part for part in (fields.get("record"), fields.get("original_record"))
     )
 
 
@@ -58,6 +64,12 @@ def _original_bytes(context: ErrorContext, message: RawRecord) -> tuple[bytes | 
     key_known = record.key is None or key is not None
     value_known = value is not None or (record.value is None and record.offset is not None)
     return key, value, key_known and value_known
+
+
+def _has_message(fields: dict[str, Any]) -> bool:
+    """Did the writer include the message? A null value is written, an excluded one is not there."""
+    records = (fields.get("original_record"), fields.get("record"))
+    return any(isinstance(record, dict) and "value" in record for record in records)
 
 
 def _origin(context: ErrorContext) -> Origin | None:

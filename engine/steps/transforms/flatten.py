@@ -15,6 +15,8 @@ from engine.record.schema import Field, Schema
 from engine.record.values import type_of
 from engine.steps.transforms.side import need_dict, side_of, with_side
 
+_PLAIN = frozenset({str, int, float, bool, type(None), list, bytes})  # what JSON gives; spares the slower questions
+
 
 class Flatten:
     """Kafka Connect's Flatten$Key and $Value. Arrays, and null maps, stay as they are."""
@@ -44,9 +46,11 @@ class Flatten:
 
     def _flatten(self, value: Mapping[str, Any], prefix: str, fields: dict[str, Any]) -> None:
         for name, part in value.items():
-            if isinstance(part, dict):
+            if type(part) in _PLAIN:
+                fields[prefix + name] = part
+            elif isinstance(part, dict):
                 self._flatten(part, f"{prefix}{name}{self._delimiter}", fields)
-            elif part is None or type_of(part) is not None:
+            elif type_of(part) is not None:
                 fields[prefix + name] = part
             else:
                 raise TransformError(f"field {prefix}{name} is a {type(part).__name__}, which is not Connect data")

@@ -11,10 +11,12 @@ import { clock, count, plural, span } from "../lib/format";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { Avatar, Glyph, join } from "../ui/Panel";
-import { Icon, Mark, type IconName } from "./icons";
+import { Mark } from "../ui/Mark";
+import { Icon, type IconName } from "./icons";
 import styles from "./Shell.module.css";
 
 const EVERY_MS = 15_000;
+const BEHIND_RECORDS = 100;
 const WEEK = askFilter(readFilter(new URLSearchParams()));
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
@@ -79,15 +81,15 @@ function IndexHealth() {
   if (!data) return <div className={styles.foot}>{isError ? "Health is unknown" : ""}</div>;
   const { index, broker, engine } = data;
   const behind = index.records_behind;
-  const current = behind !== null && behind < 100;
-  const seconds = index.seconds_behind === null ? "" : `, ${span(Math.max(0, index.seconds_behind) * 1000)} behind`;
+  const current = broker.reachable && behind !== null && behind < BEHIND_RECORDS;
+  const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
   return (
     <div className={styles.foot}>
       <div className="row" style={{ gap: 6 }}>
         <Glyph tone={current ? "passed" : "warn"}>{current ? "✓" : "!"}</Glyph>
-        <span className={styles.words}>{behind === null ? "Index position unknown" : current ? "Index up to date" : "Index behind"}</span>
+        <span className={styles.words}>{current ? "Index up to date" : broker.reachable && behind !== null ? "Index behind" : "Index may be behind"}</span>
       </div>
-      <div className={styles.words}>{behind === null ? "broker not reached" : `${plural(behind, "record")}${seconds}`}</div>
+      <div className={styles.words}>{behind === null || !broker.reachable ? "its topics cannot be asked" : `${plural(behind, "record")}${seconds}`}</div>
       <div className={join(styles.words, !broker.reachable && "failed")}>{broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker away"}</div>
       <div className={join(styles.words, !engine.reachable && "failed")}>{engine.reachable ? `Engine, ${plural(engine.workers ?? 0, "worker")}` : "Engine away"}</div>
     </div>
@@ -138,4 +140,8 @@ function Crumbs() {
       <Link to={`/${screen}${back}`}>{title}</Link> / {decodeURIComponent(rest)}
     </span>
   );
+}
+
+function secondsBehind(seconds: number): string {
+  return seconds < 10 ? `${Math.max(0, seconds).toFixed(1)} s` : span(seconds * 1000);
 }

@@ -160,6 +160,19 @@ def test_the_next_leader_remembers_failures_and_figures(world: World, herder: He
     assert not herder.leads()
 
 
+def test_the_next_leader_knows_that_offsets_were_committed_even_when_they_are_gone(
+    world: World, herder: Herder
+) -> None:
+    running(world, herder)
+    world.end()
+    turn(herder)
+    world.ends[ZERO] = 9
+    successor = world.herder()
+    turn(successor)
+    [(lease, _)] = world.leases.values()
+    assert lease.tasks[0].has_committed
+
+
 def test_a_leader_that_sees_a_newer_one_grants_nothing_and_ends(world: World, herder: Herder) -> None:
     [key_value] = [leader_record(Leader(99, "other", 0))]
     at = TopicPartition("configs", 0)

@@ -44,6 +44,12 @@ def test_lag_is_counted_from_the_committed_position() -> None:
     assert names(plan(state(caught_up), ends(a=6), NOW, SETTINGS)) == [["a"]]
 
 
+def test_a_lease_knows_whether_its_task_has_ever_committed() -> None:
+    tasks = (task("a", positions={TopicPartition("a", 0): 0}), task("b"))
+    [lease] = plan(state(*tasks), ends(a=1, b=1), NOW, SETTINGS)
+    assert [one.has_committed for one in lease.tasks] == [True, False]
+
+
 def test_light_tasks_share_one_lease() -> None:
     found = plan(state(task("a"), task("b"), task("c")), ends(a=1, b=2, c=3), NOW, SETTINGS)
     assert names(found) == [["a", "b", "c"]]

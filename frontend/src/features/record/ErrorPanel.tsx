@@ -9,8 +9,8 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
   return (
     <Panel
       className={styles.gap}
-      title={<><h2>Error</h2><span className="s t3">tolerated: dead-lettered, the task went on</span></>}
-      aside={<span className="s t3">How we read this: {dialect.name}{dialect.version !== null && `, version ${dialect.version}`}</span>}
+      title={<><h2>Error</h2>{letter.readable && <span className="s t3">tolerated: dead-lettered, the task went on</span>}</>}
+      aside={<span className="s t3">How we read this: {dialect.name}{dialect.version && `, version ${dialect.version}`}</span>}
     >
       {exception && exception.chain.length > 0 ? (
         <div className={styles.frames}>{exception.chain.map((cause, index) => <Cause key={index} cause={cause} first={index === 0} />)}</div>

@@ -69,7 +69,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
           <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
           <Copy text={name.replaceAll(" ", "")} />
-          <Chip tone="failed">✕ {letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
+          <Chip tone="failed">✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
         </div>
       }
       note={

@@ -2,6 +2,7 @@ import { PasswordInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useSession, useSignIn } from "../../api/session";
 import { Button } from "../../ui/controls";
+import { Mark } from "../../ui/Mark";
 import styles from "./SignIn.module.css";
 
 export function SignIn() {
@@ -19,8 +20,8 @@ export function SignIn() {
         }}
       >
         <div>
-          <h1 className={styles.title}>dlqadmin</h1>
-          <p className="s t3">{session ? `Dead letters of ${session.cluster}, ${session.environment}` : "Sign in to see dead letters"}</p>
+          <h1 className={styles.title}><Mark /> dlqadmin</h1>
+          <p className="s t3">{session ? `Sign in to cluster ${session.cluster}, ${session.environment.toLowerCase()}` : "Sign in to see dead letters"}</p>
         </div>
         <TextInput label="User name" name="username" autoComplete="username" value={username} onChange={(event) => setUsername(event.currentTarget.value)} autoFocus classNames={{ label: styles.label!, input: styles.input! }} />
         <PasswordInput label="Password" name="password" autoComplete="current-password" value={password} onChange={(event) => setPassword(event.currentTarget.value)} classNames={{ label: styles.label!, input: styles.input! }} />

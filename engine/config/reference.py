@@ -1,0 +1,57 @@
+"""Writes docs/reference/options.md from the tables: `python -m engine.config.reference [file]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.config import connector, errors_policy, worker
+from engine.config.options import REQUIRED, Option
+from engine.config.steps import TABLES
+
+PAGE = Path("docs/reference/options.md")
+
+
+def render() -> str:
+    """The page."""
+    sections: list[tuple[str, Sequence[Option]]] = [
+        ("Connector", connector.OPTIONS),
+        ("Failures of records", errors_policy.OPTIONS),
+        ("Worker", worker.OPTIONS),
+        *TABLES.items(),
+    ]
+    parts = ["# Options", "Generated from the tables by `python -m engine.config.reference`; do not edit."]
+    parts += [f"## {title}\n\n{_table(options)}" for title, options in sections]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(options: Sequence[Option]) -> str:
+    if not options:
+        return "No options."
+    rows = ["| option | type | default | what it does |", "| --- | --- | --- | --- |"]
+    return "\n".join(rows + [_row(option) for option in options])
+
+
+def _row(option: Option) -> str:
+    aliases = f" Also accepted: {', '.join(f'`{name}`' for name in option.aliases)}." if option.aliases else ""
+    return f"| `{option.name}` | {option.type} | {_default(option)} | {option.doc}{aliases} |"
+
+
+def _default(option: Option) -> str:
+    match option.default:
+        case None | () | "":
+            return "unset"
+        case bool():
+            return f"`{str(option.default).lower()}`"
+        case tuple():
+            return f"`{','.join(option.default)}`"
+        case dict():
+            return ""
+    return "required" if option.default is REQUIRED else f"`{option.default}`"
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(render())

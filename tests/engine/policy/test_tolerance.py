@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.policy.tolerance import TolerancePolicy, ToleranceState
+
+MINUTE = 60_000
+
+
+def after(policy: TolerancePolicy, times: list[int]) -> ToleranceState:
+    state = ToleranceState()
+    for time in times:
+        state = policy.add(state, time)
+    return state
+
+
+def test_limit_10_fails_at_the_11th_error() -> None:
+    policy = TolerancePolicy(10, -1)
+    assert not policy.exceeded(after(policy, [0] * 10), 0)
+    assert policy.exceeded(after(policy, [0] * 11), 0)
+
+
+@pytest.mark.parametrize(("limit", "failures", "exceeded"), [(0, 1, True), (-1, 2, False), (0, 0, False)])
+def test_none_and_all(limit: int, failures: int, exceeded: bool) -> None:
+    """C-24, RetryWithToleranceOperatorTest#testToleranceLimit."""
+    policy = TolerancePolicy(limit, limit)
+    assert policy.exceeded(after(policy, [5] * failures), 5) is exceeded
+
+
+@pytest.mark.parametrize("policy", [TolerancePolicy(5, 0), TolerancePolicy(0, 5)])
+def test_one_limit_alone_still_fails_on_the_first_error(policy: TolerancePolicy) -> None:
+    assert policy.exceeded(after(policy, [0]), 0)
+
+
+def test_the_window_slides() -> None:
+    policy = TolerancePolicy(-1, 2, MINUTE)
+    state = after(policy, [0, 30_000, 59_999])
+    assert policy.exceeded(state, 59_999)
+    assert not policy.exceeded(state, 60_000)
+
+
+def test_what_is_used_can_be_told() -> None:
+    policy = TolerancePolicy(10, 5, MINUTE)
+    assert policy.used(after(policy, [0, 61_000]), 61_000) == {"limit": 10, "used": 2, "rate_limit": 5, "rate_used": 1}
+
+
+TIMES = st.lists(st.integers(0, 20_000), max_size=200).map(
+    lambda steps: [sum(steps[:n]) for n in range(1, len(steps) + 1)]
+)
+
+
+@given(TIMES)
+def test_the_rate_is_never_too_low_and_at_most_one_slot_too_high(times: list[int]) -> None:
+    policy = TolerancePolicy(-1, 5, MINUTE)
+    now = times[-1] if times else 0
+    found = policy.used(after(policy, times), now)["rate_used"]
+    assert sum(time > now - MINUTE for time in times) <= found <= sum(time > now - MINUTE - 2_500 for time in times)
+
+
+@given(TIMES)
+def test_the_state_comes_back_from_json(times: list[int]) -> None:
+    state = after(TolerancePolicy(-1, 5, MINUTE), times)
+    assert ToleranceState.from_json(state.to_json()) == state
+
+
+def test_the_state_stays_small_after_many_errors() -> None:
+    policy = TolerancePolicy(-1, 10**9, 86_400_000)
+    state = after(policy, [1_800_000_000_000 + 977 * n for n in range(20_000)])
+    assert state.total == 20_000
+    assert len(state.to_json()) < 700
