@@ -17,7 +17,8 @@ from engine.config.topic import TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import ConfigError
 from engine.herder.connectors import Connectors
-from engine.herder.herder import Examine, Herder
+from engine.herder.examination import Examine
+from engine.herder.herder import Herder
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import Settings
 from engine.herder.status import StatusTopic

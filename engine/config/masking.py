@@ -11,7 +11,7 @@ _SECRET = re.compile(
     r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key", re.IGNORECASE
 )
 _ENDS_IN_KEY = re.compile(r"[._-]key$", re.IGNORECASE)
-_USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s]+)@")
+_USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]+)@")
 
 
 def is_secret(name: str) -> bool:

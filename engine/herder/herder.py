@@ -16,23 +16,23 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from engine.config.topic import ConnectorState, TargetState
-from engine.errors import ConfigError, Conflict, EngineError, LeaseLost, RetriableError
+from engine.errors import Conflict, EngineError, LeaseLost, RetriableError
 from engine.herder import fold
 from engine.herder.assignment import named_topics, next_generation, wanted_topics
 from engine.herder.connectors import Connectors, unmask
+from engine.herder.examination import Examination, Examine
 from engine.herder.mailbox import Mailbox
 from engine.herder.plan import overdue, plan
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
-from engine.herder.view import ConnectorFacts, View
+from engine.herder.view import View
 from engine.ports import Admin, Lease, TaskReport, TaskRunner
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
-Examine = Callable[[Mapping[str, str]], ConnectorFacts]
 Reports = Future[tuple[TaskReport, ...]]
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Herder:
         self._offsets = offsets
         self._admin = admin
         self._runner = runner
-        self._examine = examine
+        self._examination = Examination(examine)
         self._settings = settings
         self._now_ms = now_ms
         self._prepare = prepare
@@ -70,7 +70,6 @@ class Herder:
         self._state = HerderState()
         self._opened = False
         self._finished: deque[tuple[Lease, Reports]] = deque()
-        self._examined: dict[str, tuple[dict[str, str], ConnectorFacts]] = {}
         self._sought: dict[str, dict[str, str]] = {}
         self._topics_timer = Timer(settings.topics_every_ms)
         self._growth_timer = Timer(settings.growth_every_ms)
@@ -157,7 +156,7 @@ class Herder:
     def _reconcile(self, now: int) -> None:
         look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
         for name, entry in self._connectors.state.connectors.items():
-            if entry.properties is None or self._facts(name, entry.properties).trace is not None:
+            if entry.properties is None or self._examination.facts(name, entry.properties).trace is not None:
                 continue
             changed = self._sought.get(name) != entry.properties
             if changed or look_again or (look and not entry.tasks):
@@ -249,32 +248,21 @@ class Herder:
             raise Conflict(f"Connector {name} already exists")
         before = self._connectors.get(name).properties if exists else None
         kept = unmask(properties, before or {}, self._view.facts_of(name).secrets)
-        self._examine(kept)
+        self._examination.check(kept)
         self._connectors.put(name, kept)
         return not exists
 
     def _restart(self, name: str, tasks: bool, only_failed: bool) -> None:
         self._connectors.get(name)
-        self._examined.pop(name, None)
+        self._examination.forget(name)
         chosen = [task for task in self._view.tasks(name) if task.failed or not only_failed]
         if tasks and chosen:
             self._connectors.restart(name, [task.config.task for task in chosen])
 
-    def _facts(self, name: str, properties: dict[str, str]) -> ConnectorFacts:
-        known = self._examined.get(name)
-        if known is not None and known[0] == properties:
-            return known[1]
-        try:
-            facts = self._examine(properties)
-        except ConfigError as error:
-            facts = ConnectorFacts(trace=str(error))
-        self._examined[name] = (properties, facts)
-        return facts
-
     def _show(self, ends: Mapping[TopicPartition, int], now: int) -> None:
         config = self._connectors.state
         facts = {
-            name: self._facts(name, entry.properties)
+            name: self._examination.facts(name, entry.properties)
             for name, entry in config.connectors.items()
             if entry.properties is not None
         }

@@ -20,7 +20,8 @@ __all__ = ["VERSION", "DecodedContext", "decode", "encode"]
 
 VERSION = 1
 NO_LIMIT = 2**63 - 1
-_SHORT = 500  # characters kept of a text that has to be cut
+_SHORT, _SHORTEST = 500, 150  # characters kept of a text that has to be cut
+_TEXTS = ("exception", "exception_class", "message", "root_class", "root_message", "task_id", "connector", "handler")
 
 Json = dict[str, Any]
 
@@ -32,7 +33,7 @@ def encode(
     include_messages: bool = False,
     max_bytes: int = NO_LIMIT,
 ) -> bytes:
-    """The context as JSON, never larger than `max_bytes` where that is above 8 kB.
+    """The context as JSON, never larger than `max_bytes` where that is above 16 kB.
 
     What is too large loses, in this order, the converted record, the configs, the trace, and the message
     itself, of which size and digest remain; `truncated` names the last step taken.
@@ -159,7 +160,7 @@ def _cut_configs(body: Json, context: ErrorContext) -> None:  # noqa: ARG001 (ev
 
 def _cut_trace(body: Json, context: ErrorContext) -> None:
     body["exception"] = f"{context.exception_class}: {context.message}"
-    for name in ("exception", "exception_class", "message", "root_class", "root_message"):
+    for name in _TEXTS[:5]:
         body[name] = body[name][:_SHORT]
 
 
@@ -179,15 +180,15 @@ def _cut_original(body: Json, context: ErrorContext) -> None:
 
 def _cut_to_pointer(body: Json, context: ErrorContext) -> None:
     _cut_original(body, context)
-    for name in ("task_id", "connector", "handler"):
-        body[name] = body[name][:_SHORT]
+    for name in _TEXTS:
+        body[name] = body[name][:_SHORTEST]
     if body["record"]:
         body["record"].pop("source_partition", None)
         body["record"].pop("source_offset", None)
-    if len(body["stages"]) > 20 and 0 <= context.index < len(body["stages"]):
+    if len(body["stages"]) > 10 and 0 <= context.index < len(body["stages"]):
         body["stages"], body["index"] = [body["stages"][context.index]], 0
     for stage in body["stages"]:
-        stage["class"] = stage["class"][:100]
+        stage["class"] = stage["class"][:_SHORTEST]
 
 
 _CUTS = (

@@ -6,12 +6,14 @@ import base64
 import binascii
 import json
 import math
+import re
 from typing import Any
 
 import orjson
 
 from engine.record.schema import TYPES, Schema
 
+_LONG_NUMBER = re.compile(r"[0-9]{19}")
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
@@ -35,7 +37,17 @@ def read_value(kind: str | None, text: Any) -> Any:
         return decode_base64(text)
     if kind in {"FLOAT32", "FLOAT64"} and text in {"NaN", "Infinity", "-Infinity"}:
         return float(text)
-    return orjson.loads(text) if kind in TYPES else text
+    if kind not in TYPES:
+        return text
+    return _exact(text) if _LONG_NUMBER.search(text) else orjson.loads(text)
+
+
+def _exact(text: str) -> Any:
+    """Integers beyond 64 bits, of which orjson makes floats."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
 
 
 def decode_base64(text: str) -> bytes:

@@ -23,8 +23,8 @@ from demo.network import free_ports
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each poll hides the rest
 
 ROOT = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 60
-SETTLE_TIMEOUT_S = 60
+START_TIMEOUT_S = 120
+SETTLE_TIMEOUT_S = 120
 
 
 class Engine:

@@ -66,12 +66,6 @@ def _original_bytes(context: ErrorContext, message: RawRecord) -> tuple[bytes | 
     return key, value, key_known and value_known
 
 
-def _has_message(fields: dict[str, Any]) -> bool:
-    """Did the writer include the message? A null value is written, an excluded one is not there."""
-    records = (fields.get("original_record"), fields.get("record"))
-    return any(isinstance(record, dict) and "value" in record for record in records)
-
-
 def _origin(context: ErrorContext) -> Origin | None:
     source: Any = context.original or context.record
     if source is None or not source.topic:

@@ -80,7 +80,10 @@ class SqlSink:
         except ROW_ERRORS as error:
             if _is_of_world(error):
                 raise RetriableError(_words(error)) from None
-            raise self._guilty(rows) from None
+        else:
+            return
+        # Outside the handler: the batch's error would become the context of each row's own.
+        raise self._guilty(rows)
 
     def flush(self) -> None:
         """Each put has committed already."""

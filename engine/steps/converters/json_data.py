@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,9 +14,12 @@ from engine.record.schema import Schema
 _LOGICAL = "org.apache.kafka.connect.data."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PYTHON: dict[str, tuple[type, ...]] = {
-    "BOOLEAN": (bool,), "STRING": (str,), "FLOAT32": (float, int), "FLOAT64": (float, int),
-    "INT8": (int,), "INT16": (int,), "INT32": (int,), "INT64": (int,),
-}  # fmt: skip
+    "BOOLEAN": (bool,),
+    "STRING": (str,),
+    "FLOAT32": (float, int),
+    "FLOAT64": (float, int),
+}
+_BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 
 
 def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -> Any:  # noqa: C901, PLR0911 (a case a type)
@@ -49,7 +51,9 @@ def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -
             return dict(pairs)
         case "BYTES" if isinstance(value, str):
             return _base64(value)
-    if isinstance(value, _PYTHON.get(schema.type, ())) and isinstance(value, bool) == (schema.type == "BOOLEAN"):
+        case "FLOAT32" | "FLOAT64" if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    if _fits(schema.type, value):
         return value
     raise ConversionError(f"{value!r:.60} is no {schema.type}")
 
@@ -61,7 +65,9 @@ def to_json(  # noqa: PLR0911 (a case a type)
     if schema is None:
         return value
     if value is None:
-        return schema.default if replace_null and schema.default is not None else _null(schema, replace_null=False)
+        value = _null(schema, replace_null=replace_null)
+        if value is None:
+            return None
     if schema.name == f"{_LOGICAL}Decimal" and isinstance(value, Decimal):
         return float(value) if numeric else base64.b64encode(_unscaled(schema, value)).decode()
     if schema.name in _WRITE:
@@ -82,14 +88,21 @@ def to_json(  # noqa: PLR0911 (a case a type)
             return dict(items) if all(isinstance(key, str) for key in value) else [list(pair) for pair in items]
         case "BYTES" if isinstance(value, bytes):
             return base64.b64encode(value).decode()
-    if isinstance(value, _PYTHON.get(schema.type, ())):
+    if _fits(schema.type, value):
         return value
     raise ConversionError(f"{value!r:.60} is no {schema.type}")
 
 
+def _fits(kind: str, value: Any) -> bool:
+    bits = _BITS.get(kind)
+    if isinstance(value, bool) or bits is None:
+        return isinstance(value, _PYTHON.get(kind, ())) and isinstance(value, bool) == (kind == "BOOLEAN")
+    return isinstance(value, int) and -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+
+
 def _null(schema: Schema, *, replace_null: bool) -> Any:
     if schema.default is not None and replace_null:
-        return from_json(schema, schema.default)
+        return schema.default
     if schema.optional:
         return None
     raise ConversionError(f"null for a {schema.type} that is not optional")
@@ -105,7 +118,7 @@ def _field(name: str, schema: Schema, value: Any, *, replace_null: bool) -> Any:
 def _base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error is one; text beyond ASCII raises its parent
         raise ConversionError(f"BYTES are not base64: {error}") from error
 
 

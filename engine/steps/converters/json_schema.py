@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from engine.errors import ConversionError
 from engine.record.schema import Field, Schema
+from engine.steps.converters.json_data import from_json, to_json
 
 _TYPES = {
     "boolean": "BOOLEAN", "int8": "INT8", "int16": "INT16", "int32": "INT32", "int64": "INT64", "float": "FLOAT32",
@@ -18,24 +21,25 @@ def read(row: Any) -> Schema | None:
     """The schema; None for null. Raises ConversionError."""
     if row is None:
         return None
-    kind = _TYPES.get(row.get("type", "")) if isinstance(row, dict) else None
+    kind = _TYPES.get(str(row.get("type"))) if isinstance(row, dict) else None
     if kind is None:
         raise ConversionError(f"the envelope's schema has no known type: {str(row)[:100]}")
     try:
-        return Schema(
+        schema = Schema(
             kind,
             optional=bool(row.get("optional", False)),
             name=row.get("name"),
             version=row.get("version"),
             doc=row.get("doc"),
-            default=row.get("default"),
             fields=tuple(_field(field) for field in row["fields"]) if kind == "STRUCT" else (),
-            items=read(row["items" if kind == "ARRAY" else "values"]) if kind in {"ARRAY", "MAP"} else None,
-            keys=read(row["keys"]) if kind == "MAP" else None,
+            items=_inner(row["items" if kind == "ARRAY" else "values"]) if kind in {"ARRAY", "MAP"} else None,
+            keys=_inner(row["keys"]) if kind == "MAP" else None,
             parameters=row.get("parameters"),
         )
-    except KeyError as error:
-        raise ConversionError(f"the envelope's {row['type']} schema has no {error.args[0]}") from error
+    except (KeyError, TypeError) as error:
+        raise ConversionError(f"the envelope's {row['type']} schema is not complete: {error}") from error
+    default = row.get("default")
+    return schema if default is None else msgspec.structs.replace(schema, default=from_json(schema, default))
 
 
 def write(schema: Schema) -> dict[str, Any]:
@@ -47,14 +51,23 @@ def write(schema: Schema) -> dict[str, Any]:
         row["items" if schema.type == "ARRAY" else "values"] = write(schema.items)
     if schema.keys is not None:
         row["keys"] = write(schema.keys)
-    for name in ("name", "version", "doc", "parameters", "default"):
+    for name in ("name", "version", "doc", "parameters"):
         if getattr(schema, name) is not None:
             row[name] = getattr(schema, name)
+    if schema.default is not None:
+        row["default"] = to_json(schema, schema.default)
     return row
 
 
-def _field(row: dict[str, Any]) -> Field:
-    schema = read(row)
-    if schema is None or not isinstance(row.get("field"), str):
+def _field(row: Any) -> Field:
+    name = row.get("field") if isinstance(row, dict) else None
+    if not isinstance(name, str):
         raise ConversionError("a field of the envelope's schema has no name")
-    return Field(row["field"], schema)
+    return Field(name, _inner(row))
+
+
+def _inner(row: Any) -> Schema:
+    schema = read(row)
+    if schema is None:
+        raise ConversionError("null stands where the envelope's schema needs a type")
+    return schema

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from engine.errors import ConversionError
 from engine.record.trace import describe
 
@@ -39,10 +41,9 @@ def test_deep_recursion_keeps_fifty_frames() -> None:
             raise ValueError("deep")
         deep(n - 1)
 
-    try:
+    with pytest.raises(ValueError, match="deep") as caught_error:
         deep(200)
-    except ValueError as error:
-        assert describe(error).text.count("  at ") == 50
+    assert describe(caught_error.value).text.count("  at ") == 50
 
 
 def test_a_circle_of_causes_ends() -> None:

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.config.masking import MASK, mask
+
+SECRETS = [
+    "ssl.key.password", "sasl.jaas.config", "aws.secret.access.key", "api.key", "ssl.keystore.key", "auth.token",
+    "gcp.credentials.json", "connection.password", "accessKey", "db_pwd",
+]  # fmt: skip
+OPEN = ["key.converter", "pk.mode", "pk.fields", "topics", "key.converter.schemas.enable", "ssl.truststore.location"]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_secrets_are_masked(name: str) -> None:
+    assert mask({name: "hush"}) == {name: MASK}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_the_rest_is_shown(name: str) -> None:
+    assert mask({name: "shown"}) == {name: "shown"}
+
+
+def test_passwords_in_urls_are_masked_wherever_they_are() -> None:
+    assert mask({"url": "postgresql://me:p@ss@db/x"})["url"] == f"postgresql://me:{MASK}@db/x"
+
+
+def test_options_known_as_secret_are_masked() -> None:
+    assert mask({"connection.url": "x"}, {"connection.url"}) == {"connection.url": MASK}

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from engine.config import connector, errors_policy, reference, worker
+from engine.config.options import REQUIRED, Option, at_least, parse, read
+from engine.errors import ConfigError
+
+ROWS = (
+    Option("file", "string", REQUIRED, "Where to.", aliases=("path",)),
+    Option("tasks.max", "int", 1, "How many.", at_least(1, 10)),
+    Option("flag", "boolean", False, "Or not."),
+    Option("pass", "password", None, "Hush.", at_least(5)),
+    Option("client.*", "map", {}, "All of these.", aliases=("c.*",)),
+)
+
+
+def test_defaults_fill_in_and_families_gather() -> None:
+    values = parse(ROWS, {"file": " a ", "client.x": "1", "c.y": "2"})
+    assert values == {"file": "a", "tasks.max": 1, "flag": False, "pass": None, "client.*": {"x": "1", "y": "2"}}
+
+
+def test_every_problem_is_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(ROWS, {"tasks.max": "0", "flag": "perhaps", "fil": "x"})
+    assert {(option, value): message for option, value, message in caught.value.problems} == {
+        ("file", None): "is required",
+        ("tasks.max", "0"): "must be from 1 to 10",
+        ("flag", "perhaps"): "must be true or false",
+        ("fil", "x"): "unknown option; did you mean file?",
+    }
+    assert pickle.loads(pickle.dumps(caught.value)).problems == caught.value.problems
+
+
+def test_two_spellings_with_different_values_are_a_problem() -> None:
+    _, problems = read(ROWS, {"file": "a", "path": "b", "client.x": "1", "c.x": "2"})
+    assert [option for option, _, _ in problems] == ["file", "client.x"]
+    assert all("different values" in message for _, _, message in problems)
+
+
+def test_two_spellings_with_one_value_are_none() -> None:
+    assert read(ROWS, {"file": "a", "path": "a"})[1] == []
+
+
+def test_only_names_with_the_prefix_are_looked_at() -> None:
+    values, problems = read(ROWS, {"s.file": "a", "s.flga": "b", "other": "c"}, "s.")
+    assert values["file"] == "a"
+    assert problems == [("s.flga", "b", "unknown option; did you mean s.flag?")]
+
+
+@pytest.mark.parametrize("text", ["", "1.5", "x", "٣", "9" * 30, "2147483648"])
+def test_what_is_no_int_is_a_problem(text: str) -> None:
+    assert len(read(ROWS, {"file": "a", "tasks.max": text})[1]) == 1
+
+
+@pytest.mark.parametrize("options", [connector.OPTIONS, errors_policy.OPTIONS, worker.OPTIONS])
+def test_every_option_has_a_doc_and_one_row(options: tuple[Option, ...]) -> None:
+    assert all(option.doc.endswith(".") for option in options)
+    names = [name for option in options for name in option.spellings]
+    assert len(names) == len(set(names))
+
+
+def test_the_reference_page_is_current() -> None:
+    page = Path(__file__).parents[3] / reference.PAGE
+    assert page.read_text() == reference.render()
