@@ -90,7 +90,7 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
         examine(properties)
     rest = RestServer(worker.listeners[0])
     broken: list[BaseException] = []
-    runner = SparkRunner(worker.spark_master, worker.slots)
+    runner = SparkRunner(worker.spark_master, worker.slots, options=worker.spark)
     herder = _herder(worker, runner, examine, list(connectors.values()))
     rest.start(build_app(herder, examine))
     log.info("REST API at %s", rest.address)

@@ -24,6 +24,7 @@ NAMED = (
 # constraints and fields tell failures apart, quoted or not; a hole that is already there stays one.
 RULES: tuple[tuple[str | None, str], ...] = (
     (None, r"<[a-z]{1,12}>"),
+    (None, r"\b(?:UTF|utf|ISO|SHA|int|INT|float|FLOAT)-?\d+\b"),  # names that hold a number
     (None, r"\bconstraint failed: [\w.$]+(?:, [\w.$]+)*"),
     (None, rf"\b(?:{NAMED})(?: named| name)?:? ?(?:{QUOTED})"),
     (None, rf"(?:{QUOTED}) (?:{NAMED})\b"),

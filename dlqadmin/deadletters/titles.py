@@ -23,7 +23,7 @@ def title(exception_class: str, message: str) -> str:
     for pattern, words in TITLES:
         if match := pattern.search(message):
             return match.expand(words)[:MAX_TITLE]
-    head = re.split(r": |[<(]|[.;] ", message, maxsplit=1)[0].strip(" :,;.") if message else ""
+    head = re.split(r": |[<(]|[.;] |, expected ", message, maxsplit=1)[0].strip(" :,;.") if message else ""
     return (head if len(head) >= 4 else message or short(exception_class))[:MAX_TITLE]
 
 

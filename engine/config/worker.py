@@ -46,6 +46,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("security.protocol", "string", None, "How to reach the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."),
     Option("sasl.*", "map", {}, "Client options for SASL, for every client."),
     Option("ssl.*", "map", {}, "Client options for TLS, for every client."),
+    Option("spark.*", "map", {}, "Settings of the Spark session; `spark.master` is an option of its own."),
 )
 # fmt: on
 
@@ -91,6 +92,7 @@ class WorkerConfig:
     consumer: dict[str, str]
     producer: dict[str, str]
     admin: dict[str, str]
+    spark: dict[str, str]
     properties: dict[str, str]
 
 
@@ -134,6 +136,7 @@ def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) 
         consumer=values["consumer.*"],
         producer=values["producer.*"],
         admin=values["admin.*"],
+        spark={f"spark.{name}": value for name, value in values["spark.*"].items() if name != "master"},
         properties=own,
     )
     return config, problems

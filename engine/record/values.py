@@ -13,6 +13,7 @@ import orjson
 
 from engine.record.schema import TYPES, Schema
 
+_SURROGATE = re.compile("[\ud800-\udfff]")  # alone it is no Unicode: written as `_valid` writes it
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -87,9 +88,10 @@ def to_json(value: Any) -> str:
     except TypeError:
         pass  # integers beyond 64 bits, lone surrogates, very deep or circular values
     try:
-        return json.dumps(value, default=_default, skipkeys=True)
+        text = json.dumps(value, default=_default, skipkeys=True, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(f"a {type(value).__qualname__} that JSON can't hold")
+    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
 
 
 def _default(value: Any) -> Any:

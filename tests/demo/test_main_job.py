@@ -51,6 +51,13 @@ def test_each_offset_is_delivered_or_dead_lettered_and_never_both(product: Produ
     assert len(whole | dead) == CONSUMED
 
 
+def test_each_empty_column_is_a_group_of_its_own(product: Product) -> None:
+    with product.client() as client:
+        groups = client.get("groups", params={"status": "unresolved", "stage": "TASK_PUT"}).json()["results"]
+    found = {group["message"].rpartition(".")[2]: group["events"] for group in groups if group["stage"] == "TASK_PUT"}
+    assert found == {"gap": 303, "nst": 160, "rms": 5, "dmin": 2}
+
+
 def test_the_stages_fail_as_the_input_was_built(product: Product) -> None:
     assert Counter(stage for *_, stage in dead_letters(product)) == STAGES
 

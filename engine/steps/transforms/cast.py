@@ -7,7 +7,8 @@ import re
 import struct
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -18,9 +19,13 @@ from engine.errors import ConfigError, TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
-from engine.steps.transforms.side import need_dict, side_of, with_side
+from engine.steps.transforms.side import need_dict, side_of, with_defaults, with_side
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+_LIKE_A_WORD = re.compile(r"[+-]?(inf|infinity|nan)", re.IGNORECASE)
+_WORD = re.compile(r"[+-]?(Infinity|NaN)")
+_LOGICAL = (Decimal, date, time)  # a datetime is a date
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FLOAT32_MAX = 3.4028234663852886e38
 
 
@@ -33,6 +38,7 @@ class Cast:
         self._key = of == "Key"
         self._whole: str | None = None
         self._types: dict[str, str] = {}
+        self._replace_null = True
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -50,7 +56,9 @@ class Cast:
         ]
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        spec: Sequence[str] = parse(self.OPTIONS, configs)["spec"]
+        values = parse(self.OPTIONS, configs)
+        spec: Sequence[str] = values["spec"]
+        self._replace_null = values["replace.null.with.default"]
         problems = self.problems(configs)
         if problems:
             raise ConfigError(tuple(problems))
@@ -67,6 +75,8 @@ class Cast:
             whole = _cast("the value", self._whole, value)
             return with_side(record, schema and _schema(schema, self._whole), whole, key=self._key)
         fields = dict(need_dict(schema, value, "type casting"))
+        if schema is not None and self._replace_null:
+            fields = with_defaults(schema, fields)
         for name, kind in self._types.items():
             if fields.get(name) is not None:
                 fields[name] = _cast(f"field {name}", kind, fields[name])
@@ -86,14 +96,28 @@ def _schema(schema: Schema, kind: str) -> Schema:
 
 
 def _cast(where: str, kind: str, value: Any) -> Any:
-    if type_of(value) in {None, "ARRAY", "STRUCT"} and not isinstance(value, date):
+    if isinstance(value, _LOGICAL):
+        value = value if kind == "string" else _number(value)
+    elif type_of(value) in {None, "ARRAY", "STRUCT"}:
         raise TransformError(f"{where} is a {type_of(value) or type(value).__name__}, which can't be cast to {kind}")
-    if isinstance(value, bytes | date) and kind != "string":
-        raise TransformError(f"{where} is a {type(value).__name__}, which can't be cast to {kind}")
+    elif isinstance(value, bytes) and kind != "string":
+        raise TransformError(f"{where} is BYTES, which can't be cast to {kind}")
     try:
         return _CASTS[kind](value)
     except ValueError as error:
         raise TransformError(f"{where}: {value!r:.80} can't be cast to {kind}") from error
+
+
+def _number(value: Any) -> int | Decimal:
+    """A logical value as Connect keeps it: days of dates, milliseconds of times and timestamps."""
+    if isinstance(value, datetime):
+        return (value - _EPOCH) // timedelta(milliseconds=1)
+    if isinstance(value, date):
+        return (value - _EPOCH.date()).days
+    if isinstance(value, time):
+        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+    number: Decimal = value
+    return number
 
 
 def _integer(bits: int) -> Callable[[Any], int]:
@@ -114,8 +138,10 @@ def _integer(bits: int) -> Callable[[Any], int]:
 
 
 def _float64(value: Any) -> float:
-    if isinstance(value, str) and "_" in value:
-        raise ValueError(value)
+    if isinstance(value, str):
+        text = value.strip()
+        if "_" in text or (_LIKE_A_WORD.fullmatch(text) and not _WORD.fullmatch(text)):
+            raise ValueError(value)  # Python reads these, Java does not
     try:
         return float(value)
     except OverflowError as error:

@@ -33,7 +33,7 @@ class Flatten:
     def apply(self, record: Record) -> Record:
         """The record flattened. Raises TransformError for what has no fields."""
         schema, value = side_of(record, key=self._key)
-        if value is None and (schema is None or schema.optional):
+        if value is None:
             return record
         fields: dict[str, Any] = {}
         if schema is None:

@@ -8,7 +8,7 @@ from engine.config.options import parse
 from engine.config.steps import REPLACE_FIELD
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.transforms.side import need_dict, side_of, with_side
+from engine.steps.transforms.side import need_dict, side_of, with_defaults, with_side
 
 
 class ReplaceField:
@@ -21,6 +21,7 @@ class ReplaceField:
         self._include: frozenset[str] = frozenset()
         self._exclude: frozenset[str] = frozenset()
         self._renames: dict[str, str] = {}
+        self._replace_null = True
         self._schemas: dict[int, tuple[Schema, Schema]] = {}
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -28,6 +29,7 @@ class ReplaceField:
         self._include = frozenset(values["include"])
         self._exclude = frozenset(values["exclude"])
         self._renames = dict(pair.split(":") for pair in values["renames"])
+        self._replace_null = values["replace.null.with.default"]
 
     def apply(self, record: Record) -> Record:
         """The record with the fields replaced. Raises TransformError when the value has no fields."""
@@ -35,6 +37,8 @@ class ReplaceField:
         if value is None:
             return record
         fields = need_dict(schema, value, "field replacement")
+        if schema is not None and self._replace_null:
+            fields = with_defaults(schema, fields)
         include, exclude, renames = self._include, self._exclude, self._renames
         if include:
             fields = {name: part for name, part in fields.items() if name in include and name not in exclude}

@@ -32,3 +32,13 @@ def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]
     if schema is not None:
         raise TransformError(f"only a STRUCT can be used with a schema for {purpose}, found a {schema.type}")
     raise TransformError(f"only a map can be used without a schema for {purpose}, found: {type(value).__name__}")
+
+
+def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields, with the schema's defaults where they are null."""
+    defaults = {
+        field.name: field.schema.default
+        for field in schema.fields
+        if field.schema.default is not None and fields.get(field.name) is None
+    }
+    return {**fields, **defaults} if defaults else fields

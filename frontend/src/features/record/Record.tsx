@@ -77,7 +77,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
           Key <span className="mono t2">{letter.key_text ?? "null"}</span>
           {letter.origin_topic && <>, from <Link className="mono" to={`/records?origin_topic=${encodeURIComponent(letter.origin_topic)}&origin_partition=${letter.origin_partition ?? ""}`}>{letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}</Link></>}
           , failed {dateTime(letter.failed_at, zone)} {zone === "utc" ? "UTC" : ""}, {ago(letter.failed_at, now)}
-          {letter.connector && <>, in <Link to={`/connectors/${letter.connector}`}>{letter.connector}{letter.task_id !== null && `-${letter.task_id}`}</Link></>}
+          {letter.connector && <>, in <Link to={`/connectors/${letter.connector}`}>{letter.task_id || letter.connector}</Link></>}
         </>
       }
     >
