@@ -66,19 +66,19 @@ PREDICATES: dict[str, Factory] = _names(
 
 def build_converter(step: StepConfig, *, is_key: bool) -> Converter:
     """The configured converter. Raises ConfigError."""
-    converter: Converter = _factory(CONVERTERS, step)()
+    converter: Converter = _make(CONVERTERS, step)
     converter.configure(step.options, is_key)
     return converter
 
 
 def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> Transform:
     """The configured transform, under its predicate if it has one. Raises ConfigError."""
-    transform = _factory(TRANSFORMS, step)()
+    transform = _make(TRANSFORMS, step)
     transform.configure(step.options)
     named = [predicate for predicate in predicates if predicate.name == step.predicate]
     if not named:
         return cast("Transform", transform)
-    predicate: Predicate = _factory(PREDICATES, named[0])()
+    predicate: Predicate = _make(PREDICATES, named[0])
     predicate.configure(named[0].options)
     return Conditional(transform, predicate, negate=step.negate)
 
@@ -97,7 +97,7 @@ def step_problems(config: ConnectorConfig) -> list[Problem]:
 
 def _problems(known: Mapping[str, Factory], step: StepConfig, option: str) -> list[Problem]:
     try:
-        made = _factory(known, step)()
+        made = _make(known, step)
     except ConfigError as error:
         return [(option, step.class_name, error.problems[0][2])]
     options: Sequence[Option] | None = getattr(made, "OPTIONS", None)
@@ -111,6 +111,14 @@ def _problems(known: Mapping[str, Factory], step: StepConfig, option: str) -> li
     return problems
 
 
+def _make(known: Mapping[str, Factory], step: StepConfig) -> Any:
+    factory = _factory(known, step)
+    try:
+        return factory()
+    except TypeError as error:  # a class of the user's own that wants arguments
+        raise ConfigError(((step.prefix + "type", step.class_name, f"can't be made: {error}"),)) from error
+
+
 def _factory(known: Mapping[str, Factory], step: StepConfig) -> Factory:
     if step.class_name in known:
         return known[step.class_name]
@@ -118,10 +126,12 @@ def _factory(known: Mapping[str, Factory], step: StepConfig) -> Factory:
     text = "is no known class"
     if module and not module.startswith("org.apache."):
         try:
-            factory: Factory = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
+            factory: Any = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             text = f"can't be loaded: {error}"
         else:
-            return factory
+            if isinstance(factory, type) and hasattr(factory, "configure"):
+                return factory
+            text = "is no class with a configure method"
     problem = (step.prefix + "type", step.class_name, text + nearest(step.class_name, list(known)))
     raise ConfigError((problem,))

@@ -58,7 +58,7 @@ def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -
     raise ConversionError(f"{value!r:.60} is no {schema.type}")
 
 
-def to_json(  # noqa: PLR0911 (a case a type)
+def to_json(  # noqa: C901, PLR0911 (a case a type)
     schema: Schema | None, value: Any, *, numeric: bool = False, replace_null: bool = True
 ) -> Any:
     """What JSON can hold of Connect data. Raises ConversionError where value and schema do not fit."""

@@ -17,6 +17,7 @@ from engine.record.schema import BYTES, STRING
 from engine.record.stage import Stage, StageType
 
 ODD_TEXT = st.text(st.characters(codec=None), max_size=8)  # lone surrogates too
+HEADERS = st.lists(st.tuples(st.sampled_from(["a", "é", ""]), st.none() | st.binary(max_size=4)), max_size=4)
 RAW = st.builds(
     RawRecord,
     topic=st.text(max_size=8),
@@ -26,9 +27,9 @@ RAW = st.builds(
     timestamp_type=st.sampled_from(["NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME"]),
     key=st.none() | st.binary(max_size=8),
     value=st.none() | st.binary(max_size=16),
-    headers=st.lists(st.tuples(st.sampled_from(["a", "a", "é", ""]), st.none() | st.binary(max_size=4)), max_size=4).map(
-        tuple
-    ),
+    headers=st.lists(
+        st.tuples(st.sampled_from(["a", "a", "é", ""]), st.none() | st.binary(max_size=4)), max_size=4
+    ).map(tuple),
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -107,7 +108,9 @@ def test_huge_numbers_come_back_whole(number: int) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "9" * 30, "9" * 5000, '{"a":', "\x00"])
 def test_a_value_that_does_not_fit_its_type_is_a_problem_and_stays_text(text: str) -> None:
-    body = orjson.loads(whole(context_of(RawRecord("t", 0, 0, 0, "CREATE_TIME", None, None), Record("t", 0, 0, None, 1))))
+    body = orjson.loads(
+        whole(context_of(RawRecord("t", 0, 0, 0, "CREATE_TIME", None, None), Record("t", 0, 0, None, 1)))
+    )
     body["record"]["value"] = {"schema": "STRUCT", "value": text}
     found = decode(orjson.dumps(body))
     assert len(found.problems) == 1

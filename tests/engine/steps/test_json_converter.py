@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -14,12 +15,14 @@ from engine.record.schema import Field, Schema
 from engine.steps.converters.json import JsonConverter
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
 SHAPES = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3) | st.sampled_from(["struct", "map", "int8", "bytes"]),
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3)
+    | st.sampled_from(["struct", "map", "int8", "bytes"]),
     lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(
         st.sampled_from(["type", "fields", "field", "items", "keys", "values", "optional", "default", "name"]),
@@ -68,7 +71,7 @@ def test_null_bytes_are_a_tombstone_both_ways(converter: JsonConverter) -> None:
 
 @pytest.mark.parametrize("value", [{"a": 1}, [1], 1, None, {"schema": None}, {"schema": None, "payload": 1, "more": 2}])
 def test_an_envelope_has_exactly_schema_and_payload(value: Any) -> None:
-    with pytest.raises(ConversionError, match="schemas.enable=false"):
+    with pytest.raises(ConversionError, match=r"schemas\.enable=false"):
         enveloped().to_connect("t", orjson.dumps(value))
 
 
@@ -106,8 +109,8 @@ def test_a_whole_number_of_a_floating_type_is_read_as_a_float() -> None:
     ("kind", "payload"),
     [
         ("boolean", 1), ("int8", 128), ("int16", -32769), ("int32", 2**31), ("int64", 2**63), ("int32", "1"),
-        ("int32", True), ("int32", 1.5), ("double", "1"), ("double", True), ("string", 1), ("bytes", "%%"), ("bytes", 1),
-        ("bytes", "é"), ("int32", None),
+        ("int32", True), ("int32", 1.5), ("double", "1"), ("double", True), ("string", 1), ("bytes", "%%"),
+        ("bytes", 1), ("bytes", "é"), ("int32", None),
     ],
 )  # fmt: skip
 def test_a_payload_of_another_type_is_a_conversion_error(kind: str, payload: Any) -> None:
@@ -179,10 +182,8 @@ def test_decimals_are_written_as_numbers_when_asked() -> None:
 
 @given(SHAPES, SHAPES)
 def test_no_envelope_at_all_raises_anything_but_a_conversion_error(schema: Any, payload: Any) -> None:
-    try:
+    with suppress(ConversionError):
         read(schema, payload)
-    except ConversionError as error:
-        assert str(error)
 
 
 @pytest.mark.parametrize("value", ["1", {"a": 1}, 1.5, None, b"1"])

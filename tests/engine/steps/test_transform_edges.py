@@ -31,7 +31,9 @@ STEPS = [
     ("Cast$Value", {"spec": "boolean"}),
     ("Cast$Value", {"spec": "float32"}),
 ]
-DEFAULTED = Schema("STRUCT", fields=(Field("a", Schema("INT32", optional=True, default=7)), Field("b", Schema("STRING"))))
+DEFAULTED = Schema(
+    "STRUCT", fields=(Field("a", Schema("INT32", optional=True, default=7)), Field("b", Schema("STRING")))
+)
 
 
 def transform(name: str, options: dict[str, str], value: Any, schema: Schema | None = None) -> Record:
@@ -53,7 +55,9 @@ def test_no_value_at_all_raises_anything_but_a_transform_error(name: str, option
     assert found.raw is RAW
 
 
-@pytest.mark.parametrize("name", ["ReplaceField$Value", "ReplaceField$Key", "Flatten$Value", "Flatten$Key", "Cast$Value"])
+@pytest.mark.parametrize(
+    "name", ["ReplaceField$Value", "ReplaceField$Key", "Flatten$Value", "Flatten$Key", "Cast$Value"]
+)
 @pytest.mark.parametrize("optional", [True, False])
 def test_a_tombstone_passes_whatever_its_schema(name: str, optional: bool) -> None:
     """FlattenTest, ReplaceFieldTest, CastTest: tombstones with and without a schema pass through."""

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.config.connector import read_connector
+from engine.config.worker import StepConfig
+from engine.errors import ConfigError
+from engine.steps.registry import CONVERTERS, PREDICATES, TRANSFORMS, build_converter, step_problems
+
+MINIMAL = {"name": "c", "connector.class": "FileStreamSink", "topics": "t"}
+
+
+class NeedsMore:
+    def __init__(self, more: str) -> None:
+        self.more = more
+
+    def configure(self, configs: dict[str, str], is_key: bool) -> None:
+        self.is_key = is_key
+
+
+def problems_of(**props: str) -> dict[str, str]:
+    config = read_connector({**MINIMAL, **{name.replace("_", "."): value for name, value in props.items()}})[0]
+    return {option: message for option, _, message in step_problems(config)}
+
+
+@pytest.mark.parametrize("known", [CONVERTERS, TRANSFORMS, PREDICATES])
+def test_every_step_has_its_java_name_and_a_short_one(known: dict[str, object]) -> None:
+    short = {name for name in known if "." not in name}
+    assert {name.rpartition(".")[2] for name in known if "." in name} == short
+
+
+@pytest.mark.parametrize("name", ["sys.exit", "sys:exit", "os.abort", "builtins.print", "os.path", "json.JSONDecoder"])
+def test_only_classes_that_can_be_configured_are_run(name: str) -> None:
+    with pytest.raises(ConfigError, match="no class with a configure method"):
+        build_converter(StepConfig("value.converter", name, {}), is_key=False)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "..a", "a..b", "no.such.Class", "json.No", "org.apache.kafka.Gone"])
+def test_a_name_that_leads_nowhere_is_a_problem(name: str) -> None:
+    with pytest.raises(ConfigError):
+        build_converter(StepConfig("value.converter", name, {}), is_key=False)
+
+
+def test_a_class_that_can_not_be_made_is_a_problem() -> None:
+    found = problems_of(value_converter=f"{__name__}.NeedsMore")
+    assert "more" in found["value.converter"]
+
+
+def test_a_predicate_without_its_options_is_a_problem() -> None:
+    found = problems_of(predicates="p", predicates_p_type="TopicNameMatches")
+    assert found == {"predicates.p.pattern": "is required"}
+
+
+def test_a_character_set_that_does_not_exist_is_a_problem() -> None:
+    found = problems_of(key_converter="StringConverter", key_converter_converter_encoding="utf-99")
+    assert found == {"key.converter.converter.encoding": "is no known character set"}
