@@ -34,4 +34,4 @@ def backoff_ms(attempt: int, max_ms: int, jitter: float) -> int:
     """min(300 × 2^(attempt−1), max), spread over [half, whole]."""
     whole = min(FIRST_DELAY_MS << min(attempt - 1, 62), max_ms)
     half = (whole + 1) // 2
-    return half + round(jitter * (whole - half))
+    return min(half + round(jitter * (whole - half)), whole)  # a float may round above the largest longs

@@ -58,6 +58,13 @@ def test_each_empty_column_is_a_group_of_its_own(product: Product) -> None:
     assert found == {"gap": 303, "nst": 160, "rms": 5, "dmin": 2}
 
 
+def test_a_group_names_the_place_in_the_sink(product: Product) -> None:
+    with product.client() as client:
+        groups = client.get("groups", params={"stage": "TASK_PUT"}).json()["results"]
+        frame = client.get(f"groups/{groups[0]['id']}").json()["why"]["frame"]
+    assert frame.startswith("engine/kafka/sinks/sql.py:")
+
+
 def test_the_stages_fail_as_the_input_was_built(product: Product) -> None:
     assert Counter(stage for *_, stage in dead_letters(product)) == STAGES
 

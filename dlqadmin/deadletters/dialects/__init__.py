@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dlqadmin.deadletters.dialects import connect_headers, kip298, unreadable
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
+from dlqadmin.deadletters.dialects.connect_headers import read as read_connect_headers
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Dialect
+from dlqadmin.deadletters.dialects.kip298 import read as read_kip298
+from dlqadmin.deadletters.dialects.unreadable import read as read_unreadable
 from engine.record.record import RawRecord
 
-DIALECTS = (kip298.read, connect_headers.read)
+DIALECTS: tuple[Dialect, ...] = (read_kip298, read_connect_headers)
 
 
 def read(message: RawRecord) -> DeadLetterFacts:
@@ -15,4 +17,4 @@ def read(message: RawRecord) -> DeadLetterFacts:
         facts = dialect(message)
         if facts is not None:
             return facts
-    return unreadable.read(message)
+    return read_unreadable(message)

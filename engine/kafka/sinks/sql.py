@@ -215,7 +215,9 @@ def _names(value: str) -> tuple[str, ...]:
 def _driver_error(error: Exception) -> BaseException:
     """The driver's own exception: its text names the constraint, and neither statement nor parameters."""
     original = getattr(error, "orig", None)
-    return original if isinstance(original, BaseException) else error
+    if not isinstance(original, BaseException):
+        return error
+    return original.with_traceback(error.__traceback__)  # its own begins inside SQLAlchemy and would hide the sink
 
 
 def _words(error: Exception) -> str:

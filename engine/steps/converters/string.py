@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping
 from typing import Any
 
 from engine.config.options import Problem, parse
 from engine.config.steps import SIMPLE_HEADER_CONVERTER, STRING_CONVERTER
-from engine.errors import ConversionError
+from engine.errors import ConfigError, ConversionError
 from engine.record.record import Headers
 from engine.record.schema import BYTES, STRING, Schema
 from engine.record.values import to_json
@@ -27,13 +26,16 @@ class StringConverter:
         """What the table's rows can't see."""
         encoding = configs.get("converter.encoding", "UTF-8")
         try:
-            codecs.lookup(encoding)
-        except LookupError:
+            "".encode(encoding)
+        except (LookupError, ValueError):
             return [("converter.encoding", encoding, "is no known character set")]
         return []
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         self._encoding = parse(self.OPTIONS, configs)["converter.encoding"]
+        problems = self.problems(configs)
+        if problems:
+            raise ConfigError(tuple(problems))
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         if data is None:

@@ -3,10 +3,15 @@ export interface Budget {
   used: number;
 }
 
+/** The budgets of those tasks that have reported one. */
+export function budgetsOf(tasks: readonly { tolerance: { limit?: number; used?: number } | null }[]): Budget[] {
+  return tasks.flatMap(({ tolerance }) => (tolerance?.limit === undefined ? [] : [{ limit: tolerance.limit, used: tolerance.used ?? 0 }]));
+}
+
 /** What is left before the tolerance limit: "248 of 500 left", "no limit", or that the first error stops it. */
 export function budgetWords(budgets: readonly Budget[]): string {
   const first = budgets[0];
-  if (!first) return "–";
+  if (!first) return "not reported yet";
   if (budgets.every((one) => one.limit < 0)) return "no limit";
   if (budgets.every((one) => one.limit === 0)) return "0 tolerated: first error stops it";
   const format = new Intl.NumberFormat("en-US");

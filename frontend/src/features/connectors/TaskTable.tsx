@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import type { Connector, Task } from "../../api/types";
-import { budgetUsed, budgetWords } from "../../lib/budget";
+import { budgetUsed, budgetWords, budgetsOf } from "../../lib/budget";
 import { ago, count } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Meter } from "../../ui/Panel";
@@ -47,7 +47,7 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
 
 function Row({ connector, task, reachable }: { connector: Connector; task: Task; reachable: boolean }) {
   const now = useNow(10_000);
-  const budgets = [{ limit: task.tolerance?.limit ?? 0, used: task.tolerance?.used ?? 0 }];
+  const budgets = budgetsOf([task]);
   const used = budgetUsed(budgets);
   const last = task.metrics["last-failure-timestamp"] ?? 0;
   return (

@@ -2,7 +2,7 @@ import { Link } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useBalance } from "../../api/metrics";
 import type { BalanceFigures, Connector } from "../../api/types";
-import { budgetUsed, budgetWords } from "../../lib/budget";
+import { budgetUsed, budgetWords, budgetsOf } from "../../lib/budget";
 import { recordsWith } from "../../lib/filter";
 import { ago, count, percent, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
@@ -44,7 +44,7 @@ export function TopicTable() {
 }
 
 function Row({ connector, figures, now }: { connector: Connector; figures: BalanceFigures | undefined; now: number }) {
-  const budgets = connector.tasks.map((task) => ({ limit: task.tolerance?.limit ?? 0, used: task.tolerance?.used ?? 0 }));
+  const budgets = budgetsOf(connector.tasks);
   const consumed = figures?.consumed ?? 0;
   const failed = figures?.dead_lettered ?? 0;
   const used = budgetUsed(budgets);
