@@ -155,10 +155,16 @@ def _offsets(wanted: Sequence[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """The border: a client's exception becomes BrokerUnavailable."""
+    """The border: a client's exception becomes BrokerUnavailable.
+
+    The shared admin client is given up: one that knew the broker before a restart keeps its leader epochs
+    and is refused for ever (FENCED_LEADER_EPOCH).
+    """
     try:
         yield
     except (KafkaException, TimeoutError) as error:
+        with _lock:
+            _admins.pop(settings.KAFKA_BOOTSTRAP_SERVERS, None)
         raise BrokerUnavailable(str(error)) from error
 
 

@@ -41,6 +41,7 @@ class Product:
             "WEB_HOST": HOST,
             "WEB_PORT": str(web),
             "DEMO_TRICKLE_PER_MINUTE": "0",
+            "SIGN_IN_RATE": "1000/minute",
         }
         self.log = home / "run.log"
         self._process: subprocess.Popen[bytes] | None = None
