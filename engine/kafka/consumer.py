@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import confluent_kafka as ck
 
-from engine.errors import FatalError, RetriableError
+from engine.errors import EngineError, FatalError, RetriableError
 from engine.kafka.errors import translate, translated
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
@@ -32,10 +32,12 @@ class KafkaConsumer:
             self._client = ck.Consumer(dict(settings))
         self._starts: dict[TopicPartition, int] = {}
         self._eofs: dict[TopicPartition, int] = {}
+        self._trouble: EngineError | None = None
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         self._starts = dict(positions)
         self._eofs = {}
+        self._trouble = None
         with translated():
             self._client.assign([ck.TopicPartition(*partition, offset) for partition, offset in positions.items()])
             # The client would learn the leaders of a new topic only at its next tick, up to one second later.
@@ -43,7 +45,11 @@ class KafkaConsumer:
                 self._client.list_topics(topic, CALL_TIMEOUT_S)
 
     def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
-        """What is there, at once; else the first to come within the time-out, and what came with it."""
+        """What is there, at once; else the first to come within the time-out, and what came with it.
+
+        An error that comes with records is raised at the next poll: the client has moved past the records already.
+        """
+        self._raise_trouble()
         with translated():
             messages = self._client.consume(max_records, 0)
             if not messages and timeout_s > 0:
@@ -55,7 +61,7 @@ class KafkaConsumer:
         make: Callable[..., RawRecord] = RawRecord  # the client's types say None where a record never has it
         for message in messages:
             if message.error() is not None:
-                self._event(message)
+                self._trouble = self._trouble or self._event(message)
                 continue
             kind, timestamp = message.timestamp()
             headers = message.headers()
@@ -71,6 +77,8 @@ class KafkaConsumer:
                     tuple(headers) if headers else (),
                 )
             )
+        if not records:
+            self._raise_trouble()
         return records
 
     def positions(self) -> dict[TopicPartition, int]:
@@ -130,15 +138,21 @@ class KafkaConsumer:
             if one.error is not None:
                 raise translate(one.error)
 
-    def _event(self, message: ck.Message) -> None:
+    def _raise_trouble(self) -> None:
+        trouble, self._trouble = self._trouble, None
+        if trouble is not None:
+            raise trouble
+
+    def _event(self, message: ck.Message) -> EngineError | None:
         error = message.error()
         assert error is not None
         if error.code() != ck.KafkaError._PARTITION_EOF:
-            raise translate(error)
+            return translate(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if topic is None or partition is None or offset is None:
-            raise FatalError("an end-of-partition event without a partition")
+            return FatalError("an end-of-partition event without a partition")
         self._eofs[TopicPartition(topic, partition)] = offset
+        return None
 
     def _cached_end(self, partition: TopicPartition, position: int) -> int:
         with translated():
