@@ -18,7 +18,7 @@ TIMEOUT_S = 1.5
 
 
 def around(row: DeadLetter) -> dict[str, Any]:
-    """The records from 4 before to 2 after; `last_good` is the newest delivered one with the same key."""
+    """The records from 4 before to 2 after; `last_good` is the newest that passed, with the same key."""
     if row.origin_partition is None or row.origin_offset is None:
         return {"results": [], "last_good": None}
     failed: dict[int, DeadLetter] = {}
@@ -35,7 +35,7 @@ def around(row: DeadLetter) -> dict[str, Any]:
     good = [
         item
         for item in results
-        if item["state"] == "delivered" and item["offset"] < row.origin_offset and item["key_text"] == row.key_text
+        if item["state"] == "passed" and item["offset"] < row.origin_offset and item["key_text"] == row.key_text
     ]
     return {"results": results, "last_good": good[-1] if good else None}
 
@@ -59,7 +59,7 @@ def _read(row: DeadLetter) -> list[RawRecord]:
 
 
 def _passed(row: DeadLetter) -> int:
-    """The connector's committed position: before it a record that is not dead-lettered went on."""
+    """The connector's position: a record before it without a dead letter was delivered, filtered or skipped."""
     if not row.connector or row.origin_partition is None:
         return 0
     where = (row.origin_topic, row.origin_partition)
@@ -75,7 +75,7 @@ def _neighbour(
     if letter is not None:
         state, label = "failed", short(letter.fingerprint.exception_class)
     elif offset < passed:
-        state, label = "delivered", "delivered"
+        state, label = "passed", "no dead letter"
     else:
         state, label = "unknown", "unknown"
     at = moment(record.timestamp) if record else letter.origin_timestamp if letter else None

@@ -259,7 +259,7 @@ class OriginNeighbour(Document):
     offset = serializers.IntegerField()
     key_text = serializers.CharField(allow_null=True)
     at = serializers.DateTimeField(allow_null=True)
-    state = serializers.ChoiceField(choices=["failed", "delivered", "unknown"])
+    state = serializers.ChoiceField(choices=["failed", "passed", "unknown"])
     label = serializers.CharField()  # type: ignore[assignment] # the field's name in the API
     this = serializers.BooleanField()
 

@@ -164,7 +164,7 @@ export interface Neighbour {
   offset: number;
   key_text: string | null;
   at: string | null;
-  state: "failed" | "delivered" | "unknown";
+  state: "failed" | "passed" | "unknown";
   label: string;
   this: boolean;
 }

@@ -42,7 +42,7 @@ export function NeighbourPanel({ letter, address }: { letter: DeadLetter; addres
 
 function NeighbourRow({ one, address }: { one: Neighbour; address: string }) {
   const { zone } = useZone();
-  const label = <span className={one.state === "delivered" ? "passed" : one.state === "failed" ? "failed" : "t3"}>{one.state === "delivered" ? "✓" : one.state === "failed" ? "✕" : "?"} {one.this ? "this record" : one.label}</span>;
+  const label = <span className={one.state === "passed" ? "passed" : one.state === "failed" ? "failed" : "t3"}>{one.state === "passed" ? "✓" : one.state === "failed" ? "✕" : "?"} {one.this ? "this record" : one.label}</span>;
   return (
     <tr className={one.this ? styles.me : undefined}>
       <td className="mono">{count(one.offset)}</td>
