@@ -30,7 +30,7 @@ from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, claim_positions, denied
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.guard import Guard, Reporter
-from engine.pipeline.lease import OpenTask, run_tasks, unopened
+from engine.pipeline.lease import Deadline, OpenTask, run_tasks, unopened
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState
@@ -99,16 +99,16 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             tail = _config_tail(worker)
         except EngineError as error:
             return unopened(lease.tasks, error, WorkerClock())
-        deadline_ms = tail.clock.now_ms() + lease.budget_ms
+        deadline = Deadline(tail.clock, lease.budget_ms)
 
         def open_task(task: TaskConfig) -> OpenTask:
             def must_stop() -> bool:
                 return denied(tail.poll(), task, lease.leader_epoch) is not None
 
             alone = len(lease.tasks) == 1
-            return _open(task, worker, WorkerClock(must_stop), lambda now: _patience(deadline_ms - now, alone=alone))
+            return _open(task, worker, WorkerClock(must_stop), lambda now: _patience(deadline.at_ms - now, alone=alone))
 
-        return run_tasks(lease, tail, tail.clock, open_task)
+        return run_tasks(lease, tail, tail.clock, open_task, deadline)
     finally:
         gc.enable()
 
@@ -148,7 +148,6 @@ def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_m
             reporters.append(log)
         letters = _dead_letters(plan, worker, state, retry, clock) if errors.dlq_enable else None
         if letters is not None:
-            reporters.append(letters)
             closing.callback(letters.producer.close)
         sink = plan.sink.factory()
         sink.start(config.properties)
@@ -161,7 +160,7 @@ def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_m
             tolerance=tolerance,
             retry_on=errors.retry_on,
             reporters=reporters,
-            dead_letters=letters is not None,
+            dead_letters=letters,
             clock=clock,
             jitter=JITTER,
             patience_ms=patience_ms,
@@ -236,7 +235,7 @@ def _sink_kind(name: str) -> tuple[SinkKind | None, list[Problem]]:
     if module and not module.startswith("org.apache."):
         try:
             factory = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001, importing runs code of the user's own
             text = f"can't be loaded: {error}"
         else:
             return SinkKind(factory, getattr(factory, "OPTIONS", None)), []

@@ -162,6 +162,7 @@ class Reporter:
 
     def __init__(self) -> None:
         self.reports: list[tuple[Any, RawRecord]] = []
+        self.topic = "dlq"
 
     def report(self, context: Any, raw: RawRecord) -> None:
         self.reports.append((context, raw))

@@ -132,7 +132,8 @@ def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, sett
     after = replace(
         task,
         positions={**task.positions, **parse_positions(report.positions)},
-        figures=Figures(report.metrics, report.stage_failures, report.tolerance),
+        # A task that could not be opened reports no figures, which is not the same as zeros.
+        figures=Figures(report.metrics, report.stage_failures, report.tolerance) if report.metrics else task.figures,
         behind=report.end is LeaseEnd.BUDGET,
         last_run=now,
         lost=0,

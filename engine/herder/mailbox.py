@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from engine.errors import Conflict, EngineError
+from engine.errors import Conflict
 
 T = TypeVar("T")
 
@@ -48,5 +48,5 @@ class Mailbox:
             return
         try:
             future.set_result(call())
-        except EngineError as error:
+        except Exception as error:  # noqa: BLE001, whoever asked is told; the herder goes on
             future.set_exception(error)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from engine.errors import FatalError, TaskError
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
-from engine.pipeline.task_state import ParkedRetry, Place, TaskState
+from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
 from engine.policy.classify import classify
 from engine.policy.handlers import ErrorHandler, ErrorHandlerContext, Response
 from engine.policy.retry import RetryPolicy
@@ -33,6 +33,12 @@ class Reporter(Protocol):
     def report(self, context: ErrorContext, raw: RawRecord) -> None: ...
 
 
+class DeadLetters(Reporter, Protocol):
+    """Tells it to a dead letter topic: once for each error, however often the task is started."""
+
+    topic: str
+
+
 class Guard:
     """Retry, classify, tolerate, report, for one task.
 
@@ -49,7 +55,7 @@ class Guard:
         tolerance: TolerancePolicy,
         retry_on: str,
         reporters: Sequence[Reporter],
-        dead_letters: bool,
+        dead_letters: DeadLetters | None,
         clock: Clock,
         jitter: Callable[[], float],
         patience_ms: Callable[[int], int],
@@ -157,17 +163,27 @@ class Guard:
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
         if self.handler is not None and not fails:
             fails = self._ask(self.handler, errored) is not Response.CONTINUE
-        place = Place.of(errored.raw, context.index)
-        if self.state.reported != place and self.reporters:
-            for reporter in self.reporters:
-                reporter.report(context, errored.raw)
-            metrics[Metric.TOTAL_FAILURES_LOGGED] += 1
+        told = self._report(errored, stops=fails)
+        metrics[Metric.TOTAL_FAILURES_LOGGED] += told
         if fails:
-            self.state.reported = place
             return Failed(_why(errored), context)
-        self.state.reported = None
         metrics[Metric.TOTAL_RECORDS_SKIPPED] += 1
-        return Skipped(self.dead_letters)
+        return Skipped(self.dead_letters is not None)
+
+    def _report(self, errored: Errored, *, stops: bool) -> bool:
+        """Tell every reporter; the dead letter topic only once. Was anybody told?"""
+        context, raw = errored.context, errored.raw
+        for reporter in self.reporters:
+            reporter.report(context, raw)
+        if self.dead_letters is None:
+            return bool(self.reporters)
+        mark = Mark.of(Place.of(raw, context.index), self.dead_letters.topic)
+        known = mark in self.state.reported
+        if not known:
+            self.dead_letters.report(context, raw)
+        others = tuple(one for one in self.state.reported if one != mark)
+        self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else others
+        return not known or bool(self.reporters)
 
     def _ask(self, handler: ErrorHandler, errored: Errored) -> Response:
         answers: list[Any] = []

@@ -32,17 +32,31 @@ class OpenTask(msgspec.Struct, frozen=True):
     close: Callable[[], None]
 
 
-def run_tasks(lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> tuple[TaskReport, ...]:
+class Deadline:
+    """When a lease's budget is over: it starts again once the tasks are open, so that opening can't use it up."""
+
+    def __init__(self, clock: Clock, budget_ms: int) -> None:
+        self._clock = clock
+        self._budget_ms = budget_ms
+        self.start()
+
+    def start(self) -> None:
+        self.at_ms = self._clock.now_ms() + self._budget_ms
+
+
+def run_tasks(
+    lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open, deadline: Deadline
+) -> tuple[TaskReport, ...]:
     """Claim and run each task of the lease; one report each, in the order they ended."""
     reports: list[TaskReport] = []
     active: list[OpenTask] = []
-    deadline_ms = clock.now_ms() + lease.budget_ms
     for config in lease.tasks:
         opened = _claim(config, lease, tail, clock, open_task)
         if isinstance(opened, OpenTask):
             active.append(opened)
         else:
             reports.append(opened)
+    deadline.start()
     collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
     while active:
         state = tail.poll()
@@ -50,7 +64,7 @@ def run_tasks(lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> 
             gc.collect()  # cycles of exceptions and tracebacks: inside a lease the collector does not run by itself
             collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
         for opened in tuple(active):
-            out_of_time = LeaseEnd.BUDGET if clock.now_ms() >= deadline_ms else None
+            out_of_time = LeaseEnd.BUDGET if clock.now_ms() >= deadline.at_ms else None
             stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
             report = _turn(opened, stop, POLL_TIMEOUT_S / len(active), clock)
             if report is not None:

@@ -51,6 +51,7 @@ class SinkTask:
         self.last_count = 0  # records of the last poll
         self._due_ms = clock.now_ms() + commit_interval_ms
         self._held: dict[TopicPartition, int] = {}
+        self._saved = self._memory()
 
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk; commit when it is time. None: it may go on."""
@@ -77,8 +78,9 @@ class SinkTask:
         """Commit positions and state, if anything moved since the last time; a final save looks closer."""
         positions = self.positions()
         self._due_ms = self.clock.now_ms() + self.commit_interval_ms
-        if positions == self.committed and not (final and self._marked()):
+        if positions == self.committed and not (final and self._memory() != self._saved):
             return None
+        self.state.forget_marks(positions)
         self.state.seq += 1
         interrupted = self.commit.commit(positions, self.state.to_metadata)
         if interrupted is not None:
@@ -87,6 +89,7 @@ class SinkTask:
             offset > self.committed.get(partition, -1) for partition, offset in positions.items()
         )
         self.committed = positions
+        self._saved = self._memory()
         return None
 
     def positions(self) -> dict[TopicPartition, int]:
@@ -102,8 +105,9 @@ class SinkTask:
         """The end of each partition as last seen."""
         return dict(self.consumer.ends())
 
-    def _marked(self) -> bool:
-        return self.state.reported is not None or self.state.parked is not None
+    def _memory(self) -> tuple[Any, ...]:
+        """What a commit keeps beside the positions."""
+        return self.state.reported, self.state.parked, dict(self.state.metrics)
 
     def _convert(self, raws: Sequence[RawRecord], entries: list[Any]) -> Interrupted | None:
         """Fill `entries` in order; stop after an error that the policy will not tolerate."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,8 @@ from engine.record.stage import Stage
 from engine.reporting.metrics import Metric, Metrics, zeros
 
 MAX_BYTES = 2048
-VERSION = 1
+MAX_MARKS = 2  # partitions whose failed record is known to be dead-lettered
+VERSION = 2
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -31,6 +32,17 @@ class Place(msgspec.Struct, frozen=True):
     @staticmethod
     def of(raw: RawRecord, index: int) -> Place:
         return Place(raw.topic, raw.partition, raw.offset, index)
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """An error that stopped the task has its dead letter already; `topic` is the dead letter topic's checksum."""
+
+    place: Place
+    topic: int
+
+    @staticmethod
+    def of(place: Place, topic: str) -> Mark:
+        return Mark(place, zlib.crc32(topic.encode()))
 
 
 class ParkedRetry(msgspec.Struct, frozen=True):
@@ -54,11 +66,19 @@ class TaskState:
     stage_failures: list[int] = field(default_factory=list)
     tolerance: ToleranceState = field(default_factory=ToleranceState)
     parked: ParkedRetry | None = None
-    reported: Place | None = None
+    reported: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.stage_failures:
             self.stage_failures = [0] * len(self.stages)
+
+    def forget_marks(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Drop the marks of records that the task has passed."""
+        self.reported = tuple(
+            mark
+            for mark in self.reported
+            if mark.place.offset >= positions.get(TopicPartition(mark.place.topic, mark.place.partition), 0)
+        )
 
     def named_stage_failures(self) -> dict[str, int]:
         """Failures by `<index>:<type>:<class>`."""
@@ -80,7 +100,7 @@ class TaskState:
             "f": self.stage_failures,
             "o": self.tolerance.to_json(),
             "p": self.parked and msgspec.to_builtins(self.parked),
-            "d": self.reported and msgspec.to_builtins(self.reported),
+            "d": msgspec.to_builtins(self.reported),
         }
         return orjson.dumps(body).decode()
 
@@ -102,7 +122,7 @@ def restore(
     fresh.metrics.update(zip(Metric, body["m"], strict=False))
     if body["c"] == _fingerprint(fresh.stages):
         fresh.stage_failures = list(body["f"])
-    fresh.reported = body["d"] and msgspec.convert(body["d"], Place)
+    fresh.reported = msgspec.convert(body["d"] or [], tuple[Mark, ...])
     if body["r"] == restarts:
         fresh.tolerance = ToleranceState.from_json(body["o"])
         fresh.parked = body["p"] and msgspec.convert(body["p"], ParkedRetry)

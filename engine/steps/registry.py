@@ -115,7 +115,7 @@ def _make(known: Mapping[str, Factory], step: StepConfig) -> Any:
     factory = _factory(known, step)
     try:
         return factory()
-    except TypeError as error:  # a class of the user's own that wants arguments
+    except Exception as error:
         raise ConfigError(((step.prefix + "type", step.class_name, f"can't be made: {error}"),)) from error
 
 
@@ -127,7 +127,7 @@ def _factory(known: Mapping[str, Factory], step: StepConfig) -> Factory:
     if module and not module.startswith("org.apache."):
         try:
             factory: Any = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001, importing runs code of the user's own
             text = f"can't be loaded: {error}"
         else:
             if isinstance(factory, type) and hasattr(factory, "configure"):

@@ -100,6 +100,24 @@ def test_a_failed_record_is_not_reported_twice() -> None:
     assert again.count("records-dead-lettered") == 1
 
 
+def test_a_record_that_failed_without_a_dead_letter_topic_is_dead_lettered_once_there_is_one() -> None:
+    first = Rig(rows(b"{"), tolerance=TolerancePolicy(0, 0), dead_letters=False)
+    first.run()
+    again = Rig(rows(b"{"), group=first.consumer.group, restarts=1)
+    again.run()
+    assert (again.reporter.offsets, again.count("records-dead-lettered")) == ([0], 1)
+
+
+def test_an_error_elsewhere_does_not_forget_that_a_record_is_dead_lettered() -> None:
+    records = [raw(0, b"{"), raw(0, b"{", partition=1)]
+    first = Rig(records, tolerance=TolerancePolicy(0, 0))
+    first.run()
+    assert first.reporter.offsets == [0]
+    again = Rig(list(reversed(records)), group=first.consumer.group, restarts=1)
+    again.run()
+    assert [one.partition for _, one in again.reporter.reports] == [1]
+
+
 def test_a_step_is_retried_with_growing_waits_and_then_goes_on() -> None:
     rig = Rig(rows(b"7"), transform=flaky(2), retry=RetryPolicy(5))
     assert rig.run() is None

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from engine.pipeline.outcome import Trouble
-from engine.pipeline.task_state import MAX_BYTES, ParkedRetry, Place, TaskState, restore
+from engine.pipeline.task_state import MAX_BYTES, MAX_MARKS, Mark, ParkedRetry, Place, TaskState, restore
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
@@ -14,7 +14,10 @@ def full() -> TaskState:
     state.metrics = dict.fromkeys(Metric, 10**12)
     state.stage_failures = [10**9] * len(STAGES)
     place = Place("t" * 249, 9999, 10**12, 3)
-    state.parked, state.reported = ParkedRetry(place, Trouble(10**6, 10**13), 10**13), place
+    state.parked, state.reported = (
+        ParkedRetry(place, Trouble(10**6, 10**13), 10**13),
+        (Mark(place, 2**32 - 1),) * MAX_MARKS,
+    )
     policy = TolerancePolicy(-1, 10**9, 86_400_000)
     for number in range(3000):
         state.tolerance = policy.add(state.tolerance, 1_700_000_000_000 + number * 28_000)
