@@ -50,8 +50,9 @@ def _program(command: str, flag: str, name: str, oldest: int, package: str) -> I
         yield f"{name} {oldest} or newer is needed, and there is none on the PATH (Debian: apt-get install {package})."
         return
     told = subprocess.run([command, flag], capture_output=True, text=True, check=False)
-    version = re.search(r"(\d+)(?:\.(\d+))?", told.stderr + told.stdout)
-    major = int(version[1]) if version else 0
+    # Java may print the options it picked up before its version.
+    version = re.search(r'version "(\d+)|^v?(\d+)\.', told.stderr + told.stdout, re.MULTILINE)
+    major = int(version[1] or version[2]) if version else 0
     if major < oldest:
         yield f"{name} {oldest} or newer is needed; the one on the PATH is {major}."
 

@@ -167,6 +167,8 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PARSER_CLASSES": ["dlqadmin.rest.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "dlqadmin.rest.schema.ProblemAutoSchema",
+    # Without it a client's own X-Forwarded-For would be its identity, and the sign-in limit none.
+    "NUM_PROXIES": 1 if env.bool("BEHIND_PROXY", default=False) else 0,
     "EXCEPTION_HANDLER": "dlqadmin.rest.problems.handle",
     "DEFAULT_THROTTLE_RATES": {"sign-in": env.str("SIGN_IN_RATE", default="20/minute")},
     "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S.%fZ",

@@ -7,6 +7,9 @@ import orjson
 from django.contrib.auth.models import User
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.rest.text import storable
+
+MAX_OBJECT_ID = 300
 
 
 def record(
@@ -18,7 +21,8 @@ def record(
     """
     user = actor if isinstance(actor, User) and actor.pk else None
     name = user.get_username() if user else str(actor)
-    facts = {"actor": name, "action": action, "type": object_type, "id": object_id, "detail": detail or {}}
+    object_id, detail = storable(object_id)[:MAX_OBJECT_ID], storable(detail or {})
+    facts = {"actor": name, "action": action, "type": object_type, "id": object_id, "detail": detail}
     digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
     return AuditEntry.objects.create(
         user=user,
@@ -26,6 +30,6 @@ def record(
         action=action,
         object_type=object_type,
         object_id=object_id,
-        detail=orjson.loads(orjson.dumps(detail or {}, default=str)),
+        detail=orjson.loads(orjson.dumps(detail, default=str)),
         digest=digest,
     )

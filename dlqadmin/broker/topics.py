@@ -92,10 +92,12 @@ def read_range(topic: str, partition: int, start: int, count: int, timeout_s: fl
     return found
 
 
-def read_to_end(topic: str, partition: int, start: int, timeout_s: float = 30.0) -> Iterator[RawRecord]:
+def read_to_end(
+    topic: str, partition: int, start: int, timeout_s: float = 30.0, *, whole: bool = False
+) -> Iterator[RawRecord]:
     """The committed records from `start` to the partition's present end; stops early when the time is over.
 
-    A start below the first kept offset begins there. Raises BrokerUnavailable.
+    A start below the first kept offset begins there. Raises BrokerUnavailable; with `whole` also when the time is over.
     """
     deadline = time.monotonic() + timeout_s
     config = client_config(
@@ -121,6 +123,8 @@ def read_to_end(topic: str, partition: int, start: int, timeout_s: float = 30.0)
                         return
                     elif error.code() == KafkaError._ALL_BROKERS_DOWN or not error.retriable():
                         raise KafkaException(error)
+        if whole:
+            raise BrokerUnavailable(f"{topic}/{partition} could not be read to its end within {timeout_s:g} s")
     finally:
         consumer.close()
 

@@ -11,6 +11,7 @@ from dlqadmin.connectors import client
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import from_ms, iso, iso_or_none
 from engine.config.masking import mask
 
@@ -35,7 +36,7 @@ def ask(now: datetime | None = None) -> Answer:
         found = client.get(client.CONNECTORS)
     except (client.EngineUnavailable, client.EngineRefused):
         return Answer(reachable=False, at=kept.at if kept else None, body=kept.body if kept else {})
-    body = {str(name): _masked(row) for name, row in found.items()} if isinstance(found, dict) else {}
+    body = storable({str(name): _masked(row) for name, row in found.items()}) if isinstance(found, dict) else {}
     if kept is None or kept.body != body or now - kept.at > SAVED_EVERY:
         EngineAnswer.objects.update_or_create(address=client.CONNECTORS, defaults={"body": body, "at": now})
     return Answer(reachable=True, at=now, body=body)

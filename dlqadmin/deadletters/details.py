@@ -51,13 +51,19 @@ def detail(row: DeadLetter) -> dict[str, Any]:
         },
         "stages": _stages(facts),
         "exception": _exception(row, facts),
-        "key": payload(as_bytes(body.key)),
-        "value": payload(as_bytes(body.value)),
+        "key": _payload(row, body.key),
+        "value": _payload(row, body.value),
         "context": payload(None if body.context is None else as_bytes(body.context)),
         "headers": [header(name, value) for name, value in message.headers],
         "timeline": _timeline(row),
         "truncated": row.truncated,
     }
+
+
+def _payload(row: DeadLetter, data: bytes | memoryview | None) -> dict[str, Any]:
+    """A payload as shown; bytes that are nowhere to be had are unknown, which is not null."""
+    shown = payload(as_bytes(data))
+    return shown | {"is_null": False} if data is None and row.original in {"expired", "unknown"} else shown
 
 
 def part(body: DeadLetterBody, name: str) -> bytes | None:

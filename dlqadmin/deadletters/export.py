@@ -73,11 +73,10 @@ def _csv_rows(rows: list[DeadLetter]) -> Iterator[bytes]:
     for row in rows:
         document = _record(row)
         facts = [_cell(document[name]) for name in FACTS]
-        payloads = [
-            document["key"]["text"], document["key"]["base64"], document["value"]["text"], document["value"]["base64"],
-        ]  # fmt: skip
+        key, value = document["key"], document["value"]
+        payloads = [_cell(key["text"]), key["base64"], _cell(value["text"]), value["base64"]]
         headers = orjson.dumps(document["headers"]).decode()
-        yield _csv([[*facts, *map(_cell, payloads), headers]])
+        yield _csv([[*facts, *payloads, headers]])
 
 
 def _record(row: DeadLetter) -> dict[str, Any]:

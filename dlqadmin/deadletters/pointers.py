@@ -33,7 +33,7 @@ def fetch(wanted: Iterable[Coordinates]) -> Mapping[Coordinates, RawRecord]:
     for where in there:
         kept = [offset for offset in offsets[where] if begins.get(where, 0) <= offset < ends.get(where, 0)]
         for run in _runs(kept):
-            for record in topics.read_to_end(*where, run[0]):
+            for record in topics.read_to_end(*where, run[0], whole=True):
                 if record.offset in run:
                     found[*where, record.offset] = record
                 if record.offset >= run[-1]:

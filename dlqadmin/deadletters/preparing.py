@@ -34,8 +34,11 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def prepare(message: RawRecord, now: datetime) -> Prepared:
     """Read and fingerprint a message. Never raises: what can't be read is kept as unreadable."""
-    facts = dialects.read(message)
-    chain = parse(facts.trace)
+    try:
+        facts = dialects.read(message)
+        chain = parse(facts.trace)
+    except Exception:  # noqa: BLE001, one odd message must not stop the index
+        facts, chain = dialects.unreadable.read(message), ()
     frame = first_frame(chain)
     place = f"{frame.file}:{frame.function}" if frame else ""
     return Prepared(

@@ -6,9 +6,9 @@ import re
 
 import msgspec
 
-JAVA_FRAME = re.compile(r"^(?P<method>[\w$.<>/@-]+)\((?P<file>[^():]*)(?::(?P<line>\d+))?\)(?: ~?\[.*\])?$")
-OUR_FRAME = re.compile(r"^(?P<file>\S+):(?P<function>[\w.<>]+):(?P<line>\d+)$")
-PYTHON_FRAME = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
+JAVA_FRAME = re.compile(r"^(?P<method>[\w$.<>/@-]+)\((?P<file>[^():]*)(?::(?P<line>\d{1,9}))?\)(?: ~?\[.*\])?$")
+OUR_FRAME = re.compile(r"^(?P<file>\S+):(?P<function>[\w.<>]+):(?P<line>\d{1,9})$")
+PYTHON_FRAME = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?$')
 HEAD = re.compile(r"^(?P<class>[A-Za-z_][\w$]*(?:\.[\w$<>]+)*)(?:: ?(?P<message>.*))?$")
 FRAMEWORKS = re.compile(
     r"^(java|javax|jdk|sun|com\.sun|kotlin|scala|org\.apache\.kafka|org\.springframework|com\.fasterxml|io\.confluent)\."

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.metrics.models import StatusPosition, TaskMinute, TaskSnapshot
+from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import from_ms
 from engine.record.record import RawRecord
 
@@ -113,7 +114,7 @@ def _snapshot(key: TaskKey, status: Mapping[str, Any]) -> TaskSnapshot:
         reported_at=from_ms(_whole(status.get("time"))),
         removed=False,
         metrics=_figures(status),
-        status=dict(status),
+        status=storable(dict(status)),
     )
 
 

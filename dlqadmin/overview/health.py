@@ -123,6 +123,7 @@ def _lag(row: IndexPosition, end: int, now: datetime) -> PartitionLag:
     """Seconds count from the last record indexed, while there are later ones."""
     since = row.last_record_at or row.updated_at
     seconds = max(0.0, (now - since).total_seconds()) if end > row.position else 0.0
-    # A quiet topic's first new record is as old as the indexer's last look, not as the record before it.
-    seconds = min(seconds, max(0.0, (now - row.updated_at).total_seconds()))
+    if row.end_offset is None or row.end_offset <= row.position:
+        # At the last look nothing was left: the first new record is younger than that look.
+        seconds = min(seconds, max(0.0, (now - row.updated_at).total_seconds()))
     return PartitionLag(row.topic, row.partition, row.position, end, row.updated_at, seconds)

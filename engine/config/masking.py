@@ -8,10 +8,13 @@ from collections.abc import Collection, Mapping
 MASK = "********"
 
 _SECRET = re.compile(
-    r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key", re.IGNORECASE
+    r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key"
+    r"|user\.?info|authorization|headers?$",
+    re.IGNORECASE,
 )
 _ENDS_IN_KEY = re.compile(r"[._-]key$", re.IGNORECASE)
 _USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]+)@")
+_PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|secret|token|sslpassword)=)[^&;\s]+", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:
@@ -28,4 +31,4 @@ def mask(config: Mapping[str, str], secrets: Collection[str] = ()) -> dict[str, 
 
 def mask_url(value: str) -> str:
     """The value with the password of every URL in it masked."""
-    return _USER_INFO.sub(rf"\1:{MASK}@", value) if "://" in value else value
+    return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1:{MASK}@", value)) if "://" in value else value

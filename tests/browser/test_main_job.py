@@ -32,7 +32,7 @@ def test_the_address_asked_for_is_kept_while_signing_in(visitor: Page, site: Sit
 def test_the_overview_accounts_for_every_record(page: Page) -> None:
     balance = page.get_by_test_id("balance")
     expect(balance).to_contain_text("1,732 consumed = 1,237 delivered + 495 dead-lettered + 0 skipped + 0 filtered")
-    expect(page.get_by_text("Balances: nothing lost, nothing doubled.")).to_be_visible()
+    expect(page.get_by_text("Balances: every consumed record is accounted for.")).to_be_visible()
     expect(page.get_by_text("470 + 18 + 7 = 495")).to_be_visible()
 
 

@@ -142,6 +142,7 @@ export interface DeadLetter extends Omit<DeadLetterRow, "group"> {
   first_failure_at: string | null;
   elapsed_ms: number | null;
   attempt: number | null;
+  original: "embedded" | "fetched" | "expired" | "unknown";
   dialect: {
     name: string;
     version: string | number | null;

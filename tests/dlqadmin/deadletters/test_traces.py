@@ -69,3 +69,8 @@ def test_no_text_is_too_strange(text: str) -> None:
     parse(text)
     parse("Traceback (most recent call last):\n" + text)
     parse("a.B: c\n\tat " + text)
+
+
+def test_a_line_number_too_long_for_an_integer_is_no_frame() -> None:
+    (link,) = parse("ValueError: x\n  at a/b.py:f:" + "9" * 5000)
+    assert link.frames == ()

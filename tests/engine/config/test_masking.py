@@ -27,3 +27,15 @@ def test_passwords_in_urls_are_masked_wherever_they_are() -> None:
 
 def test_options_known_as_secret_are_masked() -> None:
     assert mask({"connection.url": "x"}, {"connection.url"}) == {"connection.url": MASK}
+
+
+def test_credentials_of_well_known_connectors_are_masked() -> None:
+    shown = mask(
+        {
+            "value.converter.basic.auth.user.info": "u:s3cret",
+            "connection.url": "jdbc:postgresql://h/db?user=a&password=s3cret&ssl=true",
+            "http.headers": "Authorization: Bearer s3cret",
+        }
+    )
+    assert "s3cret" not in str(shown)
+    assert shown["connection.url"].endswith("&ssl=true")

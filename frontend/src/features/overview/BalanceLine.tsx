@@ -32,7 +32,7 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
         {consumed === 0 ? (
           <span className="t3">Nothing consumed yet.</span>
         ) : balanced ? (
-          <b className="passed">Balances: nothing lost, nothing doubled.</b>
+          <b className="passed">Balances: every consumed record is accounted for.</b>
         ) : (
           <b className="warn">{count(consumed - delivered - dead_lettered - skipped - filtered)} not accounted for at this instant.</b>
         )}
