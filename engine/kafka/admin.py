@@ -14,6 +14,7 @@ from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
+from engine.errors import EngineError
 from engine.kafka.errors import translate, translated
 from engine.ports import Committed
 from engine.record.record import TopicPartition
@@ -97,10 +98,17 @@ class KafkaAdmin:
         wanted = {ck.TopicPartition(*partition): spec for partition in partitions}
         with translated():
             futures = self._client.list_offsets(wanted, isolation_level=IsolationLevel.READ_COMMITTED)
-            return {
-                TopicPartition(one.topic, one.partition): future.result(CALL_TIMEOUT_S).offset
-                for one, future in futures.items()
-            }
+        found: dict[TopicPartition, int] = {}
+        trouble: EngineError | None = None
+        for one, future in futures.items():
+            try:
+                with translated():
+                    found[TopicPartition(one.topic, one.partition)] = future.result(CALL_TIMEOUT_S).offset
+            except EngineError as error:
+                trouble = error
+        if trouble is not None and not found:
+            raise trouble
+        return found
 
     def _metadata(self) -> ClusterMetadata:
         with translated():

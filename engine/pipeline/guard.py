@@ -170,6 +170,12 @@ class Guard:
         metrics[Metric.TOTAL_RECORDS_SKIPPED] += 1
         return Skipped(self.dead_letters is not None)
 
+    def log(self, errored: Errored) -> None:
+        """Tell all but the dead letter topic of an error that no record is known to be guilty of."""
+        for reporter in self.reporters:
+            reporter.report(errored.context, errored.raw)
+        self.state.metrics[Metric.TOTAL_FAILURES_LOGGED] += bool(self.reporters)
+
     def _report(self, errored: Errored, *, stops: bool) -> bool:
         """Tell every reporter; the dead letter topic only once. Was anybody told?"""
         context, raw = errored.context, errored.raw

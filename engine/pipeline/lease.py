@@ -59,7 +59,11 @@ def run_tasks(
     deadline.start()
     collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
     while active:
-        state = tail.poll()
+        try:
+            state = tail.poll()
+        except EngineError as error:
+            reports += [_close(opened, *_ended_by(error, clock), clock) for opened in active]
+            break
         if clock.now_ms() >= collect_ms:
             gc.collect()  # cycles of exceptions and tracebacks: inside a lease the collector does not run by itself
             collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS

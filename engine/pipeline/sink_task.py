@@ -205,6 +205,7 @@ class SinkTask:
 
     def _hopeless(self, errored: Errored) -> Failed:
         self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
+        self.guard.log(errored)
         context = errored.context
         return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 

@@ -87,10 +87,13 @@ class SparkRunner:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        context = self._context.result()
-        work = partial(_work, self._function, msgspec.msgpack.encode(lease))
-        context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])
         try:
+            context = self._context.result()
+        except Exception as error:
+            raise LeaseLost(f"Spark did not start: {error}") from error
+        work = partial(_work, self._function, msgspec.msgpack.encode(lease))
+        try:
+            context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])
             [encoded] = context.parallelize([0], 1).mapPartitions(work).collect()
         except (Py4JError, PySparkException) as error:
             raise LeaseLost(_reason(error)) from error

@@ -127,3 +127,9 @@ def test_topics_are_created_once_with_replicas_capped_to_the_brokers(broker: str
     admin.create_topic(topic, 9, 3)
     assert (admin.partitions(topic), admin.partitions("absent"), topic in admin.topics()) == (1, None, True)
     assert admin.max_message_bytes(topic) == 20_000_000
+
+
+def test_ends_that_nobody_can_tell_are_left_out(broker: str, topic: str) -> None:
+    there, missing = TopicPartition(topic, 0), TopicPartition(topic, 7)
+    admin = KafkaAdmin(admin_settings({"bootstrap.servers": broker}))
+    assert admin.end_offsets([there, missing]) == {there: 0}

@@ -306,3 +306,15 @@ def test_an_operators_restart_forgives_errors_but_keeps_the_metrics() -> None:
     again = Rig([*rows(b"{"), raw(1, b"{")], tolerance=TolerancePolicy(1, -1), group=first.consumer.group, restarts=1)
     assert again.run() is None
     assert again.count("records-dead-lettered") == 2
+
+
+def test_a_put_that_fails_without_a_guilty_record_is_logged_and_not_dead_lettered() -> None:
+    def broken(_: Any) -> None:
+        raise ValueError("no table")
+
+    logged = Rig(rows(b"1"), sink=Sink(broken), dead_letters=False)
+    assert isinstance(logged.run(), Failed)
+    assert (logged.reporter.offsets, logged.count("total-failures-logged")) == ([0], 1)
+    lettered = Rig(rows(b"1"), sink=Sink(broken))
+    assert isinstance(lettered.run(), Failed)
+    assert lettered.reporter.offsets == []
