@@ -44,6 +44,7 @@ KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:
 ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:16379/0")
 STATUS_TOPIC = env.str("STATUS_TOPIC", default="connect-status")
+OUTCOME_TOPIC = env.str("OUTCOME_TOPIC", default="connect-outcomes")
 DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=[r".*[.-]dlq$"])
 
 INSTALLED_APPS = [
@@ -58,6 +59,7 @@ INSTALLED_APPS = [
     "django_filters",
     "drf_spectacular",
     "dlqadmin.overview",
+    "dlqadmin.replays",
     "dlqadmin.metrics",
     "dlqadmin.connectors",
     "dlqadmin.deadletters",

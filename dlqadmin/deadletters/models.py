@@ -69,9 +69,14 @@ class Original(models.TextChoices):
 
 
 class ReplayState(models.TextChoices):
-    """What replays have done with a dead letter."""
+    """What the latest replay has done with a dead letter."""
 
     NONE = "none"
+    QUEUED = "queued"
+    SENT = "sent"
+    PASSED = "passed"
+    FAILED_AGAIN = "failed_again"
+    UNKNOWN = "unknown"
 
 
 class DeadLetter(models.Model):
@@ -102,6 +107,8 @@ class DeadLetter(models.Model):
     truncated = models.CharField(max_length=100, null=True, blank=True)
     original = models.CharField(max_length=10, choices=Original, default=Original.EMBEDDED)
     replay_state = models.CharField(max_length=20, choices=ReplayState, default=ReplayState.NONE)
+    replay_item = models.CharField(max_length=60, null=True, blank=True)  # of the record's header, if it was replayed
+    replay_attempt = models.IntegerField(null=True, blank=True)
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="+", null=True, db_index=False)
 
@@ -130,7 +137,8 @@ class DeadLetter(models.Model):
 class DeadLetterBody(models.Model):
     """The bytes: the original key and value, the dead letter's own value and its packed headers.
 
-    `context` is null where the dead letter's own value is the original value.
+    `context` is null where the dead letter's own value is the original value, and `original_headers` where
+    the dead letter carries the original record's headers beside its own.
     """
 
     dead_letter = models.OneToOneField(DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="body")
@@ -138,6 +146,7 @@ class DeadLetterBody(models.Model):
     value = models.BinaryField(null=True)
     context = models.BinaryField(null=True)
     headers = models.BinaryField()
+    original_headers = models.BinaryField(null=True)
 
     def __str__(self) -> str:
         return f"bytes of {self.dead_letter_id}"
