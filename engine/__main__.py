@@ -27,7 +27,8 @@ from engine.herder.view import ConnectorFacts
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
+from engine.kafka.settings import QUICK, admin_settings, consumer_settings, producer_settings
+from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG
 from engine.rest.app import build_app
 from engine.rest.server import RestServer
 from engine.spark.runner import SparkRunner
@@ -116,20 +117,22 @@ def _herder(
     worker: WorkerConfig, runner: SparkRunner, examine: Examine, initial: Sequence[Mapping[str, str]]
 ) -> Herder:
     base = {"bootstrap.servers": worker.bootstrap_servers, **worker.client}
-    quick = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}
     admin = KafkaAdmin(admin_settings(base, worker.admin))
 
     def consumer(group: str) -> KafkaConsumer:
         return KafkaConsumer(consumer_settings(group, base, worker.consumer))
 
     def topic_log(topic: str) -> TopicLog:
-        producer = KafkaProducer(producer_settings(base, worker.producer, quick))
+        producer = KafkaProducer(producer_settings(base, worker.producer, QUICK))
         return TopicLog(topic, consumer(f"{worker.group_id}-herder"), producer)
 
     def prepare() -> None:
         admin.create_topic(worker.config_topic, 1, worker.config_replication_factor, TOPIC_CONFIG)
         admin.create_topic(
             worker.status_topic, worker.status_partitions, worker.status_replication_factor, TOPIC_CONFIG
+        )
+        admin.create_topic(
+            worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
         )
 
     worker_id = worker.listeners[0].removeprefix("http://")

@@ -19,6 +19,7 @@ from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import (
+    QUICK,
     admin_settings,
     client_problems,
     consumer_settings,
@@ -40,6 +41,7 @@ from engine.ports import Lease, Sink, TaskConfig, TaskReport
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
+from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
 from engine.steps.registry import build_converter, build_transform, step_problems
 from engine.steps.stages import sink_stages
 
@@ -149,6 +151,8 @@ def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_m
         letters = _dead_letters(plan, worker, state, retry, clock) if errors.dlq_enable else None
         if letters is not None:
             closing.callback(letters.producer.close)
+        replayed = _replayed(task, worker, clock)
+        closing.callback(replayed.close)
         sink = plan.sink.factory()
         sink.start(config.properties)
         closing.callback(sink.stop)
@@ -165,12 +169,13 @@ def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_m
             jitter=JITTER,
             patience_ms=patience_ms,
         )
-        commit = DurableThenCommit(sink.flush, lambda: _flush(letters), consumer)
+        commit = DurableThenCommit(sink.flush, lambda: _flush(letters), lambda: _flush(replayed), consumer)
         sink_task = SinkTask(
             steps=_steps(plan),
             sink=sink,
             guard=guard,
             consumer=consumer,
+            replayed=replayed,
             commit=commit,
             state=state,
             committed=positions,
@@ -222,8 +227,28 @@ def _dead_letters(
     )
 
 
-def _flush(letters: DeadLetterReporter | None) -> Interrupted | None:
-    return None if letters is None or letters.flush() else Interrupted(None)
+def _replayed(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock) -> ReplayReporter:
+    """The reporter of replayed records; its producer and topic are made when the first one waits."""
+
+    def open_producer() -> KafkaProducer:
+        admin = KafkaAdmin(admin_settings(_base(worker), worker.admin))
+        admin.create_topic(
+            worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
+        )
+        return KafkaProducer(producer_settings(_base(worker), worker.producer, QUICK))
+
+    return ReplayReporter(
+        open_producer=open_producer,
+        topic=worker.outcome_topic,
+        connector=task.connector,
+        task=task.task,
+        clock=clock,
+        jitter=JITTER,
+    )
+
+
+def _flush(reporter: DeadLetterReporter | ReplayReporter | None) -> Interrupted | None:
+    return None if reporter is None or reporter.flush() else Interrupted(None)
 
 
 def _sink_kind(name: str) -> tuple[SinkKind | None, list[Problem]]:

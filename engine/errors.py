@@ -77,13 +77,17 @@ class LeaseLost(RetriableError):
 class ProduceFailed(EngineError):
     """Records could not be written to Kafka; `failures` holds (topic, reason) rows.
 
-    `ordinals` says which ones: the place of each among the records produced since the last flush.
+    `ordinals` says which ones: the place of each among the records produced since the last flush. `retriable`:
+    the brokers were at fault each time, and the same records may be written later.
     """
 
-    def __init__(self, failures: tuple[tuple[str, str], ...], ordinals: tuple[int, ...] = ()) -> None:
-        super().__init__(failures, ordinals)
+    def __init__(
+        self, failures: tuple[tuple[str, str], ...], ordinals: tuple[int, ...] = (), retriable: bool = False
+    ) -> None:
+        super().__init__(failures, ordinals, retriable)
         self.failures = failures
         self.ordinals = ordinals
+        self.retriable = retriable
 
     def __str__(self) -> str:
         return "; ".join(f"{topic}: {reason}" for topic, reason in self.failures)

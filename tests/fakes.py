@@ -105,6 +105,7 @@ class Producer:
         self.records: list[tuple[str, bytes | None, bytes | None, Headers, int | None]] = []
         self.queue: list[tuple[str, bytes | None, bytes | None, Headers, int | None]] = []
         self.fail_next: list[set[int]] = []
+        self.retriable = False
 
     def produce(
         self,
@@ -123,7 +124,9 @@ class Producer:
         self.records += [record for ordinal, record in enumerate(queue) if ordinal not in failing]
         if failing:
             raise ProduceFailed(
-                tuple((queue[ordinal][0], "no room") for ordinal in sorted(failing)), tuple(sorted(failing))
+                tuple((queue[ordinal][0], "no room") for ordinal in sorted(failing)),
+                tuple(sorted(failing)),
+                self.retriable,
             )
 
     def close(self) -> None:

@@ -25,6 +25,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("status.storage.topic", "string", "connect-status", "Where states and metrics are published.", topic_name),
     Option("status.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
     Option("status.storage.partitions", "int", 1, "Its partitions when it is created.", at_least(1, 1000)),
+    Option("outcome.storage.topic", "string", "connect-outcomes", "Where outcomes of replays are told.", topic_name),
+    Option("outcome.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
+    Option("outcome.storage.partitions", "int", 1, "Its partitions when it is created.", at_least(1, 1000)),
     Option("offset.storage.topic", "string", "connect-offsets", "Where positions of sources are kept.", topic_name),
     Option("offset.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
     Option("offset.storage.partitions", "int", 25, "Its partitions when it is created.", at_least(1, 1000)),
@@ -76,6 +79,9 @@ class WorkerConfig:
     status_topic: str
     status_replication_factor: int
     status_partitions: int
+    outcome_topic: str
+    outcome_replication_factor: int
+    outcome_partitions: int
     offset_topic: str
     offset_replication_factor: int
     offset_partitions: int
@@ -120,6 +126,9 @@ def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) 
         status_topic=values["status.storage.topic"],
         status_replication_factor=values["status.storage.replication.factor"],
         status_partitions=values["status.storage.partitions"],
+        outcome_topic=values["outcome.storage.topic"],
+        outcome_replication_factor=values["outcome.storage.replication.factor"],
+        outcome_partitions=values["outcome.storage.partitions"],
         offset_topic=values["offset.storage.topic"],
         offset_replication_factor=values["offset.storage.replication.factor"],
         offset_partitions=values["offset.storage.partitions"],

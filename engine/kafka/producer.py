@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import confluent_kafka as ck
 
-from engine.errors import ProduceFailed
-from engine.kafka.errors import describe, translated
+from engine.errors import ProduceFailed, RetriableError
+from engine.kafka.errors import describe, error_class, translated
 from engine.record.record import Headers
 
 FLUSH_SLICE_S = 0.5
@@ -22,7 +22,7 @@ class KafkaProducer:
         with translated():
             self._client = ck.Producer({**settings, "delivery.report.only.error": True})
         self._queued = 0
-        self._failures: list[tuple[int, str, str]] = []
+        self._failures: list[tuple[int, str, ck.KafkaError]] = []
 
     def produce(
         self,
@@ -49,7 +49,7 @@ class KafkaProducer:
             except BufferError:
                 self._client.poll(FLUSH_SLICE_S)
             except ck.KafkaException as error:
-                self._failures.append((ordinal, topic, describe(error.args[0])))
+                self._failures.append((ordinal, topic, error.args[0]))
                 return
             else:
                 return
@@ -59,10 +59,11 @@ class KafkaProducer:
         with translated():
             while self._client.flush(FLUSH_SLICE_S):
                 pass
-        failures, self._failures, self._queued = sorted(self._failures), [], 0
+        failures, self._failures, self._queued = sorted(self._failures, key=lambda row: row[0]), [], 0
         if failures:
-            rows = tuple((topic, reason) for _, topic, reason in failures)
-            raise ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in failures))
+            rows = tuple((topic, describe(error)) for _, topic, error in failures)
+            retriable = all(error_class(error) is RetriableError for _, _, error in failures)
+            raise ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in failures), retriable)
 
     def close(self) -> None:
         """Let go of it; what was not flushed may be lost."""
@@ -72,6 +73,6 @@ class KafkaProducer:
     def _listener(self, ordinal: int, topic: str) -> Delivered:
         def on_delivery(error: ck.KafkaError | None, _: ck.Message) -> None:
             if error is not None:
-                self._failures.append((ordinal, topic, describe(error)))
+                self._failures.append((ordinal, topic, error))
 
         return on_delivery

@@ -22,6 +22,7 @@ CONSUMER_FIXED = {
 }
 PRODUCER_DEFAULTS = {"linger.ms": "20", "compression.type": "lz4"}
 PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}
+QUICK = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}  # for a few small records
 SHARED = {"log_level": "3", "socket.keepalive.enable": "true"}
 
 RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms", "max.partition.fetch.bytes": "fetch.message.max.bytes"}

@@ -70,6 +70,7 @@ def claim_positions(
     )
     missing = [partition for partition in task.partitions if partition not in found]
     positions = {partition: one.offset for partition, one in found.items()}
+    state.forget_passed(positions)  # somebody may have moved them
     if missing:
         if task.has_committed or any(_is_of(one, task) for one in found.values()):
             raise OffsetsMissing(_lost(task, missing))

@@ -22,20 +22,25 @@ class Commit(Protocol):
 
 
 class DurableThenCommit:
-    """At least once: flush the sink, flush the dead letters, commit offsets and metadata together."""
+    """At least once: flush sink, dead letters and outcomes of replayed records, then commit offsets with metadata."""
 
     delivery = "at_least_once"
 
     def __init__(
-        self, flush_sink: Callable[[], None], flush_dead_letters: Callable[[], Interrupted | None], consumer: Consumer
+        self,
+        flush_sink: Callable[[], None],
+        flush_dead_letters: Callable[[], Interrupted | None],
+        flush_outcomes: Callable[[], Interrupted | None],
+        consumer: Consumer,
     ) -> None:
         self.flush_sink = flush_sink
         self.flush_dead_letters = flush_dead_letters
+        self.flush_outcomes = flush_outcomes
         self.consumer = consumer
 
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None:
         self.flush_sink()
-        interrupted = self.flush_dead_letters()
+        interrupted = self.flush_dead_letters() or self.flush_outcomes()
         if interrupted is not None:
             return interrupted
         text = metadata()  # after the flush: it counts what was written

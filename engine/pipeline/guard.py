@@ -20,7 +20,7 @@ from engine.ports import Clock
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord, Record
 from engine.record.schema import BYTES
-from engine.record.stage import Stage
+from engine.record.stage import Stage, StageType
 from engine.record.trace import describe
 from engine.reporting.metrics import Metric
 
@@ -99,7 +99,7 @@ class Guard:
         """Count a failure; then wait and answer how things stand for the next attempt, or that there is none."""
         now = self.clock.now_ms()
         place = Place.of(raw, raised.index)
-        trouble = self.count_failure(place, trouble, now)
+        trouble = self.count_failure(place, self._gone_on_with(place, trouble), now)
         verdict = classify(self.stages[raised.index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
@@ -211,15 +211,26 @@ class Guard:
         return Response.CONTINUE if raised is None and answers[0] is Response.CONTINUE else Response.FAIL
 
     def count_failure(self, place: Place, trouble: Trouble, now: int) -> Trouble:
-        """One more failure; one that was parked in an earlier lease is gone on with."""
+        """One more failure."""
         state = self.state
-        if state.parked is not None and trouble.failures == 0 and state.parked.place == place:
-            trouble, state.parked = state.parked.trouble, None
-            state.metrics[Metric.TOTAL_RETRIES] += 1
         state.metrics[Metric.TOTAL_RECORD_FAILURES] += 1
         state.metrics[Metric.LAST_FAILURE_TIMESTAMP] = now
         state.stage_failures[place.index] += 1
         return Trouble(trouble.failures + 1, trouble.first_ms or now)
+
+    def _gone_on_with(self, place: Place, trouble: Trouble) -> Trouble:
+        """How things stand: a first failure may be the next one of what an earlier lease had parked.
+
+        A put is of a batch, which may begin with another record each time.
+        """
+        parked = self.state.parked
+        if parked is None or trouble.failures > 0 or parked.place.index != place.index:
+            return trouble
+        if parked.place != place and self.stages[place.index].type is not StageType.TASK_PUT:
+            return trouble
+        self.state.parked = None
+        self.state.metrics[Metric.TOTAL_RETRIES] += 1
+        return parked.trouble
 
 
 def unconverted(raw: RawRecord) -> Record:

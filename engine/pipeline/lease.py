@@ -135,7 +135,7 @@ def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | No
         end=end,
         positions=_named(task.committed),
         ends=_named(ends),
-        metrics={str(name): value for name, value in state.metrics.items()},
+        metrics=task.figures(),
         stage_failures=state.named_stage_failures(),
         tolerance=opened.tolerance.used(state.tolerance, clock.now_ms()),
         progressed=task.progressed,

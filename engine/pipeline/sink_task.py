@@ -8,11 +8,12 @@ from typing import Any
 from engine.errors import RecordError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
+from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble
 from engine.pipeline.task_state import Place, TaskState, first_unprocessed
 from engine.ports import Clock, Consumer, Sink
 from engine.record.record import RawRecord, Record, TopicPartition
-from engine.reporting.metrics import Metric
+from engine.reporting.metrics import BUCKETS, Metric
+from engine.reporting.replayed import Outcome, ReplayReporter
 
 CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
 COMMIT_INTERVAL_MS = 500
@@ -31,6 +32,7 @@ class SinkTask:
         sink: Sink,
         guard: Guard,
         consumer: Consumer,
+        replayed: ReplayReporter,
         commit: Commit,
         state: TaskState,
         committed: Mapping[TopicPartition, int],
@@ -41,6 +43,7 @@ class SinkTask:
         self.sink = sink
         self.guard = guard
         self.consumer = consumer
+        self.replayed = replayed
         self.commit = commit
         self.state = state
         self.clock = clock
@@ -52,6 +55,7 @@ class SinkTask:
         self._due_ms = clock.now_ms() + commit_interval_ms
         self._held: dict[TopicPartition, int] = {}
         self._saved = self._memory()
+        self._counted = dict(state.metrics)
 
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk; commit when it is time. None: it may go on."""
@@ -70,6 +74,7 @@ class SinkTask:
         end: End | None = self._convert(raws, entries)
         end = self._put(raws, entries) or end
         failed, done = self._settle(entries)
+        self._tell(raws, entries[:done])
         if failed is not None or end is not None:
             self._held = first_unprocessed(raws[done:])
         return failed or end
@@ -80,7 +85,8 @@ class SinkTask:
         self._due_ms = self.clock.now_ms() + self.commit_interval_ms
         if positions == self.committed and not (final and self._memory() != self._saved):
             return None
-        self.state.forget_marks(positions)
+        if self.state.forget_passed(positions):
+            self.state.metrics[Metric.TOTAL_RETRIES] += 1  # what was parked succeeded at its next attempt
         self.state.seq += 1
         interrupted = self.commit.commit(positions, self.state.to_metadata)
         if interrupted is not None:
@@ -90,6 +96,7 @@ class SinkTask:
         )
         self.committed = positions
         self._saved = self._memory()
+        self._counted = dict(self.state.metrics)
         return None
 
     def positions(self) -> dict[TopicPartition, int]:
@@ -104,6 +111,11 @@ class SinkTask:
     def known_ends(self) -> dict[TopicPartition, int]:
         """The end of each partition as last seen."""
         return dict(self.consumer.ends())
+
+    def figures(self) -> dict[str, int]:
+        """The counters by name; those of records as they were committed, so that they agree with `committed`."""
+        metrics = self.state.metrics | {name: self._counted[name] for name in (Metric.RECORDS_CONSUMED, *BUCKETS)}
+        return {str(name): value for name, value in metrics.items()}
 
     def _memory(self) -> tuple[Any, ...]:
         """What a commit keeps beside the positions."""
@@ -210,7 +222,10 @@ class SinkTask:
         return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 
     def _settle(self, entries: list[Any]) -> tuple[Failed | None, int]:
-        """Count each record in its bucket, and decide about errors, in order; how many are done."""
+        """Count each record in its bucket, and decide about errors, in order; how many are done.
+
+        An error among `entries` gives way to what was decided about it.
+        """
         metrics = self.state.metrics
         delivered = filtered = done = 0
         failed = None
@@ -224,6 +239,7 @@ class SinkTask:
                 if isinstance(outcome, Failed):
                     failed = outcome
                     break
+                entries[done] = outcome
                 bucket = Metric.RECORDS_DEAD_LETTERED if outcome.dead_lettered else Metric.RECORDS_SKIPPED
                 metrics[bucket] += 1
             done += 1
@@ -231,6 +247,21 @@ class SinkTask:
         metrics[Metric.RECORDS_DELIVERED] += delivered
         metrics[Metric.RECORDS_FILTERED] += filtered
         return failed, done
+
+    def _tell(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
+        """Report what became of replayed records; a record without headers, as most are, costs one look."""
+        for raw, entry in zip(raws, settled, strict=False):
+            if raw.headers:
+                self.replayed.report(raw, outcome_of(entry))
+
+
+def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:
+    """A settled record's outcome, as it is reported."""
+    if isinstance(entry, Record):
+        return Outcome.DELIVERED
+    if isinstance(entry, Filtered):
+        return Outcome.FILTERED
+    return Outcome.DEAD_LETTERED if entry.dead_lettered else Outcome.SKIPPED
 
 
 def record_errors(error: BaseException, count: int) -> Mapping[int, Exception]:

@@ -33,6 +33,10 @@ class Place(msgspec.Struct, frozen=True):
     def of(raw: RawRecord, index: int) -> Place:
         return Place(raw.topic, raw.partition, raw.offset, index)
 
+    def is_before(self, positions: Mapping[TopicPartition, int]) -> bool:
+        """Is the record passed, at these positions?"""
+        return self.offset < positions.get(TopicPartition(self.topic, self.partition), 0)
+
 
 class Mark(msgspec.Struct, frozen=True):
     """An error that stopped the task has its dead letter already; `topic` is the dead letter topic's checksum."""
@@ -72,13 +76,13 @@ class TaskState:
         if not self.stage_failures:
             self.stage_failures = [0] * len(self.stages)
 
-    def forget_marks(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Drop the marks of records that the task has passed."""
-        self.reported = tuple(
-            mark
-            for mark in self.reported
-            if mark.place.offset >= positions.get(TopicPartition(mark.place.topic, mark.place.partition), 0)
-        )
+    def forget_passed(self, positions: Mapping[TopicPartition, int]) -> bool:
+        """Drop marks of records that the task has passed, and a retry that waited for one; was there one?"""
+        self.reported = tuple(mark for mark in self.reported if not mark.place.is_before(positions))
+        waited = self.parked is not None and self.parked.place.is_before(positions)
+        if waited:
+            self.parked = None
+        return waited
 
     def named_stage_failures(self) -> dict[str, int]:
         """Failures by `<index>:<type>:<class>`."""

@@ -94,10 +94,12 @@ class DeadLetterReporter:
 
     def _letter(self, context: ErrorContext, raw: RawRecord) -> DeadLetter:
         key, headers = raw.key if self.include_messages else None, raw.headers
-        if self.context_headers:
-            headers = (*headers, *connect_headers(context, raw))
+        more = connect_headers(context, raw) if self.context_headers else ()
         room = self.max_bytes - ENVELOPE_BYTES
-        if _size(key, headers) > room - LEAST_CONTEXT_BYTES:  # size never fails a task
+        # Size never fails a task: what other tools read goes first, then what the record brought along.
+        if _size(key, (*headers, *more)) <= room - LEAST_CONTEXT_BYTES:
+            headers = (*headers, *more)
+        elif _size(key, headers) > room - LEAST_CONTEXT_BYTES:
             key, headers = None, ()
         value = encode(
             context,

@@ -39,7 +39,13 @@ class Connector:
         self.broker = broker
         self.client = {"bootstrap.servers": broker}
         self.name, self.topic, self.dlq = f"c-{mark}", f"in-{mark}", f"in-{mark}.dlq"
-        self.worker = {**self.client, "config.storage.topic": f"configs-{mark}", "group.id": f"g-{mark}"}
+        self.outcome_topic = f"outcomes-{mark}"
+        self.worker = {
+            **self.client,
+            "config.storage.topic": f"configs-{mark}",
+            "outcome.storage.topic": self.outcome_topic,
+            "group.id": f"g-{mark}",
+        }
         self.admin = KafkaAdmin(admin_settings(self.client))
         self.admin.create_topic(self.worker["config.storage.topic"], 1, 1, {"cleanup.policy": "compact"})
         self.admin.create_topic(self.topic, partitions, 1, {"max.message.bytes": BIG})
@@ -112,6 +118,10 @@ class Connector:
 
     def contexts(self) -> list[dict[str, Any]]:
         return [orjson.loads(letter.value or b"null") for letter in self.letters()]
+
+    def outcomes(self) -> list[dict[str, Any]]:
+        """All reports about replayed records."""
+        return [orjson.loads(report.value or b"null") for report in self.read(TopicPartition(self.outcome_topic, 0))]
 
     def read(self, partition: TopicPartition) -> list[RawRecord]:
         consumer = KafkaConsumer(consumer_settings("reader", self.client))

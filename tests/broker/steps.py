@@ -22,6 +22,16 @@ class Slow:
         return record
 
 
+class LeaveOutNulls:
+    """Filters records without a value."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """It has no options."""
+
+    def apply(self, record: Record) -> Record | None:
+        return None if record.value is None else record
+
+
 class DyingSink(FileSink):
     """Kills the process when its lines are written and nothing is committed, unless it has done so (`marker`)."""
 

@@ -19,6 +19,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from demo.network import free_ports
+from engine.record.record import Headers
 
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each poll hides the rest
 
@@ -38,12 +39,14 @@ class Engine:
         self.process: subprocess.Popen[bytes] | None = None
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
         name = uuid4().hex[:8]
+        self.outcome_topic = f"outcomes-{name}"
         self.properties = home / "worker.properties"
         self.properties.write_text(
             f"bootstrap.servers={bootstrap_servers}\n"
             f"group.id=engine-{name}\n"
             f"config.storage.topic=configs-{name}\n"
             f"status.storage.topic=status-{name}\n"
+            f"outcome.storage.topic={self.outcome_topic}\n"
             f"listeners=http://127.0.0.1:{self.port}\n"
             "spark.master=local[4]\n"
             "slots=4\n"
@@ -134,10 +137,10 @@ class Topics:
         admin.create_topics([NewTopic(name, partitions, 1)])[name].result(20)
         return name
 
-    def write(self, topic: str, values: list[bytes], partitions: int = 1) -> None:
+    def write(self, topic: str, values: list[bytes], partitions: int = 1, headers: Headers = ()) -> None:
         producer = Producer({**self._servers, "linger.ms": 5})
         for number, value in enumerate(values):
-            producer.produce(topic, value, key=str(number), partition=number % partitions)
+            producer.produce(topic, value, key=str(number), partition=number % partitions, headers=list(headers))
         assert producer.flush(30) == 0
 
     def read(self, topic: str) -> list[dict[str, Any]]:

@@ -28,13 +28,13 @@ def read(row: Any) -> Schema | None:
         schema = Schema(
             kind,
             optional=bool(row.get("optional", False)),
-            name=row.get("name"),
-            version=row.get("version"),
-            doc=row.get("doc"),
+            name=_told(row, "name", str),
+            version=_told(row, "version", int),
+            doc=_told(row, "doc", str),
             fields=tuple(_field(field) for field in row["fields"]) if kind == "STRUCT" else (),
             items=_inner(row["items" if kind == "ARRAY" else "values"]) if kind in {"ARRAY", "MAP"} else None,
             keys=_inner(row["keys"]) if kind == "MAP" else None,
-            parameters=row.get("parameters"),
+            parameters=_told(row, "parameters", dict),
         )
     except (KeyError, TypeError) as error:
         raise ConversionError(f"the envelope's {row['type']} schema is not complete: {error}") from error
@@ -57,6 +57,12 @@ def write(schema: Schema) -> dict[str, Any]:
     if schema.default is not None:
         row["default"] = to_json(schema, schema.default)
     return row
+
+
+def _told(row: dict[str, Any], name: str, kind: type) -> Any:
+    """What the schema says under that name; a value of another kind counts as not told, as in Kafka Connect."""
+    value = row.get(name)
+    return value if isinstance(value, kind) else None
 
 
 def _field(row: Any) -> Field:

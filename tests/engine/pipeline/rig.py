@@ -11,6 +11,7 @@ import orjson
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.guard import Guard
+from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
 from engine.policy.retry import RetryPolicy
@@ -20,7 +21,8 @@ from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
-from tests.fakes import Clock, Consumer, Reporter, Sink
+from engine.reporting.replayed import ReplayReporter
+from tests.fakes import Clock, Consumer, Producer, Reporter, Sink
 
 STAGES = (
     Stage(StageType.KEY_CONVERTER, "Bytes"),
@@ -97,12 +99,23 @@ class Rig:
             patience_ms=lambda _: patience_ms,
             handler=handler,
         )
+        self.producer = Producer()  # of the outcome topic
+        self.opened = 0  # how often it was
+        self.replayed = ReplayReporter(
+            open_producer=self._open_producer,
+            topic="outcomes",
+            connector="c",
+            task=0,
+            clock=self.clock,
+            jitter=lambda: 1.0,
+        )
         self.task = SinkTask(
             steps=sink_steps(Bytes(), Json(), None, [Apply(transform)]),
             sink=self.sink,
             guard=guard,
             consumer=self.consumer,
-            commit=DurableThenCommit(self.sink.flush, lambda: None, self.consumer),
+            replayed=self.replayed,
+            commit=DurableThenCommit(self.sink.flush, lambda: None, self._flush_outcomes, self.consumer),
             state=self.state,
             committed={name: one.offset for name, one in committed.items()},
             clock=self.clock,
@@ -117,6 +130,18 @@ class Rig:
                 return end
             if self.task.last_count == 0:
                 return self.task.save(final=True)
+
+    def outcomes(self) -> list[tuple[int, str]]:
+        """Offset and outcome of each report that is durable."""
+        lines = [orjson.loads(record[2] or b"null") for record in self.producer.records]
+        return [(line["offset"], line["outcome"]) for line in lines]
+
+    def _open_producer(self) -> Producer:
+        self.opened += 1
+        return self.producer
+
+    def _flush_outcomes(self) -> Interrupted | None:
+        return None if self.replayed.flush() else Interrupted(None)
 
     def committed(self, partition: int = 0) -> int:
         """The committed offset."""

@@ -15,8 +15,11 @@ from engine.config.topic import (
 )
 from engine.errors import OffsetsMissing, RetriableError
 from engine.pipeline.claim import ConfigTail, claim_positions, denied
+from engine.pipeline.outcome import Trouble
+from engine.pipeline.task_state import ParkedRetry, Place
 from engine.ports import Committed, LeaseEnd, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
+from engine.reporting.metrics import Metric
 from tests.engine.pipeline.rig import STAGES
 from tests.fakes import Clock, Consumer
 
@@ -71,6 +74,16 @@ def test_the_latest_state_of_the_task_wins_and_foreign_metadata_is_ignored() -> 
     consumer.commit({P0: Committed(4, "somebody else's")})
     positions, found = claim_positions(TASK, STAGES, consumer)
     assert (positions, found.seq, found.stage_failures[1]) == ({P0: 4, P1: 9}, state.seq, 5)
+
+
+@pytest.mark.parametrize(("offset", "waits"), [(4, True), (5, False)])
+def test_a_parked_retry_is_forgotten_when_somebody_moved_the_offset_beyond_its_record(offset: int, waits: bool) -> None:
+    consumer = Consumer()
+    _, state = claim_positions(TASK, STAGES, consumer)
+    state.parked = ParkedRetry(Place("t", 0, 4, 1), Trouble(1, 1000), 2000)
+    consumer.commit({P0: Committed(offset, state.to_metadata())})
+    _, found = claim_positions(TASK, STAGES, consumer)
+    assert (found.parked is not None, found.metrics[Metric.TOTAL_RETRIES]) == (waits, 0)
 
 
 def test_the_tail_reads_to_the_end_and_then_goes_on() -> None:

@@ -164,6 +164,36 @@ def test_a_parked_retry_goes_on_counting_in_the_next_lease() -> None:
     assert (context.attempt, context.first_failure_time, again.clock.waits) == (1, first.clock.now_ms(), [])
 
 
+def test_a_parked_put_goes_on_counting_though_its_batch_begins_with_another_record() -> None:
+    first = Rig([raw(0, b"1", partition=1)], sink=Sink(flaky(9)), retry=RetryPolicy(1), patience_ms=100)
+    assert first.run() == Interrupted(first.clock.now_ms() + 300)
+    records = [raw(0, b"1", partition=1), raw(0, b"2")]
+    again = Rig(records, sink=Sink(flaky(9)), retry=RetryPolicy(1), group=first.consumer.group, patience_ms=100)
+    assert isinstance(again.run(), Failed)
+    assert again.sink.puts == [2]
+
+
+def test_a_parked_retry_that_succeeds_is_counted_and_forgotten() -> None:
+    first = Rig(rows(b"1"), sink=Sink(flaky(1)), retry=RetryPolicy(5), patience_ms=100)
+    first.run()
+    again = Rig(rows(b"1"), group=first.consumer.group)
+    assert again.state.parked is not None
+    assert again.run() is None
+    assert (again.state.parked, again.count("total-retries"), again.committed()) == (None, 1, 1)
+    third = Rig(rows(b"1"), group=first.consumer.group)
+    assert (third.state.parked, third.count("total-retries")) == (None, 1)
+
+
+def test_counted_records_agree_with_the_committed_position_when_a_commit_fails() -> None:
+    rig = Rig(rows(b"1", b"{"))
+    rig.run()
+    rig.consumer.append(raw(2, b"3"))
+    rig.task.commit.flush_dead_letters = lambda: Interrupted(None)
+    assert rig.run() == Interrupted(None)
+    assert rig.task.committed == {TopicPartition("t", 0): 2}
+    assert (rig.task.figures()["records-consumed"], rig.task.figures()["records-delivered"]) == (2, 1)
+
+
 def test_a_stop_request_ends_the_wait_and_the_record_is_not_processed() -> None:
     clock = Clock(stop_at=1_000_100)
     rig = Rig(rows(b"1", b"{"), retry=RetryPolicy(5), clock=clock)
@@ -228,15 +258,16 @@ def test_offsets_are_not_committed_when_dead_letters_are_not_durable() -> None:
     assert rig.consumer.commits == []
 
 
-def test_sink_and_dead_letters_are_flushed_before_the_commit() -> None:
+def test_sink_dead_letters_and_outcomes_are_flushed_before_the_commit() -> None:
     rig = Rig(rows(b"1", b"{"))
     order: list[str] = []
     commit = rig.consumer.commit
     rig.task.commit.flush_sink = lambda: order.append("sink")
     rig.task.commit.flush_dead_letters = lambda: order.append("letters")
+    rig.task.commit.flush_outcomes = lambda: order.append("outcomes")
     rig.consumer.commit = lambda offsets: (order.append("offsets"), commit(offsets))[0]
     rig.run()
-    assert order == ["sink", "letters", "offsets"]
+    assert order == ["sink", "letters", "outcomes", "offsets"]
 
 
 def test_a_handler_decides_and_one_that_raises_means_fail() -> None:

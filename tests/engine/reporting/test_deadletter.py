@@ -100,6 +100,23 @@ def test_size_never_fails_a_task() -> None:
     assert (key, len(value) <= 20_000) == (None, True)
 
 
+def test_a_long_trace_in_a_header_costs_a_record_none_of_its_own() -> None:
+    letters = Letters(max_bytes=20_000, context_headers=True)
+    record = with_headers(("mine", b"1"))
+    letters.reporter.report(msgspec.structs.replace(context(record), exception="E: " + "x" * 20_000), record)
+    ((_, key, value, headers, _),) = letters.written()
+    assert (key, headers, orjson.loads(value)["truncated"]) == (b"k", (("mine", b"1"),), "trace")
+
+
+def test_a_letter_that_had_to_leave_out_headers_says_how_large_they_were() -> None:
+    letters = Letters(max_bytes=20_000)
+    letters.report(with_headers(("mine", b"1" * 30_000)))
+    ((_, key, value, headers, _),) = letters.written()
+    body = orjson.loads(value)
+    assert (key, headers, body["truncated"]) == (None, (), "pointer")
+    assert (body["original_record"]["headers_size"], body["original_record"]["offset"]) == (30_004, 5)
+
+
 def test_letters_count_as_produced_when_they_are_durable() -> None:
     letters = Letters()
     letters.report(raw(1), raw(2))

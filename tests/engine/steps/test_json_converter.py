@@ -180,6 +180,13 @@ def test_decimals_are_written_as_numbers_when_asked() -> None:
     assert orjson.loads(data or b"")["payload"] == 1.56
 
 
+@pytest.mark.parametrize("name", ["name", "version", "doc", "parameters"])
+def test_what_a_schema_says_of_itself_in_another_type_counts_as_not_said(name: str) -> None:
+    row = {"type": "int8", name: [1]}
+    schema, found = enveloped().to_connect("t", orjson.dumps({"schema": row, "payload": 5}))
+    assert (schema, found) == (Schema("INT8"), 5)
+
+
 @given(SHAPES, SHAPES)
 def test_no_envelope_at_all_raises_anything_but_a_conversion_error(schema: Any, payload: Any) -> None:
     with suppress(ConversionError):
