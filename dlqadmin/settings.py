@@ -179,13 +179,17 @@ REST_FRAMEWORK: dict[str, Any] = {
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "dlqadmin",
-    "DESCRIPTION": "Dead letters, their groups, the metrics of the engine and its connectors.",
+    "DESCRIPTION": "Dead letters, their groups, fixes and replays, the metrics of the engine and its connectors.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVE_PERMISSIONS": ["dlqadmin.audit.permissions.IsViewer"],
+    "ENUM_NAME_OVERRIDES": {
+        "ItemState": "dlqadmin.replays.models.ItemState.choices",
+        "ReplayStatus": "dlqadmin.replays.models.ReplayStatus.choices",
+    },
 }
 
 CELERY_BROKER_URL = REDIS_URL
@@ -193,6 +197,8 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Without it whoever enqueues waits for ever while Redis is away.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
 CELERY_BEAT_SCHEDULE_FILENAME = str(LOCAL_DIR / "celerybeat-schedule")
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
@@ -200,6 +206,16 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "dlqadmin.metrics.tasks.collect_metrics",
         "schedule": 2.0,
         "options": {"expires": 2.0},  # a late worker must not run a queue of them
+    },
+    "sweep-replays": {
+        "task": "dlqadmin.replays.tasks.sweep_replays",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
+    },
+    "watch-replays": {
+        "task": "dlqadmin.replays.tasks.watch_replays",
+        "schedule": 1.0,
+        "options": {"expires": 1.0},
     },
     "prune-metrics": {
         "task": "dlqadmin.metrics.tasks.prune_metrics",
@@ -214,5 +230,5 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
 }

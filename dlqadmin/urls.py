@@ -10,6 +10,7 @@ from dlqadmin.rest import pages, problems
 api = [
     path("", include("dlqadmin.audit.urls")),
     path("", include("dlqadmin.deadletters.urls")),
+    path("", include("dlqadmin.replays.urls")),
     path("", include("dlqadmin.overview.urls")),
     path("", include("dlqadmin.metrics.urls")),
     path("", include("dlqadmin.connectors.urls")),

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
+from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
 from django.conf import settings
 
 from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
@@ -47,6 +47,30 @@ def cluster(timeout_s: float = TIMEOUT_S) -> ClusterView:
 def partitions(topic: str) -> int | None:
     """How many partitions the topic has; None if there is no such topic. Raises BrokerUnavailable."""
     return cluster().topics.get(topic)
+
+
+def topic_ids(names: Sequence[str]) -> dict[str, str]:
+    """The ids of topics, by which one that was deleted and made anew is told apart; absent ones are left out."""
+    if not names:
+        return {}
+    with _translated():
+        futures = _admin().describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_S)
+    found = {}
+    for name, future in futures.items():
+        with _translated(), _missing_is_fine():
+            found[name] = str(future.result(TIMEOUT_S + 1).topic_id)
+    return found
+
+
+def max_message_bytes(topic: str) -> int | None:
+    """The largest batch the topic takes; None if there is no such topic. Raises BrokerUnavailable."""
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    with _translated():
+        [future] = _admin().describe_configs([resource], request_timeout=TIMEOUT_S).values()
+    found: dict[str, int] = {}
+    with _translated(), _missing_is_fine():
+        found[topic] = int(future.result(TIMEOUT_S + 1)["max.message.bytes"].value)
+    return found.get(topic)
 
 
 def ends(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:

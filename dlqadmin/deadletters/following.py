@@ -55,6 +55,12 @@ def subscription(names: Sequence[str]) -> list[str]:
     return [name if LITERAL.fullmatch(name) else f"^{name.removeprefix('^')}" for name in names]
 
 
+def follows(topic: str) -> bool:
+    """Is this topic among those that are indexed?"""
+    names = subscription(settings.DLQ_TOPICS)
+    return any(re.search(name, topic) if name.startswith("^") else name == topic for name in names)
+
+
 class Follower:
     """One consumer's run: poll, index, commit; and note how far behind the index is."""
 

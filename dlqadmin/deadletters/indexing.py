@@ -32,6 +32,7 @@ from dlqadmin.deadletters.preparing import (
     key_text,
     moment,
     pack_headers,
+    replayed,
 )
 from dlqadmin.deadletters.titles import title
 
@@ -146,6 +147,7 @@ def _insert(
                 value=item.value,
                 context=None if item.facts.own_value else item.message.value,
                 headers=pack_headers(item.message.headers),
+                original_headers=None if item.original_headers is None else pack_headers(item.original_headers),
             )
             for row, item in zip(rows, fresh, strict=True)
         ],
@@ -156,6 +158,7 @@ def _insert(
 
 def _row(item: Prepared, cluster: str, fingerprint: int, now: datetime) -> DeadLetter:
     facts, message, origin = item.facts, item.message, item.facts.origin
+    replay_item, replay_attempt = replayed(item)
     return DeadLetter(
         cluster=cluster,
         topic=message.topic,
@@ -181,6 +184,8 @@ def _row(item: Prepared, cluster: str, fingerprint: int, now: datetime) -> DeadL
         readable=facts.readable,
         truncated=clean(facts.truncated, 100) if facts.truncated else None,
         original=item.original,
+        replay_item=replay_item,
+        replay_attempt=replay_attempt,
         fingerprint_id=fingerprint,
         trace_id=_digest(item.trace) if item.trace else None,
     )

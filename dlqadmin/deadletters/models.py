@@ -128,6 +128,9 @@ class DeadLetter(models.Model):
                 condition=~models.Q(replay_state="none"),
                 name="dead_letter_replay",
             ),
+            models.Index(
+                fields=["replay_item"], condition=models.Q(replay_item__isnull=False), name="dead_letter_replay_item"
+            ),
         ]
 
     def __str__(self) -> str:

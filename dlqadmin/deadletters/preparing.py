@@ -8,19 +8,24 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from dlqadmin.deadletters import dialects
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin, last, number, text
 from dlqadmin.deadletters.fingerprint import Fingerprinted, fingerprint
 from dlqadmin.deadletters.traces import first_frame, parse
 from engine.record.record import Headers, RawRecord
+from engine.record.replay import ATTEMPT, ITEM
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_MS = 253_370_764_800_000  # the year 9999
 MAX_INT, MAX_LONG = 2**31 - 1, 2**63 - 1
 MAX_TRACE = 200_000
+MAX_ITEM = 60  # ours are shorter; anything longer is another tool's
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """One message with all that is known of it; `original` says where key and value come from."""
+    """One message with all that is known of it; `original` says where key and value come from.
+
+    `original_headers` are those of a record that was fetched; None where the message carries them itself.
+    """
 
     message: RawRecord
     facts: DeadLetterFacts
@@ -30,6 +35,7 @@ class Prepared(msgspec.Struct, frozen=True):
     original: str
     key: bytes | None
     value: bytes | None
+    original_headers: Headers | None = None
 
 
 def prepare(message: RawRecord, now: datetime) -> Prepared:
@@ -62,7 +68,18 @@ def with_original(prepared: Prepared, record: RawRecord | None) -> Prepared:
     """The pointer resolved: its origin's bytes, or the knowledge that they are gone."""
     if record is None:
         return msgspec.structs.replace(prepared, original="expired")
-    return msgspec.structs.replace(prepared, original="fetched", key=record.key, value=record.value)
+    return msgspec.structs.replace(
+        prepared, original="fetched", key=record.key, value=record.value, original_headers=record.headers
+    )
+
+
+def replayed(prepared: Prepared) -> tuple[str | None, int | None]:
+    """The replay's item and attempt that the failed record carried; (None, None) if it was not replayed by us."""
+    headers = (*(prepared.original_headers or ()), *prepared.message.headers)
+    item = last(headers, ITEM)
+    if not item or len(item) > MAX_ITEM:
+        return None, None
+    return clean(text(item), MAX_ITEM), bounded(number(last(headers, ATTEMPT)), MAX_INT)
 
 
 def pointer(prepared: Prepared) -> Origin | None:

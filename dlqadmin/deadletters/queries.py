@@ -19,7 +19,7 @@ from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.problems import ParameterError
 
 WINDOW = 10_000
-FACETS = ("stage", "exception", "group", "connector", "topic", "origin_partition")
+FACETS = ("stage", "exception", "group", "connector", "topic", "origin_partition", "replay_state")
 MAX_FACET_VALUES = 50
 
 

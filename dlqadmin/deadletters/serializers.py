@@ -97,6 +97,7 @@ class FacetDimensions(Document):
     connector = FacetValue(many=True)
     topic = FacetValue(many=True)
     origin_partition = FacetValue(many=True)
+    replay_state = FacetValue(many=True)
 
 
 class FacetsDocument(Document):

@@ -3,25 +3,21 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import transaction
-from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.metrics.models import StatusPosition, TaskMinute, TaskSnapshot
+from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
+from dlqadmin.metrics.positions import Read, follow
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import from_ms
 from engine.record.record import RawRecord
 
-MOST_RECORDS = 20_000
 TASK_KEY = b"status-task-"
 CONNECTOR_KEY = b"status-connector-"
 
-Read = Callable[[str, int, int], Iterable[RawRecord]]
 TaskKey = tuple[str, int]
 
 
@@ -41,7 +37,10 @@ def collect(read: Read = topics.read_to_end, partitions: Callable[[str], int | N
     Repeating it, or two at once, changes nothing: a stretch is stored only by whoever moves its position.
     """
     topic = settings.STATUS_TOPIC
-    return sum(_collect_partition(topic, number, read) for number in range(partitions(topic) or 0))
+    return sum(
+        follow(topic, number, read, lambda records: _store(fold(records))).stored
+        for number in range(partitions(topic) or 0)
+    )
 
 
 def prune(keep_from: datetime) -> int:
@@ -59,29 +58,6 @@ def fold(records: Iterable[RawRecord]) -> Findings:
         elif task := _task_key(key):
             _fold_task(found, task, record)
     return found
-
-
-def _collect_partition(topic: str, partition: int, read: Read) -> int:
-    row = StatusPosition.objects.filter(topic=topic, partition=partition).first()
-    start = row.position if row else 0
-    records = list(islice(read(topic, partition, start), MOST_RECORDS))
-    found = fold(records)
-    position = records[-1].offset + 1 if records else start
-    with transaction.atomic():
-        if not _move(topic, partition, start, position):
-            return 0
-        _store(found)
-    return len(records)
-
-
-def _move(topic: str, partition: int, start: int, position: int) -> bool:
-    """Move the position, if it still is where this stretch began."""
-    now = timezone.now()
-    StatusPosition.objects.get_or_create(
-        topic=topic, partition=partition, defaults={"position": 0, "collected_at": now}
-    )
-    rows = StatusPosition.objects.filter(topic=topic, partition=partition, position=start)
-    return rows.update(position=position, collected_at=now) == 1
 
 
 def _store(found: Findings) -> None:

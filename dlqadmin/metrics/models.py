@@ -4,7 +4,7 @@ from django.db import models
 
 
 class StatusPosition(models.Model):
-    """How far the status topic has been read; moved in the transaction that stores what was read."""
+    """How far a topic of the engine has been read; moved in the transaction that stores what was read."""
 
     topic = models.CharField(max_length=249)
     partition = models.IntegerField()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Max
 
 from dlqadmin.metrics.models import StatusPosition, TaskSnapshot
@@ -21,7 +22,8 @@ PARTS = {
 
 def collected_at() -> datetime | None:
     """When the status topic was last read to its end; None: never."""
-    moment: datetime | None = StatusPosition.objects.aggregate(at=Max("collected_at"))["at"]
+    rows = StatusPosition.objects.filter(topic=settings.STATUS_TOPIC)
+    moment: datetime | None = rows.aggregate(at=Max("collected_at"))["at"]
     return moment
 
 

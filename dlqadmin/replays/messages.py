@@ -9,6 +9,7 @@ import msgspec
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.deadletters.preparing import unpack_headers
+from dlqadmin.replays.models import ReplayItem
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
 
@@ -41,6 +42,17 @@ def original(row: DeadLetter) -> Outgoing | None:
     body = row.body
     packed = body.headers if body.original_headers is None else body.original_headers
     return Outgoing(as_bytes(body.key), as_bytes(body.value), kept(unpack_headers(bytes(packed))))
+
+
+def outgoing(item: ReplayItem) -> Outgoing:
+    """What the item sends: its edited message, or the record as it was. Needs `dead_letter__body` and `payload`."""
+    if item.edited:
+        frozen = item.payload
+        return Outgoing(as_bytes(frozen.key), as_bytes(frozen.value), unpack_headers(bytes(frozen.headers)))
+    message = original(item.dead_letter)
+    if message is None:
+        raise ValueError(f"item {item.token} was planned without bytes to send")
+    return message
 
 
 def kept(headers: Headers) -> Headers:

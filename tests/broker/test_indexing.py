@@ -16,6 +16,7 @@ from django.core.management import call_command
 from demo.broker import Broker
 from dlqadmin.deadletters.following import follow
 from dlqadmin.deadletters.models import CountDay, DeadLetter, IndexPosition
+from dlqadmin.deadletters.preparing import unpack_headers
 
 pytestmark = pytest.mark.django_db
 CONNECT = [
@@ -99,13 +100,17 @@ def test_every_message_of_a_dead_letter_topic_is_indexed_once(topics: Topics) ->
 def test_a_pointer_gets_its_bytes_from_the_origin_or_is_expired(topics: Topics) -> None:
     for number in range(3):
         topics.send(topics.origin, b"original %d" % number, b"key %d" % number)
+    topics.send(topics.origin, b"original 3", b"key 3", headers=[("mine", b"1"), ("mine", None)])
     topics.send(topics.dead, context(topics.origin, 1, None))
+    topics.send(topics.dead, context(topics.origin, 3, None))
     topics.send(topics.dead, context(topics.origin, 99, None))
     topics.send(topics.dead, context("no.such.topic", 1, None))
-    assert topics.index() == 3
-    found = DeadLetter.objects.get(original="fetched")
+    assert topics.index() == 4
+    found = DeadLetter.objects.get(original="fetched", origin_offset=1)
     assert (found.key_text, bytes(found.body.value)) == ("key 1", b"original 1")
     assert DeadLetter.objects.filter(original="expired", body__value=None).count() == 2
+    headers = DeadLetter.objects.get(original="fetched", origin_offset=3).body.original_headers
+    assert unpack_headers(bytes(headers or b"")) == (("mine", b"1"), ("mine", None))
 
 
 def test_ten_megabytes_are_indexed(topics: Topics) -> None:

@@ -74,6 +74,14 @@ def page(chromium: Browser, site: Site, signed_in: StorageState) -> Iterator[Pag
     context.close()
 
 
+@pytest.fixture(params=["light", "dark"])
+def themed(request: pytest.FixtureRequest, chromium: Browser, site: Site, signed_in: StorageState) -> Iterator[Page]:
+    """A page of the signed-in operator, once in each theme."""
+    context = chromium.new_context(base_url=site.url, color_scheme=request.param, storage_state=signed_in)
+    yield context.new_page()
+    context.close()
+
+
 def sign_in(page: Page, username: str, password: str) -> None:
     """Sign in by the form."""
     page.goto("/")

@@ -11,15 +11,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
-
 from demo.environment import ROOT
 from demo.feeder import PARTITIONS, TOPIC, Feeder
+from tests.support import topics
 from tests.support.product import Product
 
 CONSUMED, DELIVERED, DEAD = 1732, 1237, 495
 STAGES = {"TASK_PUT": 470, "VALUE_CONVERTER": 18, "TRANSFORMATION": 7}
-DLQ, DLQ_PARTITIONS = "usgs.earthquakes.dlq", 4
+DLQ = "usgs.earthquakes.dlq"
 
 
 def test_the_engine_counts_every_record_in_one_bucket(product: Product) -> None:
@@ -46,7 +45,8 @@ def test_each_offset_is_delivered_or_dead_lettered_and_never_both(product: Produ
     dead = {(partition, offset) for partition, offset, _ in letters}
     assert len(dead) == DEAD
     arrived = set(delivered(product))
-    whole = {(p, o) for p, o, key, _ in read(product, TOPIC, PARTITIONS) if key.decode() in arrived} - dead
+    sent = topics.read(product.bootstrap_servers, TOPIC)
+    whole = {(one.partition, one.offset) for one in sent if one.key and one.key.decode() in arrived} - dead
     assert len(whole) == DELIVERED
     assert len(whole | dead) == CONSUMED
 
@@ -118,27 +118,9 @@ def delivered(product: Product) -> list[str]:
 
 def dead_letters(product: Product) -> list[tuple[int, int, str]]:
     """Return origin partition, origin offset and failing stage of every dead letter in the topic."""
-    return [coordinates(json.loads(value)) for *_, value in read(product, DLQ, DLQ_PARTITIONS)]
+    return [coordinates(json.loads(one.value or b"")) for one in topics.read(product.bootstrap_servers, DLQ)]
 
 
 def coordinates(context: dict[str, Any]) -> tuple[int, int, str]:
     origin = context.get("original_record") or context["record"]
     return origin["partition"], origin["offset"], context["stages"][context["index"]]["type"]
-
-
-def read(product: Product, topic: str, partitions: int) -> list[tuple[int, int, bytes, bytes]]:
-    """Return partition, offset, key and value of every record of a topic."""
-    settings = {"bootstrap.servers": product.bootstrap_servers, "group.id": "test", "enable.partition.eof": True}
-    consumer = Consumer({**settings, "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
-    records, open_partitions = [], partitions
-    while open_partitions:
-        message = consumer.poll(20)
-        if message is None:
-            raise TimeoutError(f"{topic} was not read to its end")
-        if message.error():
-            open_partitions -= 1
-        else:
-            records.append((message.partition(), message.offset(), message.key(), message.value()))
-    consumer.close()
-    return records

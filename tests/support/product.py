@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -13,13 +14,17 @@ from typing import Any
 
 import httpx
 
-from demo.environment import ROOT
+from demo.environment import ROOT, demo_environment
 from demo.network import HOST, free_ports, wait_until
 
 START_TIMEOUT_S = 180
 MARK_TIMEOUT_S = 120
 STOP_TIMEOUT_S = 40
 SENT = 1732
+ADD_USER = """
+from django.contrib.auth.models import Group, User
+User.objects.create_user({name!r}, password={password!r}).groups.add(Group.objects.get(name={role!r}))
+"""
 
 
 class Product:
@@ -97,6 +102,14 @@ class Product:
     def password(self) -> str:
         """The demo user's."""
         return Path(self.home, "demo-password").read_text().strip()
+
+    def add_user(self, name: str, role: str) -> str:
+        """Make somebody who may sign in with that role; return the password."""
+        password = secrets.token_urlsafe(12)
+        told = ADD_USER.format(name=name, password=password, role=role)
+        command = [sys.executable, "manage.py", "shell", "--command", told]
+        subprocess.run(command, cwd=ROOT, env=demo_environment(self.env), check=True, stdout=subprocess.DEVNULL)
+        return password
 
     @contextmanager
     def client(self) -> Iterator[httpx.Client]:

@@ -63,6 +63,11 @@ def first(headers: Headers, name: str) -> bytes | None:
     return next((value for header, value in headers if header == name), None)
 
 
+def last(headers: Headers, name: str) -> bytes | None:
+    """The last header of this name: what the latest hop wrote."""
+    return first(headers[::-1], name)
+
+
 def text(data: bytes | None) -> str:
     """Header bytes as text; what is not UTF-8 is shown as replacement characters."""
     return "" if data is None else data.decode("utf-8", "replace").replace("\0", "�")

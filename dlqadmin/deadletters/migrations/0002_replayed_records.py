@@ -30,4 +30,8 @@ class Migration(migrations.Migration):
             name='replay_state',
             field=models.CharField(choices=[('none', 'None'), ('queued', 'Queued'), ('sent', 'Sent'), ('passed', 'Passed'), ('failed_again', 'Failed Again'), ('unknown', 'Unknown')], default='none', max_length=20),
         ),
+        migrations.AddIndex(
+            model_name='deadletter',
+            index=models.Index(condition=models.Q(('replay_item__isnull', False)), fields=['replay_item'], name='dead_letter_replay_item'),
+        ),
     ]

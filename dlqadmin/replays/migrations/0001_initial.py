@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('deadletters', '0002_initial'),
+        ('deadletters', '0002_replayed_records'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

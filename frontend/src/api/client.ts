@@ -21,13 +21,15 @@ export function get<T>(path: string, params?: URLSearchParams, signal?: AbortSig
   return request<T>("GET", query ? `${path}?${query}` : path, undefined, signal);
 }
 
-export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
-  return request<T>(method, path, body);
+/** With a `key` the server makes the thing once, however often it is asked. */
+export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, key?: string): Promise<T> {
+  return request<T>(method, path, body, undefined, key);
 }
 
-async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, key?: string): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (key !== undefined) headers["Idempotency-Key"] = key;
   if (method !== "GET") headers["X-CSRFToken"] = cookie("csrftoken");
   const response = await fetch(`${API}/${path}`, {
     method,

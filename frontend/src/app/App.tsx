@@ -13,6 +13,10 @@ import { Shell } from "./Shell";
 const Groups = lazy(() => import("../features/groups/Groups").then((module) => ({ default: module.Groups })));
 const Records = lazy(() => import("../features/records/Records").then((module) => ({ default: module.Records })));
 const Record = lazy(() => import("../features/record/Record").then((module) => ({ default: module.Record })));
+const Fix = lazy(() => import("../features/fix/Fix").then((module) => ({ default: module.Fix })));
+const Replays = lazy(() => import("../features/replays/Replays").then((module) => ({ default: module.Replays })));
+const NewReplay = lazy(() => import("../features/replays/New").then((module) => ({ default: module.NewReplay })));
+const Job = lazy(() => import("../features/replays/Job").then((module) => ({ default: module.Job })));
 const Connectors = lazy(() => import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
@@ -55,6 +59,10 @@ function Gate() {
           <Route path="/groups/:id" element={<Groups />} />
           <Route path="/records" element={<Records />} />
           <Route path="/records/:id" element={<Record />} />
+          <Route path="/records/:id/fix" element={<Fix />} />
+          <Route path="/replays" element={<Replays />} />
+          <Route path="/replays/new" element={<NewReplay />} />
+          <Route path="/replays/:id" element={<Job />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
           <Route path="/audit" element={<Audit />} />

@@ -8,6 +8,7 @@ import { useSignOut } from "../api/session";
 import type { Session } from "../api/types";
 import { askFilter, readFilter } from "../lib/filter";
 import { clock, count, plural, span } from "../lib/format";
+import { replayName } from "../lib/naming";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { Avatar, Glyph, join } from "../ui/Panel";
@@ -59,6 +60,7 @@ function Navigation() {
       <Entry to="/" icon="overview" label="Overview" />
       <Entry to="/groups" icon="groups" label="Groups" note={count(groups.data?.counts.unresolved ?? 0)} />
       <Entry to="/records" icon="records" label="Records" note={total} />
+      <Entry to="/replays" icon="replays" label="Replays" />
       <Entry to="/connectors" icon="connectors" label="Connectors" />
       <Entry to="/audit" icon="audit" label="Audit" />
       <IndexHealth />
@@ -127,17 +129,19 @@ function TopBar({ session }: { session: Session }) {
   );
 }
 
-const TITLES: Record<string, string> = { "": "Overview", groups: "Groups", records: "Records", connectors: "Connectors", audit: "Audit" };
+const TITLES: Record<string, string> = { "": "Overview", groups: "Groups", records: "Records", replays: "Replays", connectors: "Connectors", audit: "Audit" };
 
 function Crumbs() {
   const { pathname, search } = useLocation();
-  const [, screen = "", rest] = pathname.split("/");
+  const [, screen = "", rest, within] = pathname.split("/");
   const title = TITLES[screen] ?? "Not found";
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
   const back = screen === "records" ? `${search ? `${search}&` : "?"}at=${rest}` : search;
+  const name = screen === "replays" && rest !== "new" ? replayName(Number(rest)) : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>
-      <Link to={`/${screen}${back}`}>{title}</Link> / {decodeURIComponent(rest)}
+      <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> / {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
+      {within === "fix" && " / Fix and replay"}
     </span>
   );
 }

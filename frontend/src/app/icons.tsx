@@ -2,6 +2,7 @@ const PATHS = {
   overview: "M2 2h5v7H2zM9 2h5v4H9zM2 11h5v3H2zM9 8h5v6H9z",
   groups: "M8 2 14 5 8 8 2 5ZM2 8l6 3 6-3M2 11l6 3 6-3",
   records: "M2 4h12M2 8h12M2 12h12",
+  replays: "M13 8a5 5 0 1 1-1.6-3.7M13 2.2v3h-3",
   connectors: "M6 8h4M6 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0ZM14 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0Z",
   audit: "M4 2h8v12H4zM6 6h4M6 9h4",
   sun: "M8 5.2a2.8 2.8 0 1 1 0 5.6 2.8 2.8 0 0 1 0-5.6ZM8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9",

@@ -13,7 +13,7 @@ export interface Filter {
   to: string;
 }
 
-export const FIELDS = ["connector", "topic", "stage", "exception", "group", "origin_topic", "origin_partition", "key", "readable"] as const;
+export const FIELDS = ["connector", "topic", "stage", "exception", "group", "origin_topic", "origin_partition", "key", "readable", "replay_state"] as const;
 export type Field = (typeof FIELDS)[number];
 
 export const DEFAULT_FROM = "now-7d";

@@ -18,5 +18,6 @@ export function useKeys(handlers: Record<string, (event: KeyboardEvent) => void>
 }
 
 function isTyping(target: EventTarget | null): boolean {
+  if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
   return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 }

@@ -29,6 +29,66 @@ const ATTENTION: Record<string, { label: string; glyph: string; tone: Tone }> = 
   engine_down: { label: "Engine away", glyph: "!", tone: "failed" },
 };
 
+const ITEMS: Record<string, { label: string; glyph: string; tone: Tone }> = {
+  planned: { label: "Planned", glyph: "○", tone: "plain" },
+  queued: { label: "Queued", glyph: "○", tone: "plain" },
+  sending: { label: "Sending", glyph: "→", tone: "accent" },
+  sent: { label: "Waiting", glyph: "…", tone: "waiting" },
+  passed: { label: "Passed", glyph: "✓", tone: "passed" },
+  failed_again: { label: "Failed again", glyph: "✕", tone: "failed" },
+  unknown: { label: "Unknown", glyph: "?", tone: "unknown" },
+  skipped: { label: "Skipped", glyph: "–", tone: "plain" },
+};
+
+const REPLAYS: Record<string, { label: string; glyph: string; tone: Tone }> = {
+  planned: { label: "Planned", glyph: "", tone: "plain" },
+  running: { label: "Running", glyph: "●", tone: "accent" },
+  paused: { label: "Paused", glyph: "‖", tone: "warn" },
+  watching: { label: "Watching", glyph: "…", tone: "waiting" },
+  cancelled: { label: "Cancelled", glyph: "■", tone: "plain" },
+  done: { label: "Done", glyph: "■", tone: "plain" },
+};
+
+const REASONS: Record<string, string> = {
+  no_group: "no watched connector reads the target",
+  group_empty: "its connector was paused, stopped, failed or deleted",
+  no_committed_offset: "its connector has committed no offset there",
+  offset_moved_by_hand: "committed past, but no task reported it",
+  no_dead_letter_path: "its dead letters go nowhere that is indexed",
+  expired_or_compacted: "gone from the topic before it was read",
+  topic_recreated: "the target topic is another one now",
+  index_stopped: "the index has not reached the dead letters written since",
+  possible_match: "a later dead letter has this key but no item id",
+  coordinates_lost: "sent, but where to is not known",
+  watch_timeout: "not settled within 24 h",
+  filtered: "left out by a transform or predicate",
+  waiting: "sent, not settled yet",
+  in_retry: "its task tries it again",
+  already_sent: "sent by another replay before",
+  same_lineage: "a newer dead letter of the same record is sent instead",
+  expired: "Kafka no longer keeps the record",
+  unknown_bytes: "the record's bytes are not known",
+  oversize: "larger than the topic takes",
+  no_target: "no topic to send it to",
+  cancelled: "cancelled before it was sent",
+  rejected: "the broker refused it",
+};
+
+export function itemState(state: string): { label: string; glyph: string; tone: Tone } {
+  return ITEMS[state] ?? { label: state, glyph: "?", tone: "unknown" };
+}
+
+export function replayStatus(status: string): { label: string; glyph: string; tone: Tone } {
+  return REPLAYS[status] ?? { label: status, glyph: "?", tone: "unknown" };
+}
+
+/** What a state's reason means; without one, what the state itself rests on. */
+export function reasonWords(state: string, reason: string): string {
+  if (state === "failed_again" && reason === "skipped") return "tolerated without a dead letter";
+  if (reason !== "") return REASONS[reason] ?? reason.replaceAll("_", " ");
+  return { passed: "proven by the task’s report", failed_again: "a new dead letter of it came", sent: "sent, not settled yet" }[state] ?? "";
+}
+
 export function groupState(state: string): { label: string; glyph: string; tone: Tone } {
   return GROUPS[state] ?? { label: state, glyph: "", tone: "plain" };
 }

@@ -121,6 +121,8 @@ interface ConfirmProps {
   asks?: string;
   required?: boolean;
   yes: string;
+  /** What leaving it does, where "Cancel" could be mistaken for the act. */
+  no?: string;
   danger?: boolean;
   busy: boolean;
   error: string | null;
@@ -128,7 +130,7 @@ interface ConfirmProps {
   onYes: (text: string) => void;
 }
 
-export function Confirm({ open, title, children, asks, required, yes, danger, busy, error, onClose, onYes }: ConfirmProps) {
+export function Confirm({ open, title, children, asks, required, yes, no = "Cancel", danger, busy, error, onClose, onYes }: ConfirmProps) {
   const [text, setText] = useState("");
   const missing = required && text.trim() === "";
   return (
@@ -155,7 +157,7 @@ export function Confirm({ open, title, children, asks, required, yes, danger, bu
         )}
         {error && <div className="failed s" role="alert">{error}</div>}
         <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{no}</Button>
           <Button kind={danger ? "danger" : "primary"} type="submit" busy={busy} barred={missing ? "Say why first" : undefined}>
             {yes}
           </Button>

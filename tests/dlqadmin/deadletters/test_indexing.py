@@ -17,9 +17,13 @@ from dlqadmin.deadletters.models import (
     Trace,
 )
 from dlqadmin.deadletters.preparing import prepare, unpack_headers, with_original
+from engine.record.record import Headers
+from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.deadletters.letters import GAP, HOUR_MS, NOW, NOW_MS, NST, index, index_one, letter, plain
 
 pytestmark = pytest.mark.django_db
+TOKEN = b"0b0e6b9c-0000-4000-8000-000000000001/17"
+POINTER = b'{"record": {"topic": "t", "partition": 0, "offset": 1}, "stages": [], "index": 0, "exception": "a.B: c"}'
 
 
 def counted(table: type[CountHour | CountDay]) -> int:
@@ -118,3 +122,53 @@ def test_a_pointer_is_fetched_or_expired() -> None:
 
 def test_a_title_names_the_column() -> None:
     assert index_one(letter(1, message=GAP)).fingerprint.group.title == "earthquakes.gap is null"
+
+
+def test_a_replayed_record_that_failed_again_is_known_by_its_last_headers() -> None:
+    headers = ((ITEM, b"an older hop"), (ATTEMPT, b"9"), (ITEM, TOKEN), (ATTEMPT, b"2"))
+    row = index_one(letter(1, headers=headers))
+    assert (row.replay_item, row.replay_attempt) == (TOKEN.decode(), 2)
+
+
+@pytest.mark.parametrize("dialect", ["kip298", "connect-headers", "unreadable"])
+def test_every_dialect_knows_a_replayed_record(dialect: str) -> None:
+    headers = ((ITEM, TOKEN), (ATTEMPT, b"1"))
+    messages = {
+        "kip298": plain(1, POINTER, headers=headers),
+        "connect-headers": letter(1, headers=headers),
+        "unreadable": plain(1, b"?", headers=headers),
+    }
+    row = index_one(messages[dialect])
+    assert (row.dialect, row.replay_item, row.replay_attempt) == (dialect, TOKEN.decode(), 1)
+
+
+@pytest.mark.parametrize(
+    ("headers", "known"),
+    [
+        ((), (None, None)),
+        (((ITEM, b""), (ATTEMPT, b"1")), (None, None)),
+        (((ITEM, None), (ATTEMPT, b"1")), (None, None)),
+        (((ITEM, b"x" * 61), (ATTEMPT, b"1")), (None, None)),
+        (((ITEM, TOKEN),), (TOKEN.decode(), None)),
+        (((ITEM, TOKEN), (ATTEMPT, b"often")), (TOKEN.decode(), None)),
+        (((ITEM, TOKEN), (ATTEMPT, b"9" * 12)), (TOKEN.decode(), None)),
+        (((ITEM, b"\xff\x00"), (ATTEMPT, b"1")), ("\ufffd\ufffd", 1)),
+    ],
+)
+def test_odd_headers_of_a_replay_stop_nothing(headers: Headers, known: tuple[str | None, int | None]) -> None:
+    row = index_one(letter(1, headers=headers))
+    assert (row.replay_item, row.replay_attempt) == known
+
+
+def test_a_fetched_original_keeps_its_own_headers() -> None:
+    headers = (("a", b"1"), ("a", None), (ITEM, TOKEN), (ATTEMPT, b"1"))
+    item = with_original(prepare(plain(1, POINTER), NOW), plain(9, b"whole", key=b"k", headers=headers))
+    indexing.write([item], "local", NOW)
+    row = DeadLetter.objects.select_related("body").get()
+    assert unpack_headers(bytes(row.body.original_headers)) == headers
+    assert unpack_headers(bytes(row.body.headers)) == ()
+    assert (row.replay_item, row.replay_attempt) == (TOKEN.decode(), 1)
+
+
+def test_headers_of_an_original_that_the_message_carries_are_not_kept_twice() -> None:
+    assert index_one(letter(1)).body.original_headers is None

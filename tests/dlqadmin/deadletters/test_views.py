@@ -113,6 +113,7 @@ def test_facets_add_up_and_are_exact(as_viewer: APIClient, indexed: None) -> Non
     assert facets["group"]["earthquakes.gap is null"] == 30
     assert facets["exception"] == {"IntegrityError": 35, "JSONDecodeError": 1, "UnreadableDeadLetter": 1}
     assert sum(facets["origin_partition"].values()) == 36
+    assert facets["replay_state"] == {"none": 37}
 
 
 def test_a_facet_does_not_narrow_itself(as_viewer: APIClient, indexed: None) -> None:
@@ -124,7 +125,7 @@ def test_a_facet_does_not_narrow_itself(as_viewer: APIClient, indexed: None) -> 
 def test_facets_beyond_the_window_say_so(as_viewer: APIClient, indexed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "WINDOW", 10)
     answer = get(as_viewer, f"{LIST}/facets")
-    assert (answer["exact"], answer["of"], answer["sampled"]) == (False, 10, ["origin_partition"])
+    assert (answer["exact"], answer["of"], answer["sampled"]) == (False, 10, ["origin_partition", "replay_state"])
     assert sum(row["count"] for row in answer["facets"]["stage"]) == 37
     assert get(as_viewer, readable="true")["total"] == {"count": 10, "exact": False}
 

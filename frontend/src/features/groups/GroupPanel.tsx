@@ -6,6 +6,7 @@ import { count } from "../../lib/format";
 import { shortClass } from "../../lib/stages";
 import { Button, Confirm } from "../../ui/controls";
 import { Bones, Notice, Panel } from "../../ui/Panel";
+import { ReplayButton } from "../plan/ReplayButton";
 import { History } from "./History";
 import styles from "./Groups.module.css";
 import { State } from "./GroupTable";
@@ -47,7 +48,8 @@ function Actions({ group, range }: { group: GroupDetail; range: string }) {
         {mine ? "Give back" : "Assign to me"}
       </Button>
       <Button barred={barred} onClick={() => setAsking(closed ? "reopen" : "resolve")}>{closed ? "Reopen…" : "Resolve…"}</Button>
-      <Button kind="primary" to={`/records?group=${group.id}&from=now-${range}`}>Open {count(group.events)} records</Button>
+      <Button to={`/records?group=${group.id}&from=now-${range}`}>Open {count(group.events)} records</Button>
+      <ReplayButton primary what={{ filter: `group=${group.id}&from=now-${range}&to=now` }}>Replay {count(group.events)}…</ReplayButton>
       <Confirm
         open={asking !== null}
         title={asking === "reopen" ? "Reopen this group" : "Resolve this group"}

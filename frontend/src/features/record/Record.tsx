@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
+import { useMayWrite } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
 import { askFilter, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
@@ -27,6 +28,7 @@ export function Record() {
   useKeys({
     j: () => open(letter?.neighbours.next),
     k: () => open(letter?.neighbours.previous),
+    e: () => letter && navigate(`/records/${letter.id}/fix`),
     Escape: () => navigate(`/records?${address}${address ? "&" : ""}at=${id}`),
   });
   useEffect(() => {
@@ -85,12 +87,21 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
         <Button barred={previous ? undefined : "This is the first one that matches"} onClick={() => onOpen(previous)} title="The one above (k)"><span className="row" style={{ gap: 6 }}>‹ <kbd>k</kbd></span></Button>
         <Button barred={next ? undefined : "This is the last one that matches"} onClick={() => onOpen(next)} title="The one below (j)"><span className="row" style={{ gap: 6 }}><kbd>j</kbd> ›</span></Button>
       </span>
+      <FixButton letter={letter} />
       <MenuButton
         label="Download exact bytes ▾"
         items={(["value", "key", "context"] as const).filter((part) => sizes[part] !== null).map((part) => ({ label: `${part === "context" ? "dead letter" : part}, ${bytes(sizes[part])}`, href: bytesUrl(letter.id, part) }))}
       />
     </PageHead>
   );
+}
+
+/** The one act of this screen; a record whose bytes are gone says so. */
+function FixButton({ letter }: { letter: DeadLetter }) {
+  const may = useMayWrite();
+  const gone = letter.original === "expired" || letter.original === "unknown" ? `Not replayable: ${letter.original}` : undefined;
+  const barred = may.allowed ? gone : may.reason;
+  return barred ? <Button kind="primary" barred={barred}>Fix and replay…</Button> : <Button kind="primary" to={`/records/${letter.id}/fix`} title="Fix and replay (e)">Fix and replay…</Button>;
 }
 
 function Copy({ text }: { text: string }) {

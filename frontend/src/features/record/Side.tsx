@@ -1,5 +1,7 @@
 import { Link } from "react-router";
 import { useNeighbours } from "../../api/deadLetters";
+import { useReplaysOf } from "../../api/fixes";
+import type { LetterReplays } from "../../api/replayTypes";
 import type { DeadLetter, Neighbour } from "../../api/types";
 import { count, dateMinute, dayMonth, plural, timeOfDay } from "../../lib/format";
 import { groupState } from "../../lib/states";
@@ -10,19 +12,40 @@ import styles from "./Record.module.css";
 const BAD = /fail|error|retry|dead/;
 const GOOD = /index|commit|produced_dead|resolved/;
 
+interface Moment {
+  at: string;
+  text: string;
+  tone: string | undefined;
+  to: string | undefined;
+}
+
 export function TimelinePanel({ letter }: { letter: DeadLetter }) {
   const { zone } = useZone();
+  const { data } = useReplaysOf(letter.id);
   return (
     <Panel title="Timeline" aside={<span className="s t3">{dayMonth(letter.failed_at, zone)}, {zone === "utc" ? "UTC" : "local time"}</span>}>
       <div className={styles.timeline}>
-        {letter.timeline.map((event, index) => [
+        {moments(letter, data).map((event, index) => [
           <span key={`a${index}`} className={styles.time} title={dateMinute(event.at, zone)}>{dayMonth(event.at, zone) === dayMonth(letter.failed_at, zone) ? timeOfDay(event.at, zone, true) : dateMinute(event.at, zone)}</span>,
-          <i key={`b${index}`} className={join(GOOD.test(event.kind) ? styles.good : BAD.test(event.kind) && styles.bad)} />,
-          <span key={`c${index}`}>{event.text}</span>,
+          <i key={`b${index}`} className={event.tone} />,
+          <span key={`c${index}`}>{event.to ? <Link to={event.to}>{event.text}</Link> : event.text}</span>,
         ])}
       </div>
     </Panel>
   );
+}
+
+/** What happened to the dead letter itself, and to it in replays, by time. */
+function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment[] {
+  const own = letter.timeline.map(({ at, kind, text }) => ({ at, text, tone: GOOD.test(kind) ? styles.good : BAD.test(kind) ? styles.bad : undefined, to: undefined }));
+  const sent = (replays?.timeline ?? []).map(({ at, kind, text, replay, dead_letter: other }) => ({
+    at,
+    text,
+    tone: /failed again/i.test(text) ? styles.bad : kind === "edited" ? undefined : styles.good,
+    to: kind === "replay_outcome" && other !== null && other !== letter.id ? `/records/${other}` : replay !== null ? `/replays/${replay}` : undefined,
+  }));
+  const related = (replays?.lineage ?? []).filter((one) => one.dead_letter !== letter.id).map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
+  return [...own, ...sent, ...related].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** The records beside this one in its origin partition, failed or not. */

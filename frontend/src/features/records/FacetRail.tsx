@@ -10,6 +10,7 @@ const RAIL: { field: Field; title: string; mono: boolean }[] = [
   { field: "group", title: "Group", mono: false },
   { field: "connector", title: "Connector", mono: false },
   { field: "topic", title: "Topic", mono: true },
+  { field: "replay_state", title: "Replay state", mono: false },
   { field: "origin_partition", title: "Origin partition", mono: true },
 ];
 

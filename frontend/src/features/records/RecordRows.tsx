@@ -1,6 +1,6 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { Fragment, useEffect, useRef } from "react";
 import { Link } from "react-router";
 import type { DeadLetterRow } from "../../api/types";
 import { bytes, count, dateTime } from "../../lib/format";
@@ -12,7 +12,16 @@ import styles from "./Records.module.css";
 
 const HEAD = ["Failed at ↓", "Part. / offset", "Key", "Stage", "Error", "Connector", "Value"];
 
-export function RecordRows({ rows, at, address }: { rows: readonly DeadLetterRow[]; at: string | null; address: string }) {
+interface Props {
+  rows: readonly DeadLetterRow[];
+  at: string | null;
+  address: string;
+  ticked: ReadonlySet<number>;
+  /** Ticks a row or takes its tick away; with `range`, all rows since the last one. */
+  onTick: (id: number, range: boolean) => void;
+}
+
+export function RecordRows({ rows, at, address, ticked, onTick }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
   const narrow = useMediaQuery("(max-width: 800px)") === true;
   const head = narrow ? 0 : 30;
@@ -39,18 +48,23 @@ export function RecordRows({ rows, at, address }: { rows: readonly DeadLetterRow
         </div>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
-          return row && <Row key={row.id} row={row} top={item.start} current={String(row.id) === at} to={`/records/${row.id}?${address}`} />;
+          return row && (
+            <Fragment key={row.id}>
+              <Row row={row} top={item.start} current={String(row.id) === at} ticked={ticked.has(row.id)} to={`/records/${row.id}?${address}`} />
+              <input type="checkbox" className={styles.tick} style={{ top: item.start }} checked={ticked.has(row.id)} aria-label={`Tick ${row.key_text ?? row.id}`} onChange={() => undefined} onClick={(event) => onTick(row.id, event.shiftKey)} />
+            </Fragment>
+          );
         })}
       </div>
     </div>
   );
 }
 
-function Row({ row, top, current, to }: { row: DeadLetterRow; top: number; current: boolean; to: string }) {
+function Row({ row, top, current, ticked, to }: { row: DeadLetterRow; top: number; current: boolean; ticked: boolean; to: string }) {
   const { zone } = useZone();
   const error = row.readable ? row.message : "unreadable dead letter";
   return (
-    <Link to={to} role="row" className={join(styles.record, current && styles.current)} style={{ top }} data-testid="record" data-stage={row.stage}>
+    <Link to={to} role="row" className={join(styles.record, ticked && styles.ticked, current && styles.current)} style={{ top }} data-testid="record" data-stage={row.stage}>
       <span role="cell">{dateTime(row.failed_at, zone)}</span>
       <span role="cell" className="cut" title={`Origin ${row.origin_topic ?? "unknown"}`}>
         {row.origin_partition === null ? <span className="t3">unknown</span> : <><span className="t3">{row.origin_partition} /</span> {count(row.origin_offset)}</>}

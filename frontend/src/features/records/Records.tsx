@@ -12,7 +12,9 @@ import { FacetRail } from "./FacetRail";
 import { QueryBar } from "./QueryBar";
 import { RecordRows } from "./RecordRows";
 import styles from "./Records.module.css";
+import { TickBar } from "./TickBar";
 import { TimeStrip } from "./TimeStrip";
+import { useTicks } from "./useTicks";
 
 const EVERY_MS = 10_000;
 
@@ -41,11 +43,14 @@ export function Records() {
     const next = rows[Math.max(0, rows.findIndex((row) => String(row.id) === at) + by)];
     if (next) mark(next.id);
   };
+  const ticks = useTicks(query, rows);
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     ArrowDown: (event) => (event.preventDefault(), move(1)),
     ArrowUp: (event) => (event.preventDefault(), move(-1)),
+    x: () => at && ticks.tick(Number(at), false),
+    X: () => at && ticks.tick(Number(at), true),
     Enter: () => at && navigate(`/records/${at}?${address}`),
     "/": (event) => (event.preventDefault(), input.current?.focus()),
   });
@@ -85,13 +90,15 @@ export function Records() {
           {list.isPending && <Bones rows={14} height={16} />}
           {list.isError && !first && <Notice title="The records did not come">{list.error.message}</Notice>}
           {first && rows.length === 0 && <Empty filter={filter} onChange={set} />}
-          {rows.length > 0 && <RecordRows rows={rows} at={at} address={address} />}
+          {first && ticks.ticked.size > 0 && <TickBar ticks={ticks} total={first.total} query={query} />}
+          {rows.length > 0 && <RecordRows rows={rows} at={at} address={address} ticked={ticks.ticked} onTick={ticks.tick} />}
           {first && rows.length > 0 && (
             <div className={join("row s t3", styles.foot)}>
               <span>{plural(rows.length, "row")} loaded</span>
               <span className="sp" />
               <span className={styles.keys}><kbd>j</kbd> <kbd>k</kbd> move</span>
               <span className={styles.keys}><kbd>↵</kbd> open</span>
+              <span className={styles.keys}><kbd>x</kbd> tick</span>
               <span className={styles.keys}><kbd>/</kbd> filter</span>
               {list.hasNextPage ? (
                 <LinkButton onClick={() => void list.fetchNextPage()}>{list.isFetchingNextPage ? "Loading…" : `Older ${PAGE_SIZE}`}</LinkButton>

@@ -1,0 +1,127 @@
+"""What requests about fixes, selections and replays may hold."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import msgspec
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from dlqadmin.deadletters.serializers import Document
+from dlqadmin.replays.fixing import Edit
+from dlqadmin.replays.planning import Options
+from engine.record.replay import PREFIX
+
+MAX_RATE = 1_000_000
+MAX_ID = 2**63 - 1
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class Base64(serializers.Field[bytes, str, str, Any]):
+    """Exact bytes, written in base64."""
+
+    def to_internal_value(self, data: Any) -> bytes:
+        try:
+            return base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError, TypeError):
+            raise serializers.ValidationError("must be base64") from None
+
+    def to_representation(self, value: bytes) -> str:
+        return base64.b64encode(value).decode()
+
+
+class BytesBody(Document):
+    """Bytes as they shall be; null is null."""
+
+    base64 = Base64(allow_null=True)
+
+
+class HeaderBody(Document):
+    """One header as it shall be."""
+
+    name = serializers.CharField(max_length=10_000, trim_whitespace=False, allow_blank=True)
+    value = BytesBody()
+
+    def validate_name(self, name: str) -> str:
+        """The replay's own headers are put on when it is sent."""
+        if name.startswith(PREFIX):
+            raise serializers.ValidationError(f"{PREFIX}* is put on when the record is sent")
+        return name
+
+
+class FixBody(Document):
+    """Parts of a draft; one that is left out stays as it is."""
+
+    key = BytesBody(required=False)
+    value = BytesBody(required=False)
+    headers = HeaderBody(many=True, required=False)
+    base_updated_at = serializers.DateTimeField(allow_null=True, required=False, default=None)
+
+    def edit(self) -> Edit:
+        """The checked body as an edit."""
+        found = self.validated_data
+        return Edit(
+            key=found["key"]["base64"] if "key" in found else msgspec.UNSET,
+            value=found["value"]["base64"] if "value" in found else msgspec.UNSET,
+            headers=tuple((row["name"], row["value"]["base64"]) for row in found["headers"])
+            if "headers" in found
+            else msgspec.UNSET,
+        )
+
+
+class SelectionBody(Document):
+    """What to freeze: ticked records, or what a list's address shows."""
+
+    ids = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=MAX_ID), required=False, min_length=1, max_length=1000
+    )
+    filter = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of both."""
+        if ("ids" in attrs) == ("filter" in attrs):
+            raise serializers.ValidationError("Give either ids or filter.")
+        return attrs
+
+
+class OptionsBody(Document):
+    """How to replay; what is left out stays as it is."""
+
+    target_topic = serializers.RegexField(r"^[A-Za-z0-9._-]*\Z", max_length=249, required=False, allow_blank=True)
+    use_fixes = serializers.BooleanField(required=False)
+    resend = serializers.BooleanField(required=False)
+    rate = serializers.IntegerField(min_value=0, max_value=MAX_RATE, required=False)
+
+    def options(self, before: Options | None = None) -> Options:
+        """The checked body over the options that stood before."""
+        known = {name: value for name, value in self.validated_data.items() if name in Options.__struct_fields__}
+        return msgspec.structs.replace(before or Options(), **known)
+
+
+class ReplayBody(OptionsBody):
+    """Which selection to replay, and how."""
+
+    selection = serializers.IntegerField(min_value=1, max_value=MAX_ID)
+    title = serializers.CharField(required=False, allow_blank=True, default="", max_length=300)
+
+
+class WhyBody(Document):
+    """Why; for the log and the audit trail."""
+
+    reason = serializers.CharField(max_length=2000)
+
+
+class MaybeWhyBody(Document):
+    """Why, if there is something to say."""
+
+    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+class RateBody(Document):
+    """Records a second; 0 means no limit."""
+
+    rate = serializers.IntegerField(min_value=0, max_value=MAX_RATE)

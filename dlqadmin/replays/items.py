@@ -1,0 +1,69 @@
+"""The one place that moves items from state to state: guarded, timed, and in step with their dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from dlqadmin.deadletters.models import DeadLetter, ReplayState
+from dlqadmin.replays.models import ItemState, ReplayItem
+from dlqadmin.rest.times import iso
+
+BATCH = 500
+SETTLED = (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
+OF_DEAD_LETTER = {
+    ItemState.QUEUED: ReplayState.QUEUED,
+    ItemState.SENDING: ReplayState.QUEUED,
+    ItemState.SENT: ReplayState.SENT,
+    ItemState.PASSED: ReplayState.PASSED,
+    ItemState.FAILED_AGAIN: ReplayState.FAILED_AGAIN,
+    ItemState.UNKNOWN: ReplayState.UNKNOWN,
+}
+# What the last replay that sent a dead letter's record made of it; the names are the same.
+SENT_ONES = ReplayItem.objects.filter(dead_letter=OuterRef("pk"), sent_at__isnull=False)
+LATEST = SENT_ONES.order_by("-sent_at").values("state")[:1]
+
+
+def move(
+    items: Iterable[ReplayItem],
+    expected: ItemState | Sequence[ItemState],
+    to: ItemState,
+    now: datetime,
+    *,
+    reason: str = "",
+    evidence: str = "",
+    **fields: Any,
+) -> int:
+    """Move those of the items that are still in an expected state; how many that were.
+
+    An outcome that turns is kept in the item's history. The items themselves are not changed in memory.
+    """
+    wanted = list(items)
+    states = (expected,) if isinstance(expected, ItemState) else tuple(expected)
+    values = {"state": to, "state_at": now, "reason": reason, "evidence": evidence[:500], **fields}
+    moved = 0
+    for start in range(0, len(wanted), BATCH):
+        with transaction.atomic():
+            moved += _move(wanted[start : start + BATCH], states, to, values)
+    return moved
+
+
+def _move(items: Sequence[ReplayItem], states: Sequence[ItemState], to: ItemState, values: dict[str, Any]) -> int:
+    there = Q(pk__in=[item.pk for item in items], state__in=states)
+    rows = list(ReplayItem.objects.select_for_update().filter(there))
+    for row in rows:
+        if row.state in SETTLED and row.state != to:
+            earlier = {"at": iso(row.state_at), "state": row.state, "reason": row.reason, "evidence": row.evidence}
+            ReplayItem.objects.filter(pk=row.pk).update(history=[*row.history, earlier])
+    ReplayItem.objects.filter(pk__in=[row.pk for row in rows]).update(**values)
+    letters = DeadLetter.objects.filter(pk__in=[row.dead_letter_id for row in rows])
+    if to in OF_DEAD_LETTER:
+        letters.update(replay_state=OF_DEAD_LETTER[to])
+    elif ItemState.PLANNED not in states:
+        letters.update(replay_state=Coalesce(Subquery(LATEST), Value(ReplayState.NONE.value)))
+    return len(rows)

@@ -1,0 +1,198 @@
+"""What became of a replayed record, decided from what is known of it. Pure: no clock, no database, no Kafka."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from dlqadmin.replays.models import ItemState
+
+WATCHED_FOR = timedelta(hours=24)
+INDEX_MAY_TAKE = timedelta(seconds=60)
+COMMIT_MAY_TAKE = timedelta(seconds=60)  # a connector that has only just started has committed nothing yet
+
+
+class Reason(StrEnum):
+    """What qualifies a state. The first three belong to `sent`: nothing is known yet."""
+
+    WAITING = "waiting"
+    IN_RETRY = "in_retry"
+    INDEXING = "indexing"
+    FILTERED = "filtered"
+    SKIPPED = "skipped"
+    NO_GROUP = "no_group"
+    GROUP_EMPTY = "group_empty"
+    NO_COMMITTED_OFFSET = "no_committed_offset"
+    OFFSET_MOVED_BY_HAND = "offset_moved_by_hand"
+    NO_REPORTS = "no_reports"
+    NO_DEAD_LETTER_PATH = "no_dead_letter_path"
+    EXPIRED_OR_COMPACTED = "expired_or_compacted"
+    TOPIC_RECREATED = "topic_recreated"
+    INDEX_STOPPED = "index_stopped"
+    POSSIBLE_MATCH = "possible_match"
+    COORDINATES_LOST = "coordinates_lost"
+    WATCH_TIMEOUT = "watch_timeout"
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """A dead letter that may be this record's: its id in the index, and its name on screen."""
+
+    id: int
+    name: str
+
+
+class Group(msgspec.Struct, frozen=True):
+    """The connector whose outcome counts, as it is now.
+
+    `stopped` says why nothing reads the partition; empty: it is read. `dead_letters` is its dead letter topic,
+    empty when it has none. `behind` counts what the index has not read of that topic, up to an end that was
+    seen after the commit; None where the topic is not indexed.
+    """
+
+    name: str
+    stopped: str = ""
+    parked: bool = False
+    committed: int | None = None
+    lag: int = 0
+    dead_letters: str = ""
+    behind: int | None = 0
+
+
+class ItemFacts(msgspec.Struct, frozen=True):
+    """All that is known of one sent item. Read in this order: committed offset, report, ends, index.
+
+    `offset` is None when the coordinates were lost. `begin` is the first offset that the partition still has,
+    `readable` whether the record is still at its place. `indexing_since` is when the wait for the index began.
+    """
+
+    sent_at: datetime
+    offset: int | None
+    group: Group | None = None
+    recreated: bool = False
+    begin: int = 0
+    readable: bool = True
+    reports: bool = True  # can the engine's reports be read at all?
+    report: str | None = None
+    exact: Letter | None = None
+    attributed: Letter | None = None
+    downstream: Letter | None = None
+    possible: Letter | None = None
+    indexing_since: datetime | None = None
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """A state, what qualifies it, and the sentence that says how it is known."""
+
+    state: ItemState
+    reason: str = ""
+    evidence: str = ""
+    refailure: int | None = None
+
+
+def decide(facts: ItemFacts, now: datetime) -> Decision:
+    """What became of the item, by what is known at `now`. Nothing is final: ask again."""
+    decision = _decide(facts, now)
+    if decision.state is ItemState.SENT and now - facts.sent_at > WATCHED_FOR:
+        return _unknown(Reason.WATCH_TIMEOUT, f"24 hours after it was sent: {decision.evidence}")
+    return decision
+
+
+def _decide(facts: ItemFacts, now: datetime) -> Decision:
+    if facts.exact:
+        return _failed("proven: the origin of the dead letter is exactly where it was sent", facts.exact)
+    if facts.attributed:
+        return _failed("proven: the dead letter carries this item and attempt", facts.attributed)
+    if facts.offset is None:
+        return _unknown(Reason.COORDINATES_LOST, "it was sent, but where it is in the topic could not be recovered")
+    if facts.recreated:
+        return _unknown(Reason.TOPIC_RECREATED, "the topic is not the one it was sent to: deleted or made anew")
+    if facts.group is None:
+        return _unknown(Reason.NO_GROUP, "no connector of the engine is known to read the topic")
+    if facts.group.committed is None or facts.group.committed <= facts.offset:
+        return _not_passed(facts, facts.offset, facts.group, now)
+    return _passed(facts, facts.offset, facts.group, now)
+
+
+def _not_passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
+    """The group has not committed past the record."""
+    if facts.begin > offset:
+        return _unknown(Reason.EXPIRED_OR_COMPACTED, f"the topic begins at {facts.begin}: gone before it was read")
+    if group.stopped:
+        return _unknown(Reason.GROUP_EMPTY, group.stopped)
+    if group.parked:
+        return Decision(ItemState.SENT, Reason.IN_RETRY, f"{group.name} waits before it tries again; lag {group.lag}")
+    if group.committed is None and now - facts.sent_at > COMMIT_MAY_TAKE:
+        return _unknown(Reason.NO_COMMITTED_OFFSET, f"{group.name} runs, but has committed no offset for the partition")
+    return Decision(ItemState.SENT, Reason.WAITING, f"lag {group.lag}")
+
+
+def _passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
+    """The group has committed past the record; the engine reports before it commits."""
+    if facts.report is None:
+        return _unreported(facts, offset, group)
+    if facts.report == "skipped":
+        return _failed(f"proven: {group.name} reported it skipped, without a dead letter", None, Reason.SKIPPED)
+    if facts.report == "dead_lettered":
+        return _reported_dead(facts, group, now)
+    if group.behind is None:
+        return _unknown(Reason.NO_DEAD_LETTER_PATH, f"dead letters go to {group.dead_letters}, which is not indexed")
+    if group.behind:
+        return _indexing(facts, group, now)
+    if facts.possible:
+        said = f"{group.name} reported it {facts.report}"
+        return _unknown(Reason.POSSIBLE_MATCH, f"{said}, but {facts.possible.name} has its key and names no origin")
+    if facts.report == "filtered":
+        return _proven(facts, f"proven: {group.name} reported it filtered, left out by a transform", Reason.FILTERED)
+    index = f"; index is past {group.dead_letters}" if group.dead_letters else ""
+    return _proven(facts, f"proven: {group.name} reported it delivered{index}")
+
+
+def _unreported(facts: ItemFacts, offset: int, group: Group) -> Decision:
+    """Committed past without a word: nobody read the record, or the words can't be read."""
+    if not facts.reports:
+        return _unknown(Reason.NO_REPORTS, f"{group.name} is past it, but its reports can't be read")
+    if facts.begin > offset or not facts.readable:
+        return _unknown(
+            Reason.EXPIRED_OR_COMPACTED, f"{group.name} is past it, and the topic no longer has it: not read"
+        )
+    return _unknown(
+        Reason.OFFSET_MOVED_BY_HAND, f"{group.name} is past it without having read it: its offset was moved"
+    )
+
+
+def _reported_dead(facts: ItemFacts, group: Group, now: datetime) -> Decision:
+    """Dead-lettered, by the engine's word: failed again, with a link once the index has the dead letter."""
+    said = f"proven: {group.name} reported it dead-lettered"
+    if group.behind is None:
+        return _failed(f"{said} to {group.dead_letters}, which is not indexed", None)
+    if group.behind and not _index_is_late(facts, now):
+        return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
+    return _failed(f"{said}; its dead letter is not in the index", None)
+
+
+def _indexing(facts: ItemFacts, group: Group, now: datetime) -> Decision:
+    if _index_is_late(facts, now):
+        evidence = f"{group.name} reported it {facts.report}, but the index has not read {group.dead_letters} for 60 s"
+        return _unknown(Reason.INDEX_STOPPED, evidence)
+    return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
+
+
+def _index_is_late(facts: ItemFacts, now: datetime) -> bool:
+    return facts.indexing_since is not None and now - facts.indexing_since >= INDEX_MAY_TAKE
+
+
+def _proven(facts: ItemFacts, evidence: str, reason: str = "") -> Decision:
+    if facts.downstream is None:
+        return Decision(ItemState.PASSED, reason, evidence)
+    evidence = f"{evidence}; failed downstream: {facts.downstream.name}"
+    return Decision(ItemState.PASSED, reason, evidence, facts.downstream.id)
+
+
+def _failed(evidence: str, letter: Letter | None, reason: str = "") -> Decision:
+    return Decision(ItemState.FAILED_AGAIN, reason, evidence, letter.id if letter else None)
+
+
+def _unknown(reason: Reason, evidence: str) -> Decision:
+    return Decision(ItemState.UNKNOWN, reason, evidence)

@@ -1,0 +1,145 @@
+"""Which records of a selection are sent, and why each of the others is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from django.contrib.auth.models import User
+
+from dlqadmin.deadletters.models import DeadLetter, Original
+from dlqadmin.deadletters.preparing import unpack_headers
+from dlqadmin.replays import ledger
+from dlqadmin.replays.fixing import drafts_of, message_of
+from dlqadmin.replays.lineage import roots
+from dlqadmin.replays.messages import Outgoing, original, stripped
+from dlqadmin.replays.models import Fix, ReplayItem, Selection
+from dlqadmin.replays.selecting import rows
+from dlqadmin.replays.targets import Target, Targets
+
+BATCH = 500
+ADDED_BYTES = 160  # the replay's own headers
+FRAME_BYTES = 100  # a batch's and a record's frame around key, value and headers
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One dead letter of a selection. `size` in bytes as sent; None when the bytes are nowhere to be had.
+
+    `edited` is the message in place of the original; `rekeyed` when its key is another one.
+    """
+
+    dead_letter: int
+    name: str
+    lineage: str
+    target: str
+    connector: str
+    original: str
+    origin_topic: str
+    origin_partition: int | None
+    size: int | None
+    tombstone: bool
+    stripped: tuple[str, ...]
+    edited: Outgoing | None = None
+    rekeyed: bool = False
+
+
+class Sorted(msgspec.Struct, frozen=True):
+    """A candidate, the partition it goes to (None: by its key), and why it is skipped, if it is."""
+
+    candidate: Candidate
+    partition: int | None = None
+    reason: str = ""
+    evidence: str = ""
+
+
+def candidates(selection: Selection, target: str, author: User | None) -> list[Candidate]:
+    """The records of a selection in the order in which they failed; with the author's drafts, if there is one."""
+    ids = list(rows(selection).order_by("failed_at", "pk").values_list("pk", flat=True))
+    found: list[Candidate] = []
+    for start in range(0, len(ids), BATCH):
+        part = ids[start : start + BATCH]
+        letters = DeadLetter.objects.select_related("body").in_bulk(part)
+        lineages, drafts = roots(list(letters.values())), drafts_of(author, part)
+        there = [letters[pk] for pk in part if pk in letters]
+        found += [_candidate(row, target or row.origin_topic, lineages[row.pk], drafts.get(row.pk)) for row in there]
+    return found
+
+
+def sort(
+    found: Sequence[Candidate], targets: Targets, owners: Mapping[ledger.Pair, ReplayItem], *, resend: bool
+) -> list[Sorted]:
+    """Each candidate, to be sent or skipped. Pure: decided from what was seen."""
+    hindrances = [_hindrance(one, targets) for one in found]
+    free = [one for one, (reason, _) in zip(found, hindrances, strict=True) if not reason]
+    newest = {(one.lineage, one.target): one for one in free}
+    answer = []
+    for one, hindrance in zip(found, hindrances, strict=True):
+        pair = (one.lineage, one.target)
+        reason, evidence = hindrance if hindrance[0] else _taken(one, newest[pair], owners.get(pair), resend=resend)
+        answer.append(Sorted(one, None if reason else _partition(one, targets.by_name[one.target]), reason, evidence))
+    return answer
+
+
+def said_of(owner: ReplayItem) -> str:
+    """By which replay, whose and when, a record was sent, or is about to be."""
+    who = owner.replay.started_by.get_username() if owner.replay.started_by else "somebody"
+    if owner.sent_at is None:
+        return f"in {owner.replay} ({who}), which is {owner.replay.status}"
+    return f"sent by {owner.replay} ({who}, {owner.sent_at:%d %b %H:%M} UTC)"
+
+
+def _candidate(row: DeadLetter, target: str, lineage: str, fix: Fix | None) -> Candidate:
+    whole = original(row)
+    edited = message_of(fix) if fix is not None and whole is not None and fix.digest != whole.digest else None
+    message = edited or whole
+    packed = row.body.headers if row.body.original_headers is None else row.body.original_headers
+    return Candidate(
+        dead_letter=row.pk,
+        name=str(row),
+        lineage=lineage,
+        target=target,
+        connector=row.connector,
+        original=row.original,
+        origin_topic=row.origin_topic,
+        origin_partition=row.origin_partition,
+        size=None if message is None else message.size + ADDED_BYTES,
+        tombstone=message is not None and message.value is None,
+        stripped=tuple(stripped(unpack_headers(bytes(packed)))),
+        edited=edited,
+        rekeyed=edited is not None and whole is not None and edited.key != whole.key,
+    )
+
+
+def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str]:
+    """Why the record can't be sent: a reason, and a sentence."""
+    if one.size is None:
+        if one.original == Original.EXPIRED:
+            return "expired", "the original bytes are gone from the origin topic"
+        return "unknown_bytes", "the original bytes are not known"
+    if not one.target:
+        return "no_target", "the dead letter does not say from which topic it came"
+    target = targets.by_name[one.target]
+    if targets.kafka:
+        return "", ""
+    if target.partitions is None:
+        return "no_target", f"there is no topic {one.target}"
+    if target.limit_bytes is not None and one.size + FRAME_BYTES > target.limit_bytes:
+        return "oversize", f"{one.size} B; {one.target} takes {target.limit_bytes} B"
+    return "", ""
+
+
+def _taken(one: Candidate, newest: Candidate, owner: ReplayItem | None, *, resend: bool) -> tuple[str, str]:
+    """Whether the record was sent before, or goes out as another dead letter of its lineage."""
+    if owner is not None and not ledger.is_free(owner, resend=resend):
+        return "already_sent", said_of(owner)
+    if newest is not one:
+        return "same_lineage", f"{newest.name} is the same record, dead-lettered later"
+    return "", ""
+
+
+def _partition(one: Candidate, target: Target) -> int | None:
+    """Where it came from, if it goes back there and its key is the same; else its key decides."""
+    number = one.origin_partition
+    if number is None or one.rekeyed or one.origin_topic != one.target:
+        return None
+    return number if target.partitions is None or number < target.partitions else None

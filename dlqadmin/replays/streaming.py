@@ -1,0 +1,49 @@
+"""A replay as server-sent events: its document whenever it changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import orjson
+
+LOOK_EVERY_S = 0.5
+COMMENT_EVERY_S = 15.0
+GOES_ON_S = 5.0  # after the end, so that the last change is seen
+LIFETIME_S = 600.0
+PENDING = ("queued", "sending", "waiting")
+
+Look = Callable[[], Awaitable[dict[str, Any] | None]]
+
+
+async def events(
+    look: Look,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> AsyncIterator[bytes]:
+    """Events until the replay is over, or gone, or ten minutes have passed; the client then asks again."""
+    began = spoke = clock()
+    ended: float | None = None
+    before = b""
+    while (now := clock()) - began < LIFETIME_S:
+        document = await look()
+        if document is None:
+            return
+        data = orjson.dumps(document)
+        if data != before:
+            before, spoke = data, now
+            yield b"event: replay\ndata: " + data + b"\n\n"
+        elif now - spoke >= COMMENT_EVERY_S:
+            spoke = now
+            yield b": still here\n\n"
+        ended = (now if ended is None else ended) if over(document) else None
+        if ended is not None and now - ended >= GOES_ON_S:
+            return
+        await sleep(LOOK_EVERY_S)
+
+
+def over(document: dict[str, Any]) -> bool:
+    """Is the replay done or cancelled, with no outcome awaited?"""
+    return document["status"] in ("done", "cancelled") and not any(document["counts"][name] for name in PENDING)

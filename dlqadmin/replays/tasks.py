@@ -1,0 +1,58 @@
+"""Celery's tasks: send a slice, take up what was left lying, watch outcomes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from datetime import timedelta
+
+from celery import shared_task
+from django.db.models import Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.replays import replaying, watching
+from dlqadmin.replays.models import Replay
+
+QUIET = timedelta(seconds=3)  # a replay that nobody has touched for so long is queued again
+
+log = logging.getLogger(__name__)
+_watching = threading.Lock()
+
+
+def enqueue(pk: int) -> None:
+    """Ask a worker for a slice; a message queue that is away is left to the sweep."""
+    try:
+        send_replay.apply_async((pk,), retry=False)
+    except OperationalError as error:
+        log.warning("R-%s waits for the message queue: %s", pk, error)
+
+
+@shared_task
+def send_replay(pk: int) -> None:
+    """One slice; then queue the next one. Doubled messages do no harm: one sender holds a replay at a time."""
+    if replaying.send_slice(pk, uuid.uuid4().hex):
+        enqueue(pk)
+
+
+@shared_task
+def sweep_replays() -> None:
+    """Queue the replays that nobody works on: a worker died, or a message was lost."""
+    quiet = Q(heartbeat__isnull=True) | Q(heartbeat__lt=timezone.now() - QUIET)
+    for pk in replaying.unsettled(Replay.objects.filter(quiet)).values_list("pk", flat=True):
+        enqueue(pk)
+
+
+@shared_task
+def watch_replays() -> None:
+    """Look what became of what was sent. One look at a time in a process."""
+    if not _watching.acquire(blocking=False):
+        return
+    try:
+        watching.watch(timezone.now())
+    except BrokerUnavailable as error:
+        log.warning("outcomes wait: %s", error)
+    finally:
+        _watching.release()

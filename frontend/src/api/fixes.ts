@@ -1,0 +1,43 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { get, send } from "./client";
+import type { Draft, FixBody, FixList, FixPage, LetterReplays } from "./replayTypes";
+
+/** A record's own bytes and one's draft; asked once, so that nothing changes under an editor. */
+export function useFix(id: string) {
+  return useQuery({
+    queryKey: ["fix", id],
+    queryFn: ({ signal }) => get<FixPage>(`dead-letters/${id}/fix`, undefined, signal),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+}
+
+export function useSaveFix(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: FixBody) => send<Draft>("PUT", `dead-letters/${id}/fix`, body),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["fixes"] }),
+  });
+}
+
+export function useDropFix(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => send<void>("DELETE", `dead-letters/${id}/fix`),
+    onSuccess: () => Promise.all([["fix", id], ["fixes"]].map((queryKey) => client.invalidateQueries({ queryKey }))),
+  });
+}
+
+export function useFixes() {
+  return useQuery({ queryKey: ["fixes"], queryFn: ({ signal }) => get<FixList>("fixes", undefined, signal) });
+}
+
+/** In which replays a dead letter was sent, for its timeline. */
+export function useReplaysOf(id: number) {
+  return useQuery({
+    queryKey: ["replays-of", id],
+    queryFn: ({ signal }) => get<LetterReplays>(`dead-letters/${id}/replays`, undefined, signal),
+    refetchInterval: 5_000,
+    retry: false,
+  });
+}

@@ -1,0 +1,180 @@
+/** What the REST API sends about fixes, selections and replays. */
+
+/** Bytes in base64; null is a null, which is not empty. Without base64 but with a size they are too large to be sent. */
+export interface Bytes {
+  base64: string | null;
+  size: number | null;
+}
+
+export interface Message {
+  key: Bytes;
+  value: Bytes;
+  headers: { name: string; value: Bytes }[];
+}
+
+export interface Draft extends Message {
+  id: number;
+  updated_at: string;
+  digest: string;
+  identical: boolean;
+}
+
+export interface FixPage {
+  original: Message | null;
+  not_replayable: "expired" | "unknown" | null;
+  stripped: string[];
+  draft: Draft | null;
+  others: { author: string; updated_at: string }[];
+  too_large: boolean;
+  earlier: { replay: number; item_state: ItemState; reason: string; at: string }[];
+}
+
+export interface FixBody {
+  key?: { base64: string | null };
+  value?: { base64: string | null };
+  headers?: { name: string; value: { base64: string | null } }[];
+  base_updated_at: string | null;
+}
+
+export interface Coordinates {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+export interface LetterRef extends Coordinates {
+  id: number;
+  key_text: string | null;
+}
+
+export interface FixList {
+  results: { id: number; dead_letter: LetterRef; updated_at: string; identical: boolean }[];
+}
+
+export interface Selection {
+  id: number;
+  count: number;
+  watermark: number;
+  digest: string;
+  title: string;
+  created_at: string;
+  created_by: string | null;
+  drifted?: boolean;
+}
+
+export type ReplayStatus = "planned" | "running" | "paused" | "cancelled" | "watching" | "done";
+export type ItemState = "planned" | "queued" | "sending" | "sent" | "passed" | "failed_again" | "unknown" | "skipped";
+export type CheckLevel = "ok" | "warn" | "stop";
+
+export interface Plan {
+  checked_at: string;
+  took_ms: number;
+  digest: string;
+  total: number;
+  to_send: number;
+  edited: number;
+  skipped: { reason: string; count: number; text: string; replays: number[] }[];
+  checks: { level: CheckLevel; title: string; text: string }[];
+  targets: {
+    topic: string;
+    exists: boolean;
+    partitions: { partition: number | null; count: number }[];
+    largest_bytes: number | null;
+    limit_bytes: number | null;
+    watched: { connector: string; group: string; state: string; lag: number | null }[];
+    also_read_by: string[];
+  }[];
+  headers: { added: string[]; stripped: string[] };
+  runnable: boolean;
+}
+
+export interface Counts {
+  total: number;
+  planned: number;
+  queued: number;
+  sending: number;
+  waiting: number;
+  passed: number;
+  failed_again: number;
+  unknown: number;
+  skipped: number;
+}
+
+export interface Replay {
+  id: number;
+  title: string;
+  status: ReplayStatus;
+  target_topic: string;
+  use_fixes: boolean;
+  resend: boolean;
+  rate: number;
+  reason: string;
+  trouble: string;
+  selection: Selection;
+  plan?: Plan;
+  planned_at: string;
+  created_by: string | null;
+  created_at: string;
+  started_by: string | null;
+  started_at: string | null;
+  sent_at: string | null;
+  done_at: string | null;
+  watching: string[];
+  counts: Counts;
+  reasons: { state: ItemState; reason: string; count: number }[];
+  sent: number;
+  edited: number;
+  chunks: number;
+  said?: string;
+}
+
+export interface ReplayPage {
+  results: Replay[];
+  next: string | null;
+}
+
+export interface ReplayOptions {
+  target_topic: string;
+  use_fixes: boolean;
+  resend: boolean;
+  rate: number;
+}
+
+export interface Item {
+  ordinal: number;
+  dead_letter: LetterRef;
+  from: Coordinates | null;
+  sent_to: Coordinates | null;
+  attempt: number;
+  state: ItemState;
+  reason: string;
+  evidence: string;
+  edited: boolean;
+  refailure: (Coordinates & { id: number }) | null;
+  at: string;
+  history: { at: string; state: ItemState; reason: string; evidence: string }[];
+}
+
+export interface ItemPage {
+  results: Item[];
+  next: string | null;
+  total: number;
+}
+
+export interface ReplayLog {
+  results: { at: string; actor: string; kind: string; text: string }[];
+}
+
+export interface ReplaySeries {
+  from: string;
+  to: string;
+  bucket_ms: number;
+  sent: number[];
+  settled: number[];
+}
+
+export interface LetterReplays {
+  results: (Item & { replay: { id: number; title: string; status: ReplayStatus; started_by: string | null } })[];
+  timeline: { at: string; kind: string; text: string; replay: number | null; dead_letter: number | null }[];
+  lineage: { dead_letter: number; at: string; text: string }[];
+}

@@ -1,0 +1,105 @@
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { API, get, send } from "./client";
+import type { ItemPage, Replay, ReplayLog, ReplayOptions, ReplayPage, ReplaySeries, Selection } from "./replayTypes";
+
+export type Order = "attention" | "newest" | "ordinal";
+export type What = { ids: number[] } | { filter: string };
+export type Act =
+  | { act: "run" | "cancel"; body: { reason: string } }
+  | { act: "pause" | "resume"; body?: undefined }
+  | { act: "rate"; body: { rate: number } };
+
+/** A name for one act of the person, by which the server knows a repetition. */
+export function freshKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Freezes what is chosen; the ids of what a filter matches stay on the server. */
+export function useSelect() {
+  return useMutation({ mutationFn: ({ what, key }: { what: What; key: string }) => send<Selection>("POST", "selections", what, key) });
+}
+
+export function useSelection(id: string) {
+  return useQuery({ queryKey: ["selection", id], queryFn: ({ signal }) => get<Selection>(`selections/${id}`, undefined, signal), enabled: id !== "" });
+}
+
+/** Plans a replay of a selection; nothing is written to Kafka by it. */
+export function usePlan() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ selection, options, key }: { selection: number; options: ReplayOptions; key: string }) => send<Replay>("POST", "replays", { selection, ...options }, key),
+    onSuccess: (replay) => {
+      client.setQueryData(["replay", String(replay.id)], replay);
+      return client.invalidateQueries({ queryKey: ["replays"] });
+    },
+  });
+}
+
+export function useCheckAgain(id: number) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (options: Partial<ReplayOptions>) => send<Replay>("POST", `replays/${id}/plan`, options),
+    onSuccess: (replay) => {
+      client.setQueryData(["replay", String(id)], replay);
+      return client.invalidateQueries({ queryKey: ["items", String(id)] });
+    },
+  });
+}
+
+export function useReplay(id: string, everyMs: number | false) {
+  return useQuery({ queryKey: ["replay", id], queryFn: ({ signal }) => get<Replay>(`replays/${id}`, undefined, signal), refetchInterval: everyMs, enabled: id !== "" });
+}
+
+export function useReplayAct(id: number) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ act, body }: Act) => send<Replay>("POST", `replays/${id}/${act}`, body ?? {}),
+    onSuccess: (replay) => {
+      client.setQueryData<Replay>(["replay", String(id)], (old) => merged(old, replay));
+      return Promise.all([["replays"], ["replay-log", String(id)], ["items", String(id)]].map((queryKey) => client.invalidateQueries({ queryKey })));
+    },
+  });
+}
+
+export function useReplays(status: string) {
+  return useInfiniteQuery({
+    queryKey: ["replays", status],
+    queryFn: ({ pageParam, signal }) => get<ReplayPage>("replays", query({ status, cursor: pageParam }), signal),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next ?? undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: 3_000,
+  });
+}
+
+export function useItems(id: string, order: Order, state: string) {
+  return useInfiniteQuery({
+    queryKey: ["items", id, order, state],
+    queryFn: ({ pageParam, signal }) => get<ItemPage>(`replays/${id}/items`, query({ order, state, cursor: pageParam, limit: "50" }), signal),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next ?? undefined,
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+  });
+}
+
+export function useReplayLog(id: string, everyMs: number | false) {
+  return useQuery({ queryKey: ["replay-log", id], queryFn: ({ signal }) => get<ReplayLog>(`replays/${id}/log`, undefined, signal), refetchInterval: everyMs });
+}
+
+export function useReplaySeries(id: string, everyMs: number | false) {
+  return useQuery({ queryKey: ["replay-series", id], queryFn: ({ signal }) => get<ReplaySeries>(`replays/${id}/series`, undefined, signal), refetchInterval: everyMs, placeholderData: keepPreviousData });
+}
+
+export function eventsUrl(id: string): string {
+  return `${API}/replays/${id}/events`;
+}
+
+/** The newer document with the plan of the older one, when it comes without. */
+export function merged(old: Replay | undefined, next: Replay): Replay {
+  return old?.plan && !next.plan ? { ...next, plan: old.plan } : next;
+}
+
+function query(values: Record<string, string>): URLSearchParams {
+  return new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ""));
+}

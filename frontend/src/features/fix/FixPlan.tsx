@@ -1,0 +1,68 @@
+import { useState } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+import { freshKey, useCheckAgain, usePlan, useReplay, useReplayAct, useSelect } from "../../api/replays";
+import type { ReplayOptions } from "../../api/replayTypes";
+import type { DeadLetter } from "../../api/types";
+import { PlanPanel } from "../plan/PlanPanel";
+import { SAFE_RATE, SendPanel } from "../plan/SendPanel";
+import styles from "./Fix.module.css";
+import type { DraftState } from "./useDraft";
+
+const FIRST: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE };
+
+/** Plan and send of the one record on the screen; the plan is kept in the page's address. */
+export function FixPlan({ letter, state, identical }: { letter: DeadLetter; state: DraftState; identical: boolean }) {
+  const [params, setParams] = useSearchParams();
+  const navigate = useNavigate();
+  const planned = params.get("replay") ?? "";
+  const { data } = useReplay(planned, false);
+  const replay = data?.status === "planned" ? data : undefined;
+  const [wanted, setWanted] = useState<ReplayOptions | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const select = useSelect();
+  const plan = usePlan();
+  const again = useCheckAgain(replay?.id ?? 0);
+  const act = useReplayAct(replay?.id ?? 0);
+  const options = wanted ?? (replay ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate } : FIRST);
+
+  const check = async (next: ReplayOptions) => {
+    setBusy(true);
+    setError(null);
+    try {
+      if (state.pending) await state.flush();
+      if (replay) await again.mutateAsync(next);
+      else {
+        const selection = await select.mutateAsync({ what: { ids: [letter.id] }, key: freshKey() });
+        const made = await plan.mutateAsync({ selection: selection.id, options: next, key: freshKey() });
+        setParams({ replay: String(made.id) }, { replace: true });
+      }
+    } catch (failure) {
+      setError(failure as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const turn = (next: ReplayOptions) => {
+    setWanted(next);
+    if (replay) void check(next);
+  };
+  const saved = state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
+  const stale = state.pending || saved ? "The draft changed after this check. Check again: what was checked is what is sent." : undefined;
+  return (
+    <div className={styles.bottom}>
+      <PlanPanel plan={replay?.plan} checking={busy} error={error} stale={stale} onCheck={() => void check(options)} before={identical ? "Nothing is edited: the record would be sent byte for byte as it was." : "The draft is what would be sent."} />
+      <SendPanel
+        plan={replay?.plan}
+        count={1}
+        options={options}
+        onOptions={turn}
+        busy={busy || act.isPending}
+        error={act.error}
+        barred={stale && "Check again first"}
+        onCheck={() => void check(options)}
+        onRun={(reason) => act.mutate({ act: "run", body: { reason } }, { onSuccess: () => void navigate(`/replays/${replay?.id}`) })}
+      />
+    </div>
+  );
+}

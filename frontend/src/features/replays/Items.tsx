@@ -1,0 +1,112 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { Link } from "react-router";
+import { useItems, type Order } from "../../api/replays";
+import type { Coordinates, Item, Replay } from "../../api/replayTypes";
+import { count, plural, timeOfDay } from "../../lib/format";
+import { itemState } from "../../lib/states";
+import { useZone } from "../../lib/zone";
+import { Choice, LinkButton } from "../../ui/controls";
+import { Bones, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
+import styles from "./Replays.module.css";
+
+const CALM_MS = 1_500;
+
+/** Every record of the replay with its outcome and how it is known. */
+export function Items({ replay }: { replay: Replay }) {
+  const id = String(replay.id);
+  const planned = replay.status === "planned";
+  const [order, setOrder] = useState<Order>(planned ? "ordinal" : "attention");
+  const list = useItems(id, order, "");
+  const rows = list.data?.pages.flatMap((page) => page.results) ?? [];
+  const pages = list.data?.pages.length ?? 0;
+  const { over, changed, show, hover } = useCalm(id, JSON.stringify(replay.counts), pages > 1);
+  return (
+    <Panel
+      label="Items"
+      className={planned ? styles.gap : undefined}
+      title={
+        <>
+          <h2>Items</h2>
+          <Choice label="Order" value={order} options={[{ value: "attention", label: "Need a look first" }, { value: "newest", label: "Newest" }, { value: "ordinal", label: `All ${count(replay.counts.total)}` }]} onChange={setOrder} />
+        </>
+      }
+      aside={changed && over ? <LinkButton onClick={show}>Changed since: show</LinkButton> : <span className="s t3">{planned ? "Nothing is sent yet" : "Nothing is final: a late dead letter still changes an outcome"}</span>}
+    >
+      <div className={styles.scroll} onPointerEnter={() => hover(true)} onPointerLeave={() => hover(false)}>
+        {list.isPending ? <Bones rows={8} height={18} /> : list.error && rows.length === 0 ? <Notice title="The items did not come">{list.error.message}</Notice> : rows.length === 0 ? <Notice title="No items" /> : <Table rows={rows} />}
+      </div>
+      {list.hasNextPage && <div className={styles.more}><LinkButton onClick={() => void list.fetchNextPage()}>{list.isFetchingNextPage ? "Loading…" : `${plural(rows.length, "row")} of ${count(list.data?.pages[0]?.total)}: more`}</LinkButton></div>}
+    </Panel>
+  );
+}
+
+function Table({ rows }: { rows: readonly Item[] }) {
+  const { zone } = useZone();
+  return (
+    <table className={styles.table}>
+      <thead>
+        <tr><th>Outcome</th><th>Key</th><th>From</th><th>Sent to</th><th className={`num ${styles.optional}`}>Try</th><th>Evidence</th><th>At</th></tr>
+      </thead>
+      <tbody>
+        {rows.map((item) => {
+          const { label, glyph, tone } = itemState(item.state);
+          return (
+            <tr key={item.ordinal} data-testid="item" data-state={item.state}>
+              <td className="nw">
+                <span className={`row b ${tone}`}><Glyph tone={tone}>{glyph}</Glyph>{label}</span>
+              </td>
+              <td className="mono cut" style={{ maxWidth: 130 }} title={item.dead_letter.key_text ?? "null"}><Link to={`/records/${item.dead_letter.id}`}>{item.dead_letter.key_text ?? "null"}</Link></td>
+              <td className="mono nw t2"><Place at={item.from} /></td>
+              <td className="mono nw"><Place at={item.sent_to} /></td>
+              <td className={`num t3 ${styles.optional}`}>{item.attempt}</td>
+              <td className={styles.evidence}><Evidence item={item} /></td>
+              <td className="mono nw t3">{timeOfDay(item.at, zone)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function Place({ at }: { at: Coordinates | null }) {
+  return at ? <span title={at.topic}>{at.partition} / {count(at.offset)}</span> : <span className="t3">–</span>;
+}
+
+function Evidence({ item }: { item: Item }) {
+  const { zone } = useZone();
+  const { refailure: again, history } = item;
+  return (
+    <>
+      {item.edited && <Chip>edited</Chip>} {item.state === "unknown" && item.reason && !item.evidence.startsWith(item.reason) && `${item.reason}: `}
+      {item.evidence || item.reason.replaceAll("_", " ")}
+      {again && <> → <Link className="mono nw" to={`/records/${again.id}`} data-testid="refailure">{again.topic} / {again.partition} / {count(again.offset)}</Link></>}
+      {history.length > 0 && <span className="t3"> Was {history.map((one) => `${itemState(one.state).label.toLowerCase()} until then (${timeOfDay(one.at, zone)})`).join(", ")}.</span>}
+    </>
+  );
+}
+
+/** Asks for the list again when the figures change, but not under the pointer and not while pages are being read. */
+function useCalm(id: string, figures: string, held: boolean) {
+  const client = useQueryClient();
+  const [over, setOver] = useState(false);
+  const [shown, setShown] = useState(figures);
+  const last = useRef(0);
+  const changed = shown !== figures;
+  const still = over || held;
+  useEffect(() => {
+    if (!changed || still) return;
+    const timer = setTimeout(() => {
+      last.current = Date.now();
+      setShown(figures);
+      void client.invalidateQueries({ queryKey: ["items", id] });
+    }, Math.max(0, last.current + CALM_MS - Date.now()));
+    return () => clearTimeout(timer);
+  }, [changed, still, figures, client, id]);
+  const show = () => {
+    setShown(figures);
+    void client.invalidateQueries({ queryKey: ["items", id] });
+  };
+  return { over: still, changed, show, hover: setOver };
+}

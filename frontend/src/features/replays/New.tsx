@@ -1,0 +1,44 @@
+import { useEffect, useRef } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+import { freshKey, usePlan } from "../../api/replays";
+import { useMayWrite } from "../../api/session";
+import { selectionName } from "../../lib/naming";
+import { Button } from "../../ui/controls";
+import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
+import { SAFE_RATE } from "../plan/SendPanel";
+
+/** Plans a replay of a frozen selection, and goes on to it. */
+export function NewReplay() {
+  const [params] = useSearchParams();
+  const navigate = useNavigate();
+  const may = useMayWrite();
+  const { mutate, error, reset } = usePlan();
+  const key = useRef<string>(undefined);
+  const selection = Number(params.get("selection"));
+  const ready = may.allowed && selection > 0 && !error;
+  useEffect(() => {
+    document.title = "New replay · dlqadmin";
+  }, []);
+  useEffect(() => {
+    if (!ready || key.current !== undefined) return;
+    key.current = freshKey();
+    mutate(
+      { selection, options: { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE }, key: key.current },
+      { onSuccess: (replay) => void navigate(`/replays/${replay.id}`, { replace: true }), onError: () => (key.current = undefined) },
+    );
+  }, [ready, selection, mutate, navigate]);
+  return (
+    <>
+      <PageHead title="Replay" note={selection > 0 ? `Selection ${selectionName(selection)} is checked. Nothing is written.` : "Nothing is selected."} />
+      <Panel>
+        {!may.allowed ? (
+          <Notice title="A replay needs an operator">{may.reason}.</Notice>
+        ) : selection > 0 ? (
+          error ? <Notice title="The plan did not come" actions={<Button onClick={reset}>Try again</Button>}>{error.message}</Notice> : <Bones rows={8} />
+        ) : (
+          <Notice title="Nothing is selected" actions={<Button to="/records">Choose records</Button>}>Tick records, or take all that match a filter.</Notice>
+        )}
+      </Panel>
+    </>
+  );
+}

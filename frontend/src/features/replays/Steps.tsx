@@ -1,0 +1,57 @@
+import type { Replay } from "../../api/replayTypes";
+import { count, plural, timeOfDay } from "../../lib/format";
+import { selectionName } from "../../lib/naming";
+import { sentOf } from "../../lib/outcome";
+import { useZone } from "../../lib/zone";
+import { Panel } from "../../ui/Panel";
+import styles from "./Replays.module.css";
+
+type Where = "past" | "here" | "ahead" | "broken";
+
+interface Step {
+  name: string;
+  text: string;
+  at: string | null;
+  where: Where;
+}
+
+const MARKS: Record<Where, string> = { past: "✓", here: "●", ahead: "", broken: "■" };
+const SAYS: Record<Where, string> = { past: "done", here: "at present", ahead: "not yet", broken: "ended" };
+
+/** Freeze, check, send, watch, done: where the replay stands. */
+export function Steps({ replay }: { replay: Replay }) {
+  const { zone } = useZone();
+  return (
+    <Panel label="Steps">
+      <ol className={styles.steps}>
+        {steps(replay).map((step) => (
+          <li key={step.name} className={styles[step.where]} aria-current={step.where === "here" ? "step" : undefined}>
+            <i aria-hidden="true">{MARKS[step.where]}</i>
+            <div>
+              <b>{step.name}</b><span className="sr">, {SAYS[step.where]}</span>
+              <div className="s t2">{step.text}</div>
+              <div className="mono xs t3">{step.at ? timeOfDay(step.at, zone) : ""}</div>
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function steps(replay: Replay): Step[] {
+  const { counts, status, selection, plan } = replay;
+  const sent = sentOf(counts);
+  const toSend = counts.total - counts.skipped;
+  const cancelled = status === "cancelled";
+  const open = counts.waiting + counts.sending;
+  const over = status === "done" || (cancelled && open === 0);
+  const sending = status === "running" || status === "paused";
+  return [
+    { name: "Freeze", text: `${count(selection.count)}, ${selectionName(selection.id)}`, at: selection.created_at, where: "past" },
+    { name: "Check", text: plan ? plural(plan.checks.length, "check") : "the plan", at: replay.planned_at, where: "past" },
+    { name: "Send", text: `${count(sent)} of ${count(cancelled ? counts.total : toSend)} sent${status === "paused" ? ", paused" : cancelled ? ", cancelled" : ""}`, at: replay.sent_at ?? replay.started_at, where: sending ? "here" : cancelled ? "broken" : "past" },
+    { name: "Watch", text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles", at: null, where: over ? "past" : sending ? "ahead" : "here" },
+    { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, where: over ? "past" : "ahead" },
+  ];
+}

@@ -1,0 +1,85 @@
+import type { Tone } from "./states";
+
+/** How many items of a replay stand where. */
+export interface Figures {
+  total: number;
+  planned: number;
+  queued: number;
+  sending: number;
+  waiting: number;
+  passed: number;
+  failed_again: number;
+  unknown: number;
+  skipped: number;
+}
+
+export interface Share {
+  state: "passed" | "failed_again" | "unknown" | "sent" | "sending" | "queued" | "skipped";
+  count: number;
+  tone: Tone;
+}
+
+/** The parts of the bar, settled ones first; together they are all items. */
+export function shares(figures: Figures): Share[] {
+  const parts: Share[] = [
+    { state: "passed", count: figures.passed, tone: "passed" },
+    { state: "failed_again", count: figures.failed_again, tone: "failed" },
+    { state: "unknown", count: figures.unknown, tone: "unknown" },
+    { state: "sent", count: figures.waiting, tone: "waiting" },
+    { state: "sending", count: figures.sending, tone: "accent" },
+    { state: "queued", count: figures.queued + figures.planned, tone: "plain" },
+    { state: "skipped", count: figures.skipped, tone: "plain" },
+  ];
+  return parts.filter((part) => part.count > 0);
+}
+
+export function sentOf(figures: Figures): number {
+  return figures.passed + figures.failed_again + figures.unknown + figures.waiting;
+}
+
+export function settledOf(figures: Figures): number {
+  return figures.passed + figures.failed_again + figures.unknown;
+}
+
+/** "139 + 3 + 2 + 13 = 157 sent; 157 + 146 queued + 0 skipped = 303". */
+export function addingUp(figures: Figures, format: (value: number) => string): string {
+  const sent = sentOf(figures);
+  const parts = [figures.passed, figures.failed_again, figures.unknown, figures.waiting].map(format).join(" + ");
+  const sending = figures.sending > 0 ? ` + ${format(figures.sending)} sending` : "";
+  return `${parts} = ${format(sent)} sent; ${format(sent)}${sending} + ${format(figures.queued + figures.planned)} queued + ${format(figures.skipped)} skipped = ${format(figures.total)}`;
+}
+
+export interface ReasonRow {
+  state: string;
+  reason: string;
+  count: number;
+}
+
+const ATTENTION = ["failed_again", "unknown", "sent", "passed", "sending", "queued", "planned", "skipped"] as const;
+
+/** Every state by its reasons, what needs a look first; those that need no reason stand without one. */
+export function reasonRows(figures: Figures, reasons: readonly ReasonRow[]): ReasonRow[] {
+  return ATTENTION.flatMap((state) => {
+    const given = reasons.filter((one) => one.state === state && one.reason !== "").sort((a, b) => b.count - a.count);
+    const plain = figures[state === "sent" ? "waiting" : state] - given.reduce((sum, one) => sum + one.count, 0);
+    return plain > 0 ? [{ state, reason: "", count: plain }, ...given] : given;
+  });
+}
+
+const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+
+/** The next lower rate; 0 is no limit. */
+export function slower(rate: number): number {
+  if (rate === 0) return RATES.at(-1)!;
+  return RATES.findLast((one) => one < rate) ?? RATES[0]!;
+}
+
+/** The next higher rate; beyond the highest there is no limit. */
+export function faster(rate: number): number {
+  return rate === 0 ? 0 : (RATES.find((one) => one > rate) ?? 0);
+}
+
+/** Records a second as words. */
+export function rateWords(rate: number): string {
+  return rate === 0 ? "no limit" : `${rate} / s`;
+}

@@ -1,0 +1,99 @@
+"""Whole groups are sent as they were: what cannot be mended fails again, what was mended elsewhere passes."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from demo.damage import intact
+from demo.feeder import TOPIC
+from tests.browser.replays import steps
+from tests.browser.replays.conftest import Person
+from tests.support import table, topics
+from tests.support.product import Product
+
+
+def test_records_that_stay_broken_fail_again_each_with_its_new_dead_letter(page: Page) -> None:
+    steps.plan_group(page, "TRANSFORMATION", 7)
+    steps.run(page, 7, "To see whether the cast takes them now.")
+    steps.expect_outcome(page, "failed_again", 7, "Failed again")
+    items = page.get_by_test_id("item")
+    expect(items).to_have_count(7)
+    links = items.get_by_test_id("refailure")
+    addresses = {str(link.get_attribute("href")) for link in links.all()}
+    assert len(addresses) == 7
+    links.first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("usgs.earthquakes.dlq /")
+    expect(page.locator("[data-state=failed]")).to_contain_text("TRANSFORMATION")
+    expect(steps.timeline(page)).to_contain_text(re.compile(r"R-\d+"))
+
+
+def test_a_group_passes_as_it_was_once_its_cause_is_mended(page: Page, own_product: Product) -> None:
+    keys = lacking("rms")
+    assert keys.isdisjoint(table.keys(own_product))
+    table.allow_null(own_product, "rms")
+    steps.plan_group(page, "earthquakes.rms", len(keys))
+    steps.run(page, len(keys), "The column may be null now.")
+    steps.expect_outcome(page, "passed", len(keys), "Passed")
+    expect(page.get_by_test_id("status")).to_contain_text("Done")
+    assert keys <= table.keys(own_product)
+
+
+def test_two_people_at_once_send_each_record_once(page: Page, person: Person, own_product: Product) -> None:
+    colleague = person("colleague", "operator")
+    keys = lacking("nst") - lacking("gap") - lacking("dmin")
+    table.allow_null(own_product, "nst")
+    for somebody in (page, colleague):
+        steps.plan_group(somebody, "earthquakes.nst", len(keys))
+    for somebody in (page, colleague):
+        steps.run(somebody, len(keys), "The column may be null now.")
+    for somebody in (page, colleague):
+        expect(somebody.get_by_test_id("status").or_(refusal(somebody))).to_be_visible()
+    [refused] = [somebody for somebody in (page, colleague) if refusal(somebody).is_visible()]
+    winner = colleague if refused is page else page
+    expect(refusal(refused)).to_contain_text("demo" if winner is page else "colleague")
+    steps.expect_outcome(winner, "passed", len(keys), "Passed")
+    refused.get_by_role("button", name="Check again").click()
+    expect(refused.get_by_test_id("plan")).to_contain_text(f"{len(keys)} of {len(keys)} lineages were sent by R-")
+    assert replayed(own_product, keys) == sorted(keys)
+    assert keys <= table.keys(own_product)
+
+
+def test_what_is_cancelled_after_a_pause_is_never_sent(page: Page, own_product: Product) -> None:
+    keys = lacking("gap")
+    steps.plan_group(page, "earthquakes.gap", len(keys))
+    page.get_by_label("own limit").check()
+    page.get_by_label("Records a second").fill("20")
+    page.get_by_label("Reason").click()
+    expect(page.get_by_role("region", name="Send")).to_contain_text("about 15 s")
+    steps.run(page, len(keys), "A few, to see.")
+    expect(page.get_by_test_id("adds-up")).to_contain_text(re.compile(r"= [1-9]\d* sent"), timeout=steps.SETTLED_MS)
+    page.get_by_role("button", name="Pause").click()
+    paused = page.get_by_test_id("said").filter(has_text=re.compile(r"paused after \d+"))
+    expect(paused).to_be_visible()
+    sent = int(re.findall(r"paused after (\d+)", paused.inner_text())[0])
+    page.get_by_role("button", name="Cancel…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("Seen enough.")
+    dialog.get_by_role("button", name=f"Cancel the {len(keys) - sent} queued records").click()
+    expect(page.get_by_test_id("status")).to_contain_text("Cancelled")
+    steps.expect_outcome(page, "skipped", len(keys) - sent, "Skipped")
+    steps.expect_outcome(page, "failed_again", sent, "Failed again")
+    assert 0 < sent == len(replayed(own_product, keys)) < len(keys)
+
+
+def replayed(product: Product, keys: set[str]) -> list[str]:
+    """Return the keys, of these, of the records that a replay wrote."""
+    written = [one for one in topics.read(product.bootstrap_servers, TOPIC) if one.header("dlq.replay.item")]
+    return sorted(one.key.decode() for one in written if one.key and one.key.decode() in keys)
+
+
+def refusal(page: Page) -> Locator:
+    """What the send panel says when a replay is not begun."""
+    return page.get_by_role("region", name="Send").get_by_role("status")
+
+
+def lacking(name: str) -> set[str]:
+    """Return the keys of the real events in which a property is null."""
+    return {event.key.decode() for event in intact() if f'"{name}":null'.encode() in event.value}

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays import fixing, planning, selecting
+from dlqadmin.replays.fixing import Edit
+from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, Selection
+from dlqadmin.replays.planning import Options
+from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter, plain
+from tests.dlqadmin.fakes import FakeEngine
+from tests.dlqadmin.replays.clusters import FakeCluster
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(minutes=5)
+
+
+@pytest.fixture(autouse=True)
+def connectors(engine: FakeEngine) -> FakeEngine:
+    """The engine has the connector that the records failed in."""
+    config = {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "usgs.earthquakes.dlq"}
+    engine.add("usgs-to-sql", config)
+    return engine
+
+
+def plan(actor: User, cluster: FakeCluster | None = None, chosen: Selection | None = None, **options: Any) -> Replay:
+    """A plan of everything that is indexed, or of a selection."""
+    ids = list(DeadLetter.objects.values_list("pk", flat=True))
+    selection = chosen or selecting.by_ids(ids, actor, None, LATER)
+    return planning.create(selection, Options(**options), "", actor, None, LATER, cluster or FakeCluster())
+
+
+def reasons(replay: Replay) -> list[str]:
+    return list(replay.items.order_by("ordinal").values_list("reason", flat=True))
+
+
+def levels(replay: Replay) -> dict[str, str]:
+    return {check["title"]: check["level"] for check in replay.plan["checks"]}
+
+
+def check(replay: Replay, title: str) -> str:
+    return next(row["text"] for row in replay.plan["checks"] if row["title"] == title)
+
+
+def sent(replay: Replay, state: ItemState = ItemState.PASSED) -> ReplayItem:
+    """The replay's only item, sent, and in the ledger."""
+    item = replay.items.get()
+    replay.items.update(state=state, sent_partition=2, sent_offset=70, sent_at=NOW)
+    Replay.objects.filter(pk=replay.pk).update(started_by=replay.created_by, status="watching")
+    LedgerEntry.objects.update_or_create(lineage=item.lineage, target_topic=item.target_topic, defaults={"item": item})
+    return item
+
+
+def test_a_plan_says_what_goes_where(operator: User) -> None:
+    index([letter(offset, partition=offset % 3) for offset in range(7)])
+    replay = plan(operator)
+    target = replay.plan["targets"][0]
+    assert target["partitions"] == [
+        {"partition": 0, "count": 3}, {"partition": 1, "count": 2}, {"partition": 2, "count": 2}
+    ]  # fmt: skip
+    assert target["watched"] == [
+        {"connector": "usgs-to-sql", "group": "connect-usgs-to-sql", "state": "RUNNING", "lag": None}
+    ]
+    assert check(replay, "Target usgs.earthquakes").startswith(
+        "Exists, 4 partitions as at origin: 3, 2 and 2 to partitions 0, 1, 2."
+    )
+    assert (replay.plan["to_send"], replay.plan["runnable"]) == (7, True)
+    assert levels(replay)["Outcome can be proven"] == "ok"
+    assert set(replay.items.values_list("state", "watched")) == {("planned", "usgs-to-sql")}
+
+
+def test_what_arrives_later_stays_out(operator: User) -> None:
+    index([letter(1)])
+    chosen = selecting.by_filter("from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z", operator, None, NOW)
+    index([letter(2)])
+    assert plan(operator, chosen=chosen).plan["total"] == 1
+    assert not selecting.drifted(chosen)
+
+
+def test_a_selection_that_drifted_stops_the_plan(operator: User) -> None:
+    row = index_one(letter(1))
+    index([letter(2)])
+    chosen = selecting.by_filter("from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z", operator, None, NOW)
+    DeadLetter.objects.filter(pk=row.pk).update(failed_at=NOW - timedelta(days=90))
+    replay = plan(operator, chosen=chosen)
+    assert (levels(replay)["Selection drifted"], replay.plan["runnable"]) == ("stop", False)
+
+
+def test_a_record_that_was_sent_is_left_out_and_by_whom_is_said(operator: User) -> None:
+    index([letter(1)])
+    first = plan(operator)
+    sent(first)
+    index([letter(2)])
+    second = plan(operator)
+    assert reasons(second) == ["already_sent", ""]
+    assert second.plan["skipped"] == [
+        {
+            "reason": "already_sent",
+            "count": 1,
+            "text": f"1 of 2 were sent before, or are about to be: 1 sent by {first} (operator-1, 21 Nov 03:12 UTC)",
+            "replays": [first.pk],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("state", "resend", "reason"),
+    [
+        (ItemState.PASSED, False, "already_sent"),
+        (ItemState.UNKNOWN, False, "already_sent"),
+        (ItemState.SENT, True, "already_sent"),
+        (ItemState.QUEUED, True, "already_sent"),
+        (ItemState.PASSED, True, ""),
+        (ItemState.FAILED_AGAIN, False, ""),
+        (ItemState.SKIPPED, False, ""),
+    ],
+)
+def test_a_second_send_needs_to_be_asked_for_unless_the_first_failed(
+    operator: User, state: ItemState, resend: bool, reason: str
+) -> None:
+    index([letter(1)])
+    sent(plan(operator), state)
+    assert reasons(plan(operator, resend=resend)) == [reason]
+
+
+def test_a_replayed_record_that_is_dead_lettered_again_is_the_same_record(operator: User) -> None:
+    first_letter = index_one(letter(1))
+    item = sent(plan(operator), ItemState.FAILED_AGAIN)
+    again = index_one(letter(2, headers=(("dlq.replay.item", item.token.encode()), ("dlq.replay.attempt", b"1"))))
+    replay = plan(operator)
+    lineages = dict(replay.items.values_list("dead_letter_id", "lineage"))
+    assert lineages == {first_letter.pk: item.lineage, again.pk: item.lineage}
+    assert reasons(replay) == ["same_lineage", ""]
+
+
+def test_a_dead_letter_of_the_place_where_a_record_was_sent_is_of_its_lineage(operator: User) -> None:
+    index([letter(1)])
+    item = sent(plan(operator), ItemState.FAILED_AGAIN)
+    ReplayItem.objects.filter(pk=item.pk).update(sent_partition=0, sent_offset=48_002)
+    again = index_one(letter(2))
+    assert plan(operator).items.get(dead_letter=again).lineage == item.lineage
+
+
+def test_what_can_t_be_sent_is_skipped_with_its_reason(operator: User) -> None:
+    index([letter(1), letter(2, value=b"x" * 3000), plain(0, b"?")])
+    gone = index_one(letter(3))
+    DeadLetter.objects.filter(pk=gone.pk).update(original="expired")
+    replay = plan(operator, FakeCluster(limit=2000))
+    assert sorted(reasons(replay)) == ["", "expired", "no_target", "oversize"]
+    assert (replay.plan["to_send"], replay.plan["runnable"]) == (1, True)
+    assert replay.items.exclude(reason="").filter(state="skipped").count() == 3
+
+
+def test_a_missing_target_leaves_nothing_to_send(operator: User) -> None:
+    index([letter(1)])
+    replay = plan(operator, target_topic="no.such")
+    assert (reasons(replay), levels(replay)["Nothing to send"]) == (["no_target"], "stop")
+    assert replay.plan["targets"][0]["exists"] is False
+
+
+def test_a_dead_letter_topic_is_no_target(operator: User) -> None:
+    index([letter(1)])
+    replay = plan(operator, target_topic="usgs.earthquakes.dlq")
+    assert (levels(replay)["Target usgs.earthquakes.dlq"], replay.plan["runnable"]) == ("stop", False)
+
+
+@pytest.mark.parametrize(
+    ("config", "state", "said"),
+    [
+        ({"topics": "other"}, "RUNNING", "No connector of the engine reads usgs.earthquakes: unknown(no_group)"),
+        ({"topics": "usgs.earthquakes"}, "RUNNING", "unknown(no_dead_letter_path)"),
+        (
+            {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "elsewhere"},
+            "RUNNING",
+            "elsewhere, which is not indexed: unknown(no_dead_letter_path)",
+        ),
+        (
+            {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "usgs.earthquakes.dlq"},
+            "PAUSED",
+            "usgs-to-sql is paused: unknown(group_empty)",
+        ),
+    ],
+)
+def test_why_an_outcome_will_be_unknown_is_said_before(
+    operator: User, connectors: FakeEngine, config: dict[str, str], state: str, said: str
+) -> None:
+    connectors.add("usgs-to-sql", config, state=state)
+    index([letter(1)])
+    warned = [row["text"] for row in plan(operator).plan["checks"] if row["level"] == "warn"]
+    assert any(said in text for text in warned), warned
+
+
+def test_another_connector_that_reads_the_topic_is_named(operator: User, connectors: FakeEngine) -> None:
+    connectors.add("quake-map", {"topics": "usgs.earthquakes"})
+    index([letter(1)])
+    replay = plan(operator)
+    assert replay.plan["targets"][0]["also_read_by"] == ["quake-map"]
+    text = "quake-map will see all 1 record again. Its outcome is not watched."
+    assert check(replay, "Another connector reads this topic") == text
+
+
+def test_the_bytes_of_a_draft_are_frozen_with_the_plan(operator: User) -> None:
+    row = index_one(letter(1))
+    kept = fixing.save(row, operator, Edit(value=b"first"), None, NOW)
+    replay = plan(operator)
+    fixing.save(row, operator, Edit(value=b"second"), kept.updated_at, LATER)
+    item = replay.items.get()
+    assert (item.edited, bytes(item.payload.value or b""), item.target_partition) == (True, b"first", 0)
+    assert replay.plan["edited"] == 1
+
+
+def test_a_draft_that_changes_nothing_is_no_edit(operator: User) -> None:
+    row = index_one(letter(1))
+    fixing.save(row, operator, Edit(), None, NOW)
+    assert not plan(operator).items.get().edited
+
+
+def test_drafts_are_used_only_when_wanted_and_only_one_s_own(operator: User, viewer: User) -> None:
+    row = index_one(letter(1))
+    fixing.save(row, viewer, Edit(value=b"not mine"), None, NOW)
+    assert not plan(operator).items.get().edited
+    fixing.save(row, operator, Edit(value=b"mine"), None, NOW)
+    assert not plan(operator, use_fixes=False).items.get().edited
+
+
+def test_an_edited_key_decides_the_partition(operator: User) -> None:
+    row = index_one(letter(1))
+    fixing.save(row, operator, Edit(key=b"other"), None, NOW)
+    assert plan(operator).items.get().target_partition is None
+
+
+def test_a_tombstone_is_pointed_out(operator: User) -> None:
+    index([letter(1, value=None)])
+    assert levels(plan(operator))["Tombstones"] == "warn"
+
+
+def test_the_digest_of_a_plan_names_its_bytes(operator: User) -> None:
+    row = index_one(letter(1))
+    before = plan(operator).plan["digest"]
+    assert plan(operator).plan["digest"] == before
+    fixing.save(row, operator, Edit(value=b"x"), None, NOW)
+    assert plan(operator).plan["digest"] != before

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import StreamingHttpResponse
+from rest_framework.test import APIClient
+
+from dlqadmin.audit.models import AuditEntry
+from dlqadmin.replays.models import ItemState, Replay, ReplayItem
+from tests.dlqadmin.conftest import person, signed_in
+from tests.dlqadmin.deadletters.letters import ALL, NOW, NST, index, index_one, letter
+
+pytestmark = pytest.mark.django_db
+API = "/api/v1"
+WEEK = f"from={ALL['from']}&to={ALL['to']}"
+
+
+@pytest.fixture
+def indexed() -> None:
+    index([letter(offset, partition=offset % 3) for offset in range(7)])
+    index([letter(offset, message=NST) for offset in range(50, 53)])
+
+
+def post(client: APIClient, path: str, body: Any, expect: int = 201, **headers: str) -> Any:
+    response = client.post(f"{API}/{path}", body, headers=headers)
+    assert response.status_code == expect, response.content
+    return response.json()
+
+
+def get(client: APIClient, path: str, **params: Any) -> Any:
+    response = client.get(f"{API}/{path}", params)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def planned(client: APIClient, **options: Any) -> Any:
+    chosen = post(client, "selections", {"filter": WEEK})
+    return post(client, "replays", {"selection": chosen["id"], **options})
+
+
+def test_a_selection_is_a_count_a_watermark_and_a_digest(as_operator: APIClient, indexed: None) -> None:
+    answer = post(as_operator, "selections", {"filter": f"{WEEK}&text=gap"})
+    assert (answer["count"], answer["watermark"], len(answer["digest"])) == (7, 10, 64)
+    assert answer["title"] == "text gap"
+    assert get(as_operator, f"selections/{answer['id']}")["drifted"] is False
+
+
+def test_ticked_records_are_selected_without_telling_their_ids_again(as_operator: APIClient, indexed: None) -> None:
+    answer = post(as_operator, "selections", {"ids": [3, 1, 3]})
+    assert (answer["count"], answer["filters"]) == (2, {"ticked": 2})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {}, {"ids": []}, {"ids": [99]}, {"ids": ["x"]}, {"filter": f"{WEEK}&topic=no.such"}, {"filter": "from=x"},
+        {"ids": [1], "filter": ""}, {"ids": list(range(1, 1002))}, {"ids": [2**70]},
+    ],
+)  # fmt: skip
+def test_what_selects_nothing_is_refused(as_operator: APIClient, indexed: None, body: Any) -> None:
+    assert post(as_operator, "selections", body, expect=400)["errors"]
+
+
+def test_nothing_matches_says_so(as_operator: APIClient, indexed: None) -> None:
+    answer = post(as_operator, "selections", {"filter": f"{WEEK}&topic=no.such"}, expect=400)
+    assert answer["errors"] == [{"parameter": "filter", "message": "Nothing matches"}]
+
+
+def test_the_same_key_answers_the_same_thing_and_each_person_has_keys_of_their_own(
+    as_operator: APIClient, indexed: None
+) -> None:
+    key = {"Idempotency-Key": "once"}
+    first = post(as_operator, "selections", {"filter": WEEK}, **key)
+    assert post(as_operator, "selections", {"filter": WEEK}, expect=200, **key) == first
+    other = signed_in(person("operator-2", "operator"))
+    assert post(other, "selections", {"filter": WEEK}, **key)["id"] != first["id"]
+    replay = post(as_operator, "replays", {"selection": first["id"]}, **key)
+    assert post(as_operator, "replays", {"selection": first["id"]}, expect=200, **key)["id"] == replay["id"]
+
+
+def test_a_plan_without_kafka_is_made_and_says_stop(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)
+    plan = replay["plan"]
+    assert (replay["status"], plan["total"], plan["runnable"]) == ("planned", 10, False)
+    assert [check["title"] for check in plan["checks"] if check["level"] == "stop"] == ["Kafka does not answer"]
+    assert replay["counts"]["planned"] == 10
+
+
+def test_checking_again_takes_other_options_and_makes_the_items_anew(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)
+    again = post(as_operator, f"replays/{replay['id']}/plan", {"target_topic": "other", "rate": 7}, expect=200)
+    assert (again["target_topic"], again["rate"], again["use_fixes"]) == ("other", 7, True)
+    assert set(ReplayItem.objects.values_list("target_topic", flat=True)) == {"other"}
+    assert ReplayItem.objects.count() == 10
+
+
+def test_a_replay_that_was_run_keeps_its_plan(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)
+    Replay.objects.update(status="running")
+    detail = post(as_operator, f"replays/{replay['id']}/plan", {}, expect=409)["detail"]
+    assert detail == f"R-{replay['id']} is running; its plan stands as it was run."
+
+
+def test_replays_are_listed_newest_first_without_their_plans(as_operator: APIClient, indexed: None) -> None:
+    ids = [planned(as_operator)["id"] for _ in range(3)]
+    first = get(as_operator, "replays", limit=2)
+    assert [row["id"] for row in first["results"]] == ids[:0:-1]
+    assert "plan" not in first["results"][0]
+    rest = get(as_operator, "replays", limit=2, cursor=first["next"])
+    assert ([row["id"] for row in rest["results"]], rest["next"]) == (ids[:1], None)
+    assert get(as_operator, "replays", status="done")["results"] == []
+
+
+def test_items_that_need_a_look_come_first_and_pages_hold_each_once(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)
+    for ordinal, state in ((4, ItemState.UNKNOWN), (7, ItemState.FAILED_AGAIN), (2, ItemState.SENT)):
+        ReplayItem.objects.filter(ordinal=ordinal).update(state=state, sent_partition=0, sent_offset=ordinal)
+    for order, first in (("attention", [7, 4, 2]), ("ordinal", [0, 1, 2])):
+        seen, cursor = [], ""
+        while cursor is not None:
+            page = get(as_operator, f"replays/{replay['id']}/items", order=order, cursor=cursor, limit=3)
+            seen += [row["ordinal"] for row in page["results"]]
+            cursor = page["next"]
+        assert (seen[:3], sorted(seen), page["total"]) == (first, list(range(10)), 10)
+    only = get(as_operator, f"replays/{replay['id']}/items", state="sent")
+    assert only["results"][0]["sent_to"] == {"topic": "usgs.earthquakes", "partition": 0, "offset": 2}
+
+
+def test_a_draft_keeps_bytes_exactly_and_parts_left_out_stay(as_operator: APIClient) -> None:
+    row = index_one(letter(1, key=b"\xff", value=b"{'a'", headers=(("h", None), ("h", b""), ("dlq.replay.id", b"x"))))
+    path = f"dead-letters/{row.pk}/fix"
+    before = get(as_operator, path)
+    assert before["original"]["headers"] == [
+        {"name": "h", "value": {"base64": None, "size": None}},
+        {"name": "h", "value": {"base64": "", "size": 0}},
+    ]
+    assert "dlq.replay.id" in before["stripped"]
+    value = base64.b64encode(b'{"a": 9007199254740993}\r\n').decode()
+    saved = as_operator.put(f"{API}/{path}", {"value": {"base64": value}}).json()
+    assert (saved["value"]["base64"], saved["key"]["base64"], saved["identical"]) == (value, "/w==", False)
+    assert saved["headers"] == before["original"]["headers"]
+    assert get(as_operator, path)["draft"] == saved
+    assert get(as_operator, "fixes")["results"][0]["dead_letter"]["id"] == row.pk
+
+
+def test_a_draft_changed_in_another_window_is_not_written_over(as_operator: APIClient, indexed: None) -> None:
+    url = f"{API}/dead-letters/1/fix"
+    first = as_operator.put(url, {"value": {"base64": "AAA="}, "base_updated_at": None})
+    base = first.json()["updated_at"]
+    second = as_operator.put(url, {"value": {"base64": "AQE="}, "base_updated_at": base})
+    assert (first.status_code, second.status_code) == (200, 200)
+    stale = as_operator.put(url, {"value": {"base64": "AgI="}, "base_updated_at": base})
+    assert (stale.status_code, stale["Content-Type"]) == (409, "application/problem+json")
+    assert get(as_operator, "dead-letters/1/fix")["draft"]["value"]["base64"] == "AQE="
+
+
+def test_each_person_has_a_draft_and_is_told_of_others(as_operator: APIClient, indexed: None) -> None:
+    as_operator.put(f"{API}/dead-letters/1/fix", {"key": {"base64": None}})
+    other = get(signed_in(person("operator-2", "operator")), "dead-letters/1/fix")
+    assert (other["draft"], [row["author"] for row in other["others"]]) == (None, ["operator-1"])
+    assert as_operator.delete(f"{API}/dead-letters/1/fix").status_code == 204
+    assert get(as_operator, "dead-letters/1/fix")["draft"] is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"value": {"base64": "?"}}, {"value": "AAA="}, {"value": {}}, {"key": {"base64": 7}},
+        {"headers": [{"name": "dlq.replay.id", "value": {"base64": ""}}]}, {"headers": [{"name": "h"}]},
+        {"base_updated_at": "soon"},
+    ],
+)  # fmt: skip
+def test_a_draft_that_is_no_message_is_refused(as_operator: APIClient, indexed: None, body: Any) -> None:
+    assert as_operator.put(f"{API}/dead-letters/1/fix", body).status_code == 400
+
+
+def test_every_write_is_audited_with_digests(as_operator: APIClient, indexed: None) -> None:
+    as_operator.put(f"{API}/dead-letters/1/fix", {"key": {"base64": None}})
+    planned(as_operator)
+    entries = {entry.action: entry.detail for entry in AuditEntry.objects.all()}
+    assert {len(entries["saved draft"][name]) for name in ("before", "after")} == {64}
+    assert len(entries["froze"]["digest"]) == 64
+    assert len(entries["planned"]["plan_digest"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("post", "selections"), ("post", "replays"), ("post", "replays/1/plan"), ("put", "dead-letters/1/fix")]
+    + [("delete", "dead-letters/1/fix")]
+    + [("post", f"replays/1/{act}") for act in ("run", "pause", "resume", "cancel", "rate")],
+)
+def test_viewers_are_told_which_role_is_missing(as_viewer: APIClient, method: str, path: str) -> None:
+    response = getattr(as_viewer, method)(f"{API}/{path}", {})
+    assert (response.status_code, response.json()["detail"]) == (403, "This needs the role operator.")
+
+
+@pytest.mark.parametrize("path", ["replays", "replays/1/items", "fixes", "selections/1", "dead-letters/1/fix"])
+def test_strangers_read_nothing(anonymous: APIClient, path: str) -> None:
+    assert anonymous.get(f"{API}/{path}").status_code in (401, 403)
+
+
+@pytest.mark.parametrize("path", ["replays/9", f"replays/{2**64}/items", "selections/9", "dead-letters/9/replays"])
+def test_what_is_not_there_is_a_404_problem(as_viewer: APIClient, path: str) -> None:
+    response = as_viewer.get(f"{API}/{path}")
+    assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_the_chart_ends_with_what_was_sent_and_settled(as_operator: APIClient, indexed: None, operator: User) -> None:
+    replay = planned(as_operator)
+    ReplayItem.objects.filter(ordinal__lt=4).update(state=ItemState.SENT, sent_at=NOW, state_at=NOW)
+    ReplayItem.objects.filter(ordinal=0).update(state=ItemState.PASSED)
+    series = get(as_operator, f"replays/{replay['id']}/series")
+    assert (series["sent"][-1], series["settled"][-1]) == (4, 1)
+
+
+def test_a_record_s_way_names_its_replays_and_outcomes(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)
+    ReplayItem.objects.filter(dead_letter=1).update(
+        state=ItemState.PASSED, evidence="proven: usgs-to-sql reported it delivered", sent_partition=0, sent_offset=9
+    )
+    way = get(as_operator, "dead-letters/1/replays")
+    assert [row["replay"]["id"] for row in way["results"]] == [replay["id"]]
+    assert [(row["kind"], row["replay"]) for row in way["timeline"]] == [
+        ("replay_sent", replay["id"]),
+        ("replay_outcome", replay["id"]),
+    ]
+    assert [row["dead_letter"] for row in way["lineage"]] == [1]
+
+
+def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed: None) -> None:
+    rows = get(as_operator, f"replays/{planned(as_operator)['id']}/log")["results"]
+    assert [row["text"] for row in rows] == ["Plan checked: 10 to send, 0 skipped; nothing written"]
+
+
+def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed: None) -> None:
+    response = as_operator.get(f"{API}/replays/{planned(as_operator)['id']}/events")
+    assert isinstance(response, StreamingHttpResponse)
+    assert (response["Content-Type"], response.is_async) == ("text/event-stream", True)
+
+
+def test_a_plan_that_says_stop_is_not_run(as_operator: APIClient, indexed: None) -> None:
+    detail = post(as_operator, f"replays/{planned(as_operator)['id']}/run", {"reason": "why"}, expect=409)["detail"]
+    assert detail == "The plan can't be run: Kafka does not answer. Check the plan again."
+
+
+def test_a_run_needs_a_reason(as_operator: APIClient, indexed: None) -> None:
+    answer = post(as_operator, f"replays/{planned(as_operator)['id']}/run", {"reason": "  "}, expect=400)
+    assert [row["parameter"] for row in answer["errors"]] == ["reason"]
+
+
+def test_pause_resume_rate_and_cancel_answer_with_what_they_did(as_operator: APIClient, indexed: None) -> None:
+    replay = planned(as_operator)["id"]
+    Replay.objects.update(status="running")
+    assert post(as_operator, f"replays/{replay}/pause", {}, expect=200)["said"] == "paused after 0"
+    assert post(as_operator, f"replays/{replay}/rate", {"rate": 2}, expect=200)["rate"] == 2
+    assert post(as_operator, f"replays/{replay}/cancel", {"reason": "no"}, expect=200)["status"] == "cancelled"
+    assert post(as_operator, f"replays/{replay}/pause", {}, expect=409)["status"] == 409

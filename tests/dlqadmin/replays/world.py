@@ -1,0 +1,156 @@
+"""A sent replay, its connector, and a Kafka that answers what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import orjson
+
+from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.replays.models import Replay, ReplayItem, Selection
+from dlqadmin.replays.watching import watch
+from engine.record.record import Headers, RawRecord
+from engine.record.replay import ATTEMPT, ITEM
+from tests.dlqadmin.deadletters.letters import NOW, NOW_MS, index, index_one, letter
+from tests.dlqadmin.fakes import FakeEngine
+
+TOPIC, DLQ, OUTCOMES = "usgs.earthquakes", "usgs.earthquakes.dlq", "connect-outcomes"
+ERRORS = "__connect.errors."
+CONNECTOR = "usgs-to-sql"
+SENT_AT = NOW - timedelta(seconds=5)
+BASE = 900  # the offset of the first item
+
+
+class FakeCluster:
+    """One partition of each topic; `position` is what the connector has committed."""
+
+    def __init__(self) -> None:
+        self.position: int | None = BASE
+        self.end_of = {TOPIC: BASE + 100, DLQ: 10}
+        self.begin_of = {TOPIC: 0, DLQ: 0}
+        self.ids = {TOPIC: "id-1"}
+        self.compacted: set[int] = set()
+        self.topics = {TOPIC: 1, DLQ: 1, OUTCOMES: 1}
+        self.lines: list[RawRecord] = []
+
+    def report(self, item: ReplayItem, outcome: str, **more: Any) -> None:
+        """A line that the engine writes before it commits."""
+        body = {
+            "item": item.token,
+            "attempt": item.attempt,
+            "replay": str(item.replay.uuid),
+            "connector": CONNECTOR,
+            "task": 0,
+            "topic": TOPIC,
+            "partition": 0,
+            "offset": item.sent_offset,
+            "outcome": outcome,
+            "time": NOW_MS,
+            **more,
+        }
+        self.write(orjson.dumps(body))
+
+    def write(self, value: bytes | None) -> None:
+        self.lines.append(RawRecord(OUTCOMES, 0, len(self.lines), NOW_MS, "CREATE_TIME", b"k", value))
+
+    def partitions(self, topic: str) -> int | None:
+        return self.topics.get(topic)
+
+    def ends(self, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return {where: self.end_of[where[0]] for where in wanted if where[0] in self.end_of}
+
+    def begins(self, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return {where: self.begin_of[where[0]] for where in wanted if where[0] in self.begin_of}
+
+    def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        assert group == f"connect-{CONNECTOR}"
+        return {} if self.position is None else dict.fromkeys(wanted, self.position)
+
+    def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
+        return {name: self.ids[name] for name in names if name in self.ids}
+
+    def read_to_end(
+        self, topic: str, partition: int, start: int, timeout_s: float = 30.0, *, whole: bool = False
+    ) -> Iterator[RawRecord]:
+        if topic == OUTCOMES:
+            return iter(self.lines[start:])
+        there = (offset for offset in range(start, self.end_of[topic]) if offset not in self.compacted)
+        return (RawRecord(topic, partition, offset, NOW_MS, "CREATE_TIME", b"k", b"v") for offset in there)
+
+
+class World:
+    """Items that were sent, the connector that reads them, and a clock."""
+
+    def __init__(self, engine: FakeEngine, items: int = 1, **replay: Any) -> None:
+        self.engine, self.cluster, self.now, self.waits = engine, FakeCluster(), NOW, 0
+        self.dead_letters = 9
+        engine.add(CONNECTOR, {"topics": TOPIC, "errors.deadletterqueue.topic.name": DLQ})
+        TaskSnapshot.objects.create(connector=CONNECTOR, task=0, state="RUNNING", reported_at=NOW, status={})
+        selection = Selection.objects.create(created_at=NOW, filters={}, title="some", watermark=1, count=1, digest="d")
+        known = {"status": "watching", "topic_ids": {TOPIC: "id-1"}, **replay}
+        self.replay = Replay.objects.create(
+            selection=selection, title="some", planned_at=NOW, created_at=NOW, started_at=SENT_AT, **known
+        )
+        for ordinal in range(items):
+            self.add(ordinal)
+        self.indexed(10)
+
+    def add(self, ordinal: int) -> ReplayItem:
+        dead = index_one(letter(ordinal, key=b"key %d" % ordinal))
+        return ReplayItem.objects.create(
+            replay=self.replay,
+            ordinal=ordinal,
+            dead_letter=dead,
+            lineage=f"{TOPIC}/0/{ordinal}",
+            watched=CONNECTOR,
+            target_topic=TOPIC,
+            state="sent",
+            state_at=SENT_AT,
+            sent_at=SENT_AT,
+            sent_partition=0,
+            sent_offset=BASE + ordinal,
+        )
+
+    def item(self, ordinal: int = 0) -> ReplayItem:
+        return ReplayItem.objects.select_related("replay", "dead_letter").get(ordinal=ordinal)
+
+    def outcome(self, ordinal: int = 0) -> str:
+        item = self.item(ordinal)
+        return f"{item.state}({item.reason})" if item.reason else item.state
+
+    def indexed(self, position: int) -> None:
+        """The index has read the dead letter topic so far."""
+        IndexPosition.objects.update_or_create(
+            cluster="local", topic=DLQ, partition=0, defaults={"position": position, "updated_at": self.now}
+        )
+
+    def fails(
+        self, offset: int | None, *, headers: Headers = (), message: str = "again", topic: str = TOPIC
+    ) -> DeadLetter:
+        """A dead letter of the record at this offset is indexed; None: it does not say which."""
+        self.dead_letters += 1
+        row = letter(self.dead_letters, headers=headers, message=message, at_ms=_ms(self.now))
+        origin = {f"{ERRORS}topic": topic.encode(), f"{ERRORS}offset": None if offset is None else b"%d" % offset}
+        named = tuple((name, origin.get(name, value)) for name, value in row.headers)
+        index([msgspec.structs.replace(row, headers=named)], self.now)
+        return DeadLetter.objects.get(topic=DLQ, offset=self.dead_letters)
+
+    def watch(self, *, after: timedelta = timedelta(0)) -> int:
+        self.now += after
+        return watch(self.now, self.cluster, self._wait)
+
+    def _wait(self, seconds: float) -> None:
+        self.waits += 1
+
+
+def carrying(item: ReplayItem, attempt: int = 1) -> Headers:
+    """The headers by which a replayed record is known."""
+    return ((ITEM, item.token.encode()), (ATTEMPT, str(attempt).encode()))
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
