@@ -100,19 +100,8 @@ class ChunkProducer:
     """
 
     def __init__(self, transactional_id: str) -> None:
-        self._producer = Producer(
-            client_config(
-                {
-                    "transactional.id": transactional_id,
-                    "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
-                    "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
-                    "partitioner": "murmur2_random",
-                    "compression.type": "lz4",
-                    "linger.ms": 5,
-                    "message.max.bytes": 100_000_000,  # the topic's own limit decides
-                }
-            )
-        )
+        self._transactional_id = transactional_id
+        self._producer = _producer(transactional_id)
 
     def fence(self) -> None:
         """Take over the transactional id: older writers are fenced, and their open transaction is ended."""
@@ -126,7 +115,10 @@ class ChunkProducer:
         try:
             written = self._deliver(records)
             self._note(progress)
-        except (Refused, Fenced, Hopeless, BrokerUnavailable):
+        except Refused:
+            self._renew()
+            raise
+        except (Fenced, Hopeless, BrokerUnavailable):
             with suppress(KafkaException):  # the next to take over ends it in any case
                 self._producer.abort_transaction(CALL_TIMEOUT_S)
             raise
@@ -138,6 +130,15 @@ class ChunkProducer:
         """Give up; an open transaction ends by its time-out, or by whoever takes over."""
         self._producer.purge()
         self._producer.flush(1)
+
+    def _renew(self) -> None:
+        """Take over from itself: after a refused record the client purges what it is given next.
+
+        At once, not before the next chunk: by then the caller may have lost the job to another.
+        """
+        self.close()
+        self._producer = _producer(self._transactional_id)
+        self.fence()
 
     def _deliver(self, records: Sequence[Outbound]) -> list[Written]:
         places: dict[int, Written] = {}
@@ -208,6 +209,22 @@ class ChunkProducer:
         self.close()
 
 
+def _producer(transactional_id: str) -> Producer:
+    return Producer(
+        client_config(
+            {
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
+                "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
+                "partitioner": "murmur2_random",
+                "compression.type": "lz4",
+                "linger.ms": 5,
+                "message.max.bytes": 100_000_000,  # the topic's own limit decides
+            }
+        )
+    )
+
+
 def _settle(
     place: int, places: dict[int, Written], failed: dict[int, KafkaError], error: KafkaError | None, message: Message
 ) -> None:
@@ -224,6 +241,10 @@ def _translated() -> Iterator[None]:
         yield
     except KafkaException as error:
         raise _translate(error.args[0]) from error
+    except SystemError as error:  # a fatal error that the client raised in the middle of a delivery report
+        if not isinstance(error.__cause__, KafkaException):
+            raise
+        raise _translate(error.__cause__.args[0]) from error
 
 
 def _translate(error: KafkaError) -> Exception:

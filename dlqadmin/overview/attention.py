@@ -6,6 +6,7 @@ from typing import Any
 
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.health import IndexLag
+from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.rest.times import iso
 
 BUDGET_WARNING = 0.5
@@ -51,6 +52,19 @@ def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[Item]:
         return []
     text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
     return [item("index_behind", "The index is behind", text, None, "/records")]
+
+
+def replays(rows: Iterable[tuple[Replay, int, int]]) -> list[Item]:
+    """Replays that paused by themselves, and those whose records failed again: each with sent and failed."""
+    found = []
+    for replay, sent, failed in rows:
+        page = f"/replays/{replay.pk}"
+        if replay.status == ReplayStatus.PAUSED and replay.trouble:
+            found.append(item("replay_paused", f"{replay} paused by itself", replay.trouble, replay.heartbeat, page))
+        if failed:
+            text = f"{failed:,} of {sent:,} sent records failed again"
+            found.append(item("replay_failing", f"{replay}: {replay.title}", text, replay.started_at, page))
+    return found
 
 
 def all_well(

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from dlqadmin.broker.presence import Presence, presence
@@ -16,6 +17,7 @@ from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview import attention
 from dlqadmin.overview.attention import Item
 from dlqadmin.overview.health import STOPPED_SECONDS, index_lag, workers
+from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
 
 NEWEST = 10_000
 MOST_OF_A_KIND = 5
@@ -61,6 +63,7 @@ def needs_attention() -> dict[str, Any]:
     items = [
         *_away(broker, engine),
         *attention.failed_tasks(figures),
+        *attention.replays(troubled_replays(now)),
         *_groups(now),
         *attention.index_behind(lag, _stopped_since(now)),
         *attention.budgets(figures),
@@ -69,6 +72,16 @@ def needs_attention() -> dict[str, Any]:
     indexed = bool(lag.partitions)
     well = attention.all_well(figures, len(workers(engine)), broker.brokers, troubled, indexed=indexed)
     return {"items": items, "ok": well}
+
+
+def troubled_replays(now: datetime) -> list[tuple[Replay, int, int]]:
+    """The newest replays of the last 24 hours with how many records they sent and how many failed again."""
+    rows = Replay.objects.filter(Q(started_at__gte=now - NEW_FOR) | Q(status=ReplayStatus.PAUSED)).annotate(
+        sent=Count("items", filter=Q(items__sent_at__isnull=False)),
+        failed=Count("items", filter=Q(items__state=ItemState.FAILED_AGAIN)),
+    )
+    troubled = rows.filter(Q(failed__gt=0) | ~Q(trouble="")).order_by("-started_at")
+    return [(row, row.sent, row.failed) for row in troubled[:MOST_OF_A_KIND]]
 
 
 def _away(broker: Presence, engine: Answer) -> list[Item]:

@@ -39,7 +39,10 @@ class SummaryDocument(serializers.Serializer[Any]):
     total = serializers.IntegerField()
 
 
-KINDS = ("new", "escalating", "regressed", "budget", "index_behind", "failed_task", "broker_down", "engine_down")
+KINDS = (
+    "new", "escalating", "regressed", "budget", "index_behind", "failed_task", "broker_down", "engine_down",
+    "replay_paused", "replay_failing",
+)  # fmt: skip
 
 
 class AttentionItem(serializers.Serializer[Any]):

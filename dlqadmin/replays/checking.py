@@ -82,7 +82,7 @@ def _not_sent(facts: Facts) -> Iterator[Check]:
     lost = sum(1 for row in facts.rows if row.reason in ("expired", "unknown_bytes"))
     if not held:
         again = sum(1 for row in facts.sent if (row.candidate.lineage, row.candidate.target) in facts.owners)
-        known = f"{again} of {len(facts.rows)} lineages are in the ledger and may be sent again."
+        known = f"{again} of {len(facts.rows)} lineages are in the ledger{' and are sent again' if again else ''}."
         yield _check(WARN if again else OK, "Sent before" if again else "Not sent before", f"{known} {_lost(lost)}")
         return
     by = Counter(row.evidence for row in held).most_common(3)
@@ -150,7 +150,7 @@ def _tombstones(facts: Facts) -> Iterator[Check]:
 def _provable(facts: Facts) -> Iterator[Check]:
     if facts.targets.kafka:
         return
-    old = f" The engine does not answer; this is {facts.targets.engine}." if facts.targets.engine else ""
+    old = f" The engine does not answer; {facts.targets.engine}." if facts.targets.engine else ""
     for topic, connector, count in _watched(facts):
         target = facts.targets.by_name[topic]
         reader = next((one for one in target.readers if one.name == connector), None)
@@ -170,7 +170,7 @@ def _also_read(facts: Facts) -> Iterator[Check]:
     for target in facts.targets.by_name.values():
         count = sum(1 for row in facts.sent if row.candidate.target == target.topic)
         for name in _others(facts, target) if count else ():
-            text = f"{name} will see all {_count(count, 'record')} again. Its outcome is not watched."
+            text = f"{name} will see {_count(count, 'record')} again. Its outcome is not watched."
             yield _check(WARN, "Another connector reads this topic", text)
 
 

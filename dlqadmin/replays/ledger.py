@@ -66,9 +66,8 @@ def _release(pks: list[int]) -> int:
     lineages = [entry.lineage for entry in entries]
     earlier = ReplayItem.objects.filter(lineage__in=lineages, sent_at__isnull=False).exclude(pk__in=pks)
     sent = {(item.lineage, item.target_topic): item for item in earlier.order_by("sent_at")}
-    for entry in entries:
-        if before := sent.get((entry.lineage, entry.target_topic)):
-            LedgerEntry.objects.filter(pk=entry.pk).update(item=before)
-        else:
-            entry.delete()
+    given_back = [entry for entry in entries if (entry.lineage, entry.target_topic) in sent]
+    for entry in given_back:
+        LedgerEntry.objects.filter(pk=entry.pk).update(item=sent[entry.lineage, entry.target_topic])
+    LedgerEntry.objects.filter(item_id__in=pks).delete()
     return len(entries)

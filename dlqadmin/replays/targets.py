@@ -71,7 +71,7 @@ def look(names: Iterable[str], cluster: Cluster = topics) -> Targets:
     """The targets as they are now; whoever is away is named in the answer."""
     wanted = sorted({name for name in names if name})
     answer = connectors.connectors()
-    engine = "" if answer["reachable"] else f"as it was at {answer['as_of'] or 'no time'}"
+    engine = "" if answer["reachable"] else f"last heard {answer['as_of'] or 'never'}"
     try:
         known = cluster.cluster().topics
         readers = {name: _readers(name, answer["results"], known, cluster) for name in wanted}

@@ -77,7 +77,7 @@ class ReplayWorld:
             return postgres.execute(query.encode()).fetchall()
 
     def count(self, condition: str) -> int:
-        return int(self.rows(f"SELECT count(*) FROM replays_replayitem WHERE {condition}")[0][0])  # noqa: S608
+        return int(self.rows(f"SELECT count(*) FROM replays_replayitem WHERE {condition}")[0][0])
 
     def sent(self) -> int:
         return self.count("sent_offset IS NOT NULL")
@@ -124,7 +124,7 @@ def _main(verb: str, words: Sequence[str]) -> None:
     now = timezone.now()
     person = User.objects.get_or_create(username="operator-1")[0]
     if verb == "run":
-        print(controlling.run(_planned(int(words[0]), int(words[1])), person, REASON, now))
+        sys.stdout.write(controlling.run(_planned(int(words[0]), int(words[1])), person, REASON, now))
         return
     replay = Replay.objects.get()
     began = time.monotonic()
@@ -136,7 +136,7 @@ def _main(verb: str, words: Sequence[str]) -> None:
         said = controlling.set_rate(replay, person, int(words[0]), now)
     else:
         said = controlling.cancel(replay, person, REASON, now)
-    print(f"{time.monotonic() - began:.3f} {said}")
+    sys.stdout.write(f"{time.monotonic() - began:.3f} {said}")
 
 
 def _planned(count: int, rate: int) -> Any:

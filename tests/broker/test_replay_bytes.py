@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from tests.support.topics import Record, read
 
 pytestmark = pytest.mark.django_db
 SOME_BYTES = st.none() | st.binary(max_size=40) | st.sampled_from([b"", b"\x00", b"\xff\xfe", b'{"a": 1,  "a": 2}\r\n'])
-NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8)
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 HEADERS = st.lists(st.tuples(NAMES, SOME_BYTES), max_size=4).map(tuple)
 Message = tuple[bytes | None, bytes | None, Headers]
 
@@ -89,8 +90,8 @@ def test_headers_of_an_earlier_replay_and_of_the_dead_letter_are_not_sent_again(
 def test_a_record_that_the_topic_refuses_is_left_out_and_the_others_are_sent(broker: str, settings: Any) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = broker
     target = Target(broker, {"max.message.bytes": "20000", "compression.type": "uncompressed"})
-    big = bytes(n * 7919 % 251 for n in range(60_000))
-    replay = target.replay([(b"a", b"1", ()), (b"b", uuid.uuid4().bytes * 100 + big, ()), (b"c", b"3", ())])
+    big = b"".join(sha256(b"%d" % n).digest() for n in range(2000))  # does not compress
+    replay = target.replay([(b"a", b"1", ()), (b"b", big, ()), (b"c", b"3", ())])
     while send_slice(replay.pk, "sender"):
         pass
     states = [(item.state, item.reason) for item in replay.items.order_by("ordinal")]

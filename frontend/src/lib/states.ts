@@ -27,6 +27,8 @@ const ATTENTION: Record<string, { label: string; glyph: string; tone: Tone }> = 
   failed_task: { label: "Failed task", glyph: "✕", tone: "failed" },
   broker_down: { label: "Broker away", glyph: "!", tone: "failed" },
   engine_down: { label: "Engine away", glyph: "!", tone: "failed" },
+  replay_paused: { label: "Replay paused", glyph: "!", tone: "warn" },
+  replay_failing: { label: "Failed again", glyph: "✕", tone: "failed" },
 };
 
 const ITEMS: Record<string, { label: string; glyph: string; tone: Tone }> = {

@@ -49,7 +49,7 @@ def test_the_record_tells_of_its_replay(page: Page) -> None:
     broken = next(event for event in batch() if event.value == KIP_298_EXAMPLE_4)
     steps.open_record(page, broken.key.decode())
     expect(steps.timeline(page)).to_contain_text(re.compile(r"R-\d+"))
-    expect(steps.timeline(page)).to_contain_text("passed")
+    expect(steps.timeline(page)).to_contain_text("Passed: proven: usgs-to-sql reported it delivered")
 
 
 def test_an_edit_leaves_every_other_byte_as_it_was(page: Page, own_product: Product) -> None:

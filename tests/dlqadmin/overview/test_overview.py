@@ -11,8 +11,10 @@ from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.attention import all_well, budgets, failed_tasks
 from dlqadmin.overview.health import index_lag
+from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.metrics.test_errors import fail, group
+from tests.dlqadmin.replays.world import World
 
 AWAY = Presence(reachable=False, brokers=0, topics={})
 
@@ -57,6 +59,17 @@ def test_attention_names_the_gravest_first(as_viewer: APIClient, engine: FakeEng
     assert [item["kind"] for item in items] == ["broker_down", "failed_task", "new"]
     assert items[1]["text"] == "ToleranceExceeded: 501 errors"
     assert items[2]["href"] == f"/groups/{row.group_id}"
+
+
+def test_replays_that_paused_or_failed_again_need_attention(as_viewer: APIClient, engine: FakeEngine) -> None:
+    world = World(engine)
+    world.replay.items.update(state=ItemState.FAILED_AGAIN)
+    Replay.objects.update(status=ReplayStatus.PAUSED, trouble="there is no topic x", started_at=timezone.now())
+    items = as_viewer.get("/api/v1/metrics/attention").json()["items"]
+    found = {item["kind"]: (item["text"], item["href"]) for item in items}
+    page = f"/replays/{world.replay.pk}"
+    assert found["replay_paused"] == ("there is no topic x", page)
+    assert found["replay_failing"] == ("1 of 1 sent records failed again", page)
 
 
 def test_an_engine_that_is_away_needs_attention(as_viewer: APIClient) -> None:

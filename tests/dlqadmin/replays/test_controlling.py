@@ -139,4 +139,9 @@ def test_pause_waits_a_second_at_most_for_the_chunk_on_its_way(operator: User) -
         controlling.pause(replay, operator, NOW)
     assert controlling.resume(replay, operator, NOW) == "went on with 0 records"
     assert controlling.set_rate(replay, operator, 0, NOW) == "now without a limit"
-    assert list(AuditEntry.objects.order_by("id").values_list("action", flat=True)) == ["run", "pause", "resume", "rate"]
+    assert list(AuditEntry.objects.order_by("id").values_list("action", flat=True)) == [
+        "run",
+        "pause",
+        "resume",
+        "rate",
+    ]
