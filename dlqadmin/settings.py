@@ -45,6 +45,8 @@ ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:16379/0")
 STATUS_TOPIC = env.str("STATUS_TOPIC", default="connect-status")
 OUTCOME_TOPIC = env.str("OUTCOME_TOPIC", default="connect-outcomes")
+CONFIG_TOPIC = env.str("CONFIG_TOPIC", default="connect-configs")
+OFFSET_TOPIC = env.str("OFFSET_TOPIC", default="connect-offsets")
 DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=[r".*[.-]dlq$"])
 
 INSTALLED_APPS = [
@@ -103,7 +105,7 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-32000;",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32000;",
     }
 else:
     _database.setdefault("CONN_MAX_AGE", 0)
@@ -197,8 +199,19 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Without it whoever enqueues waits for ever while Redis is away.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis as long as it takes
+# Without them whoever enqueues waits for ever while Redis is away, or answers nothing.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.1,
+    "socket_connect_timeout": 3,
+    "socket_timeout": 10,
+    "socket_keepalive": True,
+}
+# Slices last five seconds and sleep for most of them: in one queue they would keep outcomes and metrics waiting.
+CELERY_TASK_ROUTES = {"dlqadmin.replays.tasks.send_replay": {"queue": "replays"}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(LOCAL_DIR / "celerybeat-schedule")
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.topics import client_config
+from dlqadmin.broker.topics import client_config, patiently
 from engine.record.record import Headers
 
 INIT_TIMEOUT_S = 15.0
@@ -34,8 +34,8 @@ _REFUSED = {
     KafkaError.INVALID_TIMESTAMP,
     KafkaError._UNKNOWN_PARTITION,
 }
-# What happens to the others of a chunk once one of them has failed.
-_CONSEQUENCES = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
+# What happens to the others of a chunk once one of them has failed; _STATE is for those not yet handed over.
+_CONSEQUENCES = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE}
 _FENCING = {
     KafkaError._FENCED,
     KafkaError.PRODUCER_FENCED,
@@ -52,7 +52,7 @@ _HOPELESS = {
 
 
 class Fenced(Exception):
-    """Another writer has taken over the transactional id: stop, and touch nothing."""
+    """Another writer took over the transactional id, or the broker ended the transaction as too old: touch nothing."""
 
 
 class Hopeless(Exception):
@@ -102,19 +102,21 @@ class ChunkProducer:
     def __init__(self, transactional_id: str) -> None:
         self._transactional_id = transactional_id
         self._producer = _producer(transactional_id)
+        self._members: dict[str, Any] = {}  # group → the client's word for a member of it
 
     def fence(self) -> None:
         """Take over the transactional id: older writers are fenced, and their open transaction is ended."""
         with _translated():
-            self._producer.init_transactions(INIT_TIMEOUT_S)
+            patiently(lambda: self._producer.init_transactions(INIT_TIMEOUT_S), INIT_TIMEOUT_S)
 
     def write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
         """Write the chunk in one transaction. Raises Refused after an abort; nothing of it is visible then."""
+        member = self._member(progress.group)
         with _translated():
             self._producer.begin_transaction()
         try:
             written = self._deliver(records)
-            self._note(progress)
+            self._note(progress, member)
         except Refused:
             self._renew()
             raise
@@ -149,6 +151,8 @@ class ChunkProducer:
                     self._produce(record, partial(_settle, place, places, failed))
                 except KafkaException as error:
                     failed[place] = error.args[0]
+                    if error.args[0].code() == KafkaError._STATE:
+                        break  # one before it has failed; flushing tells which, and why
             left = self._producer.flush(CALL_TIMEOUT_S)
         refused = {place: error.str() for place, error in failed.items() if error.code() in _REFUSED}
         causes = [error for error in failed.values() if error.code() not in _REFUSED | _CONSEQUENCES]
@@ -173,17 +177,20 @@ class ChunkProducer:
             **partition,  # type: ignore[arg-type]
         )
 
-    def _note(self, progress: Progress) -> None:
-        group = Consumer(client_config({"group.id": progress.group, "enable.auto.commit": False}))
-        try:
-            with _translated():
-                self._producer.send_offsets_to_transaction(
-                    [KafkaTopicPartition(progress.topic, 0, progress.offset)],
-                    group.consumer_group_metadata(),
-                    CALL_TIMEOUT_S,
-                )
-        finally:
-            group.close()
+    def _note(self, progress: Progress, member: Any) -> None:
+        offsets = [KafkaTopicPartition(progress.topic, 0, progress.offset)]
+        with _translated():
+            patiently(lambda: self._producer.send_offsets_to_transaction(offsets, member, CALL_TIMEOUT_S))
+
+    def _member(self, group: str) -> Any:
+        """Asked for before a transaction is open: making a consumer takes its time."""
+        if group not in self._members:
+            consumer = Consumer(client_config({"group.id": group, "enable.auto.commit": False}))
+            try:
+                self._members[group] = consumer.consumer_group_metadata()
+            finally:
+                consumer.close()
+        return self._members[group]
 
     def _commit(self) -> None:
         """Commit; a call that timed out may be repeated, and must not be followed by an abort."""

@@ -2,9 +2,10 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
@@ -15,7 +16,15 @@ from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from engine.record.record import RawRecord
 
 TIMEOUT_S = 3.0
+MOVED_WAIT_S = 0.1
 ClientOption = str | int | float | bool
+T = TypeVar("T")
+# A coordinator is being moved, made or loaded: on a new cluster, after a restart, for the first offset of a group.
+_MOVED = {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +82,9 @@ def max_message_bytes(topic: str) -> int | None:
     return found.get(topic)
 
 
-def ends(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """End offsets as a read_committed reader sees them, in one call; unknown partitions are left out."""
-    return _offsets(wanted, OffsetSpec.latest())
+def ends(wanted: Sequence[tuple[str, int]], *, committed: bool = True) -> dict[tuple[str, int], int]:
+    """End offsets in one call, as a read_committed reader sees them or as they are; unknown partitions are left out."""
+    return _offsets(wanted, OffsetSpec.latest(), committed=committed)
 
 
 def begins(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
@@ -92,10 +101,22 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
     reader = Consumer(client_config({"group.id": group, "enable.auto.commit": False}))
     try:
         with _translated():
-            answer = reader.committed([KafkaTopicPartition(*item) for item in wanted], timeout=TIMEOUT_S)
+            answer = patiently(lambda: _committed(reader, wanted))
     finally:
         reader.close()
     return {(item.topic, item.partition): item.offset for item in answer if item.offset >= 0}
+
+
+def patiently(call: Callable[[], T], timeout_s: float = TIMEOUT_S, wait: Callable[[float], None] = time.sleep) -> T:
+    """What the call returns; it is repeated until the time is over where a coordinator is not in its place yet."""
+    until = time.monotonic() + timeout_s
+    while True:
+        try:
+            return call()
+        except KafkaException as error:
+            if error.args[0].code() not in _MOVED or time.monotonic() > until:
+                raise
+            wait(MOVED_WAIT_S)
 
 
 def lag(group: str, topics: Sequence[str]) -> int:
@@ -153,6 +174,14 @@ def read_to_end(
         consumer.close()
 
 
+def _committed(reader: Consumer, wanted: Sequence[tuple[str, int]]) -> Sequence[KafkaTopicPartition]:
+    answer = reader.committed([KafkaTopicPartition(*item) for item in wanted], timeout=TIMEOUT_S)
+    for item in answer:
+        if item.error is not None:  # an error has no offset either, and must not read as "nothing is committed"
+            raise KafkaException(item.error)
+    return answer
+
+
 _lock = threading.Lock()
 _admins: dict[str, AdminClient] = {}
 
@@ -166,14 +195,15 @@ def _admin() -> AdminClient:
         return _admins[address]
 
 
-def _offsets(wanted: Sequence[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:
+def _offsets(
+    wanted: Sequence[tuple[str, int]], spec: OffsetSpec, *, committed: bool = True
+) -> dict[tuple[str, int], int]:
     if not wanted:
         return {}
     request = {KafkaTopicPartition(*item): spec for item in wanted}
     with _translated():
-        futures = _admin().list_offsets(
-            request, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_S
-        )
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        futures = _admin().list_offsets(request, isolation_level=level, request_timeout=TIMEOUT_S)
     found = {}
     for item, future in futures.items():
         with _translated(), _missing_is_fine():

@@ -20,13 +20,18 @@ SETTLE_S = 1.0  # how long an answer waits for the chunk that is on its way
 LOOK_S = 0.05
 
 
-def run(replay: Replay, actor: User, reason: str, now: datetime) -> str:
-    """Send what was planned. Raises Conflict when the plan no longer holds; then nothing has changed."""
+def run(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime) -> str:
+    """Send what was planned, by the plan of this digest: the one that the person saw.
+
+    Raises Conflict when the plan is another one by now, or no longer holds; then nothing has changed.
+    """
     with transaction.atomic():
         begun = {"status": ReplayStatus.RUNNING, "reason": reason, "started_by": actor, "started_at": now}
         if not Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNED).update(**begun):
             raise Conflict(f"{replay} was run or cancelled already.")
         replay.refresh_from_db()
+        if replay.plan.get("digest") != plan_digest:
+            raise Conflict("The plan changed since you saw it; look at it again.")
         planned = list(replay.items.filter(state=ItemState.PLANNED).order_by("ordinal"))
         if not planned or not replay.plan.get("runnable", False):
             raise Conflict(f"The plan of {replay} has nothing that can be sent. Check the plan again.")
@@ -50,7 +55,7 @@ def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], No
     with transaction.atomic():
         _change(replay, (ReplayStatus.RUNNING,), ReplayStatus.PAUSED, "paused")
         record(actor, "pause", "replay", str(replay), _facts(replay))
-    said = f"paused after {_settled(replay, wait)}"
+    said = f"paused after {_settled(replay, wait)}{_on_the_way(replay)}"
     _log(replay, actor, "pause", said, now)
     return said
 
@@ -73,7 +78,7 @@ def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callab
         _change(replay, stoppable, ReplayStatus.CANCELLED, "cancelled", done_at=now)
         left = recovering.leave_out(replay, now)
         record(actor, "cancel", "replay", str(replay), {"reason": reason, "left_out": left, **_facts(replay)})
-    said = f"cancelled after {_settled(replay, wait)}; {_records(left)} not sent"
+    said = f"cancelled after {_settled(replay, wait)}{_on_the_way(replay)}; {_records(left)} not sent"
     _log(replay, actor, "cancel", f"{said}: {reason}" if reason else said, now)
     return said
 
@@ -103,6 +108,12 @@ def _settled(replay: Replay, wait: Callable[[float], None]) -> int:
     while replay.items.filter(state=ItemState.SENDING).exists() and time.monotonic() < until:
         wait(LOOK_S)
     return replay.items.filter(sent_at__isnull=False).count()
+
+
+def _on_the_way(replay: Replay) -> str:
+    """What the chunk that has not settled yet holds: nobody knows at present whether it arrives."""
+    sending = replay.items.filter(state=ItemState.SENDING).count()
+    return f", {sending} on the way" if sending else ""
 
 
 def _say(

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models import Case, Exists, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from dlqadmin.deadletters.models import DeadLetter, ReplayState
@@ -16,17 +16,14 @@ from dlqadmin.rest.times import iso
 
 BATCH = 500
 SETTLED = (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
-OF_DEAD_LETTER = {
-    ItemState.QUEUED: ReplayState.QUEUED,
-    ItemState.SENDING: ReplayState.QUEUED,
-    ItemState.SENT: ReplayState.SENT,
-    ItemState.PASSED: ReplayState.PASSED,
-    ItemState.FAILED_AGAIN: ReplayState.FAILED_AGAIN,
-    ItemState.UNKNOWN: ReplayState.UNKNOWN,
-}
-# What the last replay that sent a dead letter's record made of it; the names are the same.
-SENT_ONES = ReplayItem.objects.filter(dead_letter=OuterRef("pk"), sent_at__isnull=False)
-LATEST = SENT_ONES.order_by("-sent_at").values("state")[:1]
+# What the latest replay made of a dead letter: on its way again, else the state of the item that was sent last.
+_OF_LETTER = ReplayItem.objects.filter(dead_letter=OuterRef("pk"))
+_ON_ITS_WAY = _OF_LETTER.filter(state__in=(ItemState.QUEUED, ItemState.SENDING))
+_LAST_SENT = _OF_LETTER.filter(sent_at__isnull=False).order_by("-sent_at", "-pk").values("state")[:1]
+REPLAY_STATE = Case(
+    When(Exists(_ON_ITS_WAY), then=Value(ReplayState.QUEUED.value)),
+    default=Coalesce(Subquery(_LAST_SENT), Value(ReplayState.NONE.value)),
+)
 
 
 def move(
@@ -61,9 +58,5 @@ def _move(items: Sequence[ReplayItem], states: Sequence[ItemState], to: ItemStat
             earlier = {"at": iso(row.state_at), "state": row.state, "reason": row.reason, "evidence": row.evidence}
             ReplayItem.objects.filter(pk=row.pk).update(history=[*row.history, earlier])
     ReplayItem.objects.filter(pk__in=[row.pk for row in rows]).update(**values)
-    letters = DeadLetter.objects.filter(pk__in=[row.dead_letter_id for row in rows])
-    if to in OF_DEAD_LETTER:
-        letters.update(replay_state=OF_DEAD_LETTER[to])
-    elif ItemState.PLANNED not in states:
-        letters.update(replay_state=Coalesce(Subquery(LATEST), Value(ReplayState.NONE.value)))
+    DeadLetter.objects.filter(pk__in=[row.dead_letter_id for row in rows]).update(replay_state=REPLAY_STATE)
     return len(rows)

@@ -40,7 +40,7 @@ def claim(items: Iterable[ReplayItem], *, resend: bool) -> list[ReplayItem]:
     LedgerEntry.objects.bulk_create(
         [
             LedgerEntry(lineage=pair[0], target_topic=pair[1], item=wanted[pair])
-            for pair in wanted
+            for pair in sorted(wanted)  # alike for all, so that two who claim wait for each other and don't lock
             if pair not in before
         ],
         ignore_conflicts=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
+from django.core.exceptions import ObjectDoesNotExist
 
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, Original
@@ -15,6 +16,10 @@ from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
 
 # Left off: what dead letter producers added. Everything else is sent as it was.
 STRIPPED = ("__connect.errors.", "kafka_dlt-", PREFIX)
+
+
+class Unsendable(Exception):
+    """The bytes of an item are not there; the text says why."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -39,19 +44,29 @@ def original(row: DeadLetter) -> Outgoing | None:
     """The failed record's own bytes; None when they are nowhere to be had. Needs `body`."""
     if row.original in (Original.EXPIRED, Original.UNKNOWN):
         return None
-    body = row.body
-    packed = body.headers if body.original_headers is None else body.original_headers
-    return Outgoing(as_bytes(body.key), as_bytes(body.value), kept(unpack_headers(bytes(packed))))
+    return Outgoing(as_bytes(row.body.key), as_bytes(row.body.value), kept(headers_of(row)))
+
+
+def headers_of(row: DeadLetter) -> Headers:
+    """The failed record's own headers, as far as they can be told from those of the dead letter. Needs `body`."""
+    packed = row.body.headers if row.body.original_headers is None else row.body.original_headers
+    return unpack_headers(bytes(packed))
 
 
 def outgoing(item: ReplayItem) -> Outgoing:
-    """What the item sends: its edited message, or the record as it was. Needs `dead_letter__body` and `payload`."""
-    if item.edited:
-        frozen = item.payload
-        return Outgoing(as_bytes(frozen.key), as_bytes(frozen.value), unpack_headers(bytes(frozen.headers)))
-    message = original(item.dead_letter)
+    """What the item sends: its edited message, or the record as it was. Needs `dead_letter__body` and `payload`.
+
+    Raises Unsendable.
+    """
+    try:
+        if item.edited:
+            frozen = item.payload
+            return Outgoing(as_bytes(frozen.key), as_bytes(frozen.value), unpack_headers(bytes(frozen.headers)))
+        message = original(item.dead_letter)
+    except (ObjectDoesNotExist, msgspec.MsgspecError) as error:
+        raise Unsendable(f"its bytes are missing or can't be read: {error}") from error
     if message is None:
-        raise ValueError(f"item {item.token} was planned without bytes to send")
+        raise Unsendable("its original bytes are nowhere to be had")
     return message
 
 

@@ -177,11 +177,12 @@ class ItemPayload(models.Model):
 
 
 class ChunkState(models.TextChoices):
-    """Whether a chunk's transaction is known to have ended, and how."""
+    """Whether a chunk's transaction is known to have ended, and how. REFUSED: aborted because of a record in it."""
 
     OPEN = "open"
     COMMITTED = "committed"
     ABORTED = "aborted"
+    REFUSED = "refused"
 
 
 class Chunk(models.Model):
@@ -262,9 +263,24 @@ class OutcomeReport(models.Model):
 
 
 class WatchPosition(models.Model):
-    """Up to which dead letter the index was searched for replayed records that failed again; one row."""
+    """Up to which dead letter the index was searched for replayed records that failed again; one row.
+
+    `slow_at` is when what rarely changes was looked at last.
+    """
 
     dead_letter = models.BigIntegerField(default=0)
+    slow_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return str(self.dead_letter)
+
+
+class IndexGoal(models.Model):
+    """Ends of a dead letter topic that the index has still to reach, `{"0": 17}`, as they were after `noted_at`."""
+
+    topic = models.CharField(max_length=249, unique=True)
+    ends = models.JSONField(default=dict)
+    noted_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.topic} at {self.noted_at}"

@@ -11,21 +11,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import DatabaseError, transaction
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Hopeless, Outbound, Progress, Refused
 from dlqadmin.replays import items, ledger, recovering
-from dlqadmin.replays.messages import outgoing, stamped
+from dlqadmin.replays.messages import Outgoing, Unsendable, outgoing, stamped
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus
 
 SLICE_S = 5.0
 MOST_RECORDS = 500  # an open transaction holds back every read_committed reader
 MOST_BYTES = 4 * 1024 * 1024
-FETCHED = 50  # rows with their bytes in memory beyond what a chunk may weigh
 CHUNK_S = 0.2
 LOOK_S = 0.1  # how often a waiting sender looks whether it is to go on
 BEAT_S = 1.0
@@ -45,38 +45,44 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
     if replay is None:
         return False
     try:
+        left = recovering.left_open(replay)
         with ChunkProducer(replay.transactional_id) as producer:
             producer.fence()
-            recovering.settle(replay)
+            recovering.settle(left, _beats(replay, sender))
+            recovering.catch_up(Replay.objects.get(pk=pk))
             more = Slice(replay, producer, sender).run(time.monotonic() + budget_s)
             if Replay.objects.filter(pk=pk, status=ReplayStatus.CANCELLED).exists():
                 recovering.leave_out(replay, timezone.now())
             return more
-    except BrokerUnavailable as error:
+    except (BrokerUnavailable, DatabaseError) as error:
         log.warning("%s waits: %s", replay, error)
+        _running(pk).update(trouble=f"waits: {error}"[:500])
         return False
-    except Fenced:
-        log.info("%s is sent by another sender", replay)
+    except Fenced as error:
+        log.info("%s is left to another sender: %s", replay, error)
         return False
     except Hopeless as error:
         pause(replay, f"Kafka refused to go on: {error}", timezone.now())
         return False
+    except Exception:
+        pause(replay, "an error that nobody expected; the worker's log has its trace", timezone.now())
+        raise
     finally:
         Replay.objects.filter(pk=pk, sender=sender).update(sender="")
 
 
 def unsettled(replays: QuerySet[Replay]) -> QuerySet[Replay]:
-    """Those with something to send, or with a chunk that nobody settled before they were paused or cancelled."""
+    """Those with something to send, or that were paused or cancelled and have something that nobody settled."""
     left_open = Exists(Chunk.objects.filter(replay=OuterRef("pk"), state=ChunkState.OPEN))
-    return replays.filter(Q(status=ReplayStatus.RUNNING) | Q(left_open))
+    left_over = Exists(ReplayItem.objects.filter(replay=OuterRef("pk"), state=ItemState.QUEUED))
+    cancelled = Q(status=ReplayStatus.CANCELLED) & Q(left_over)
+    return replays.filter(Q(status=ReplayStatus.RUNNING) | Q(left_open) | cancelled)
 
 
 def pause(replay: Replay, trouble: str, now: datetime) -> None:
     """Pause by itself, and say why."""
     with transaction.atomic():
-        if Replay.objects.filter(pk=replay.pk, status=ReplayStatus.RUNNING).update(
-            status=ReplayStatus.PAUSED, trouble=trouble
-        ):
+        if _running(replay.pk).update(status=ReplayStatus.PAUSED, trouble=trouble):
             ReplayEvent.objects.create(replay=replay, at=now, actor=ACTOR, kind="paused", text=f"paused: {trouble}")
 
 
@@ -87,7 +93,9 @@ class Slice:
         self.replay = replay
         self.producer = producer
         self.sender = sender
-        self.one_by_one_until = 0  # ordinal: a refused record is somewhere before it
+        # Before this ordinal a refused record is in the way: look at each alone.
+        refused = replay.chunks.filter(state=ChunkState.REFUSED).aggregate(after=Max("after"))
+        self.one_by_one_until = refused["after"] or 0
 
     def run(self, until: float, wait: Callable[[float], None] = time.sleep) -> bool:
         """Chunk after chunk until the time is over; True if there is more to do."""
@@ -99,17 +107,30 @@ class Slice:
             batch = self._next(rate)
             if not batch:
                 return not self._finish(timezone.now())
+            messages = self._messages(batch)
+            if messages is None:
+                continue
             chunk = self._open(batch)
-            if chunk is None:
+            if chunk is None or not self._send(chunk, batch, messages):
                 return False
-            self._send(chunk, batch)
-            if not self._rest(began, len(batch), wait):
+            if not self._rest(began + (len(batch) / rate if rate else 0), wait):
                 return False
         return True
 
-    def _send(self, chunk: Chunk, batch: Sequence[ReplayItem]) -> None:
+    def _messages(self, batch: Sequence[ReplayItem]) -> list[Outgoing] | None:
+        """What the items send; None after one that can't be sent was taken out of the way."""
+        messages = []
+        for item in batch:
+            try:
+                messages.append(outgoing(item))
+            except Unsendable as error:
+                self._leave_out(item, "unsendable", str(error))
+                return None
+        return messages
+
+    def _send(self, chunk: Chunk, batch: Sequence[ReplayItem], messages: Sequence[Outgoing]) -> bool:
+        """Write the chunk; False if somebody else has settled it."""
         replay = self.replay
-        messages = [outgoing(item) for item in batch]
         records = [
             Outbound(
                 item.target_topic,
@@ -125,44 +146,51 @@ class Slice:
                 records, Progress(replay.transactional_id, replay.progress_topic, chunk.after)
             )
         except Refused as refused:
-            self._refused(chunk, batch, refused.records)
-            return
+            return self._refused(chunk, batch, refused.records)
         for item, message, where in zip(batch, messages, written, strict=True):
             item.sent_partition, item.sent_offset, item.sent_digest = where.partition, where.offset, message.digest
-        recovering.committed(chunk, batch, timezone.now())
+        now = timezone.now()
+        return recovering.committed(chunk, batch, now, now)
 
-    def _refused(self, chunk: Chunk, batch: Sequence[ReplayItem], why: dict[int, str]) -> None:
+    def _refused(self, chunk: Chunk, batch: Sequence[ReplayItem], why: dict[int, str]) -> bool:
         """The chunk was aborted. A refused record takes its whole batch with it, so look at each alone."""
         now = timezone.now()
         with transaction.atomic():
-            if not recovering.close(chunk, ChunkState.ABORTED, now):
-                return  # a later sender was faster
+            if not recovering.close(chunk, ChunkState.REFUSED, now):
+                return False
+            items.move(batch, ItemState.SENDING, ItemState.QUEUED, now)
             if len(batch) == 1:
-                items.move(batch, ItemState.SENDING, ItemState.SKIPPED, now, reason="rejected", evidence=why[0])
-                ledger.release(batch)
-            else:
-                items.move(batch, ItemState.SENDING, ItemState.QUEUED, now)
-                self.one_by_one_until = chunk.after
+                self._leave_out(batch[0], "rejected", why[0])
+        self.one_by_one_until = max(chunk.after, self.one_by_one_until)
+        return True
+
+    def _leave_out(self, item: ReplayItem, reason: str, evidence: str) -> None:
+        """Skip a queued item that can't be sent, so that the others are."""
+        with transaction.atomic():
+            items.move([item], ItemState.QUEUED, ItemState.SKIPPED, timezone.now(), reason=reason, evidence=evidence)
+            ledger.release([item])
 
     def _rate(self) -> int | None:
         """Records a second, if this sender still may go on."""
         return self._held().values_list("rate", flat=True).first()
 
     def _next(self, rate: int) -> list[ReplayItem]:
+        """The next items of a chunk, chosen by their sizes before any bytes are read."""
         limit = MOST_RECORDS if rate == 0 else min(MOST_RECORDS, max(1, int(rate * CHUNK_S)))
         queued = (
             ReplayItem.objects.filter(replay=self.replay, state=ItemState.QUEUED)
-            .select_related("dead_letter__body", "payload")
             .order_by("ordinal")
+            .values_list("pk", "ordinal", "dead_letter__value_size", Length("payload__value"))[:limit]
         )
-        batch: list[ReplayItem] = []
+        chosen: list[int] = []
         size = 0
-        for item in queued[:limit].iterator(chunk_size=FETCHED):
-            size += (item.dead_letter.value_size or 0) + (item.dead_letter.key_size or 0)
-            if batch and (size > MOST_BYTES or item.ordinal < self.one_by_one_until):
+        for pk, ordinal, original_bytes, edited_bytes in queued:
+            size += max(original_bytes or 0, edited_bytes or 0)
+            if chosen and (size > MOST_BYTES or ordinal < self.one_by_one_until):
                 break
-            batch.append(item)
-        return batch
+            chosen.append(pk)
+        rows = ReplayItem.objects.filter(pk__in=chosen).select_related("dead_letter__body", "payload")
+        return list(rows.order_by("ordinal"))
 
     def _open(self, batch: Sequence[ReplayItem]) -> Chunk | None:
         """Write down what is about to be done; None if somebody said otherwise meanwhile."""
@@ -171,10 +199,12 @@ class Slice:
         names = sorted({item.target_topic for item in batch})
         wanted = [(name, number) for name in names for number in range(known.get(name, 0))]
         ends = topics.ends(wanted)
-        ids = {**topics.topic_ids([name for name in names if name not in replay.topic_ids]), **replay.topic_ids}
         missing = [name for name in names if name not in known]
         if missing:
             raise Hopeless(f"there is no topic {missing[0]}")
+        ids = {**replay.topic_ids, **topics.topic_ids(names)}
+        if anew := [name for name in names if replay.topic_ids.get(name, ids.get(name)) != ids.get(name)]:
+            raise Hopeless(f"topic {anew[0]} was deleted and made anew since the replay began")
         if len(ends) < len(wanted):
             raise BrokerUnavailable(f"{len(wanted) - len(ends)} of {len(wanted)} target partitions have no leader")
         replay.progress_topic, replay.topic_ids = replay.progress_topic or names[0], ids
@@ -189,21 +219,13 @@ class Slice:
                 return None
         return chunk
 
-    def _rest(self, began: float, count: int, wait: Callable[[float], None]) -> bool:
-        """Wait as long as the rate asks for; False if the replay is not to go on."""
-        beat = began
-        while True:
-            rate = self._rate()
-            if rate is None:
-                return False
-            now = time.monotonic()
-            left = 0.0 if rate == 0 else began + count / rate - now
-            if left <= 0:
-                return True
-            if now - beat > BEAT_S:
-                self._held().update(heartbeat=timezone.now())
-                beat = now
+    def _rest(self, due: float, wait: Callable[[float], None]) -> bool:
+        """Wait until the rate allows the next chunk; False if the replay is not to go on."""
+        while (left := due - time.monotonic()) > 0:
             wait(min(left, LOOK_S))
+            if self._rate() is None:
+                return False
+        return True
 
     def _finish(self, now: datetime) -> bool:
         """Nothing is queued: from here on outcomes are awaited."""
@@ -217,7 +239,24 @@ class Slice:
         return True
 
     def _held(self) -> QuerySet[Replay]:
-        return Replay.objects.filter(pk=self.replay.pk, sender=self.sender, status=ReplayStatus.RUNNING)
+        return _running(self.replay.pk).filter(sender=self.sender)
+
+
+def _running(pk: int) -> QuerySet[Replay]:
+    return Replay.objects.filter(pk=pk, status=ReplayStatus.RUNNING)
+
+
+def _beats(replay: Replay, sender: str) -> Callable[[], None]:
+    """Says once a second that the sender lives, while it is asked more often."""
+    said = time.monotonic()
+
+    def beat() -> None:
+        nonlocal said
+        if time.monotonic() - said > BEAT_S:
+            Replay.objects.filter(pk=replay.pk, sender=sender).update(heartbeat=timezone.now())
+            said = time.monotonic()
+
+    return beat
 
 
 def _claim(pk: int, sender: str) -> Replay | None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from django.utils import timezone
 
 from dlqadmin.broker import topics
@@ -102,11 +103,21 @@ def test_a_record_that_is_not_found_again_is_not_sent_again(dying: Dying) -> Non
     assert dying.tokens() == ["0", "1"]
 
 
-def test_a_record_that_can_not_be_read_yet_is_waited_for(dying: Dying) -> None:
+def test_records_hidden_by_another_writers_open_transaction_are_waited_for(dying: Dying) -> None:
+    name = dying.target.name
+    other = Producer({"bootstrap.servers": dying.target.servers, "transactional.id": f"other-{name}", "log_level": 0})
+    other.init_transactions(20)
+    other.begin_transaction()
+    other.produce(name, b"hides what comes after it", partition=0)
+    other.flush(20)
     dying.open()
-    dying.write(2)
+    dying.write()
     assert send_slice(dying.replay.pk, "next") is False
     assert dying.states() == [("sending", "", None)] * 3
+    other.abort_transaction(20)
+    send_slice(dying.replay.pk, "next")
+    assert [state for state, _, _ in dying.states()] == ["sent"] * 3
+    assert dying.tokens() == ["0", "1", "2"]
 
 
 def test_where_the_stand_in_group_is_forgotten_the_records_decide(dying: Dying) -> None:

@@ -14,12 +14,12 @@ WIDTHS = {1440: 1000, 1280: 900, 390: 844}
 
 
 @contextmanager
-def fits(page: Page, screen: str, width: int) -> Iterator[None]:
+def fits(page: Page, screen: str, width: int, height: int = 0) -> Iterator[None]:
     """Set the window's size; what is shown in the block must fit it, and nothing may complain."""
     complaints: list[str] = []
     page.on("console", lambda message: complaints.extend(complaint(message)))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    page.set_viewport_size({"width": width, "height": height or WIDTHS[width]})
     yield
     page.locator("[aria-busy=true]").first.wait_for(state="detached")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

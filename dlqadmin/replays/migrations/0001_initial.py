@@ -74,6 +74,16 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('dead_letter', models.BigIntegerField(default=0)),
+                ('slow_at', models.DateTimeField(blank=True, null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='IndexGoal',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('topic', models.CharField(max_length=249, unique=True)),
+                ('ends', models.JSONField(default=dict)),
+                ('noted_at', models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
@@ -116,7 +126,7 @@ class Migration(migrations.Migration):
                 ('first', models.IntegerField()),
                 ('after', models.IntegerField()),
                 ('ends', models.JSONField(default=dict)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('committed', 'Committed'), ('aborted', 'Aborted')], default='open', max_length=10)),
+                ('state', models.CharField(choices=[('open', 'Open'), ('committed', 'Committed'), ('aborted', 'Aborted'), ('refused', 'Refused')], default='open', max_length=10)),
                 ('opened_at', models.DateTimeField()),
                 ('closed_at', models.DateTimeField(blank=True, null=True)),
                 ('replay', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='replays.replay')),

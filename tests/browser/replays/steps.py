@@ -60,6 +60,18 @@ def replace_word(page: Page, word: str, other: str) -> None:
     page.keyboard.type(other)
 
 
+def replace_after(page: Page, name: str, value: str, other: str) -> None:
+    """Go behind a member's name, and type over its value."""
+    edited(page).scroll_into_view_if_needed()
+    x, y = edited(page).evaluate(MIDDLE_OF_WORD, name)
+    page.mouse.dblclick(x, y)
+    for _ in range(len('":') + 1):  # the first one only leaves the selection
+        page.keyboard.press("ArrowRight")
+    for _ in value:
+        page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.type(other)
+
+
 def open_group(page: Page, words: str) -> Locator:
     """Choose the group with these words; return its panel."""
     page.get_by_role("link", name="Groups").first.click()

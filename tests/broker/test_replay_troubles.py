@@ -1,0 +1,103 @@
+"""A replay that meets what nobody planned: it goes on, or says why it does not; nothing is sent twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from django.utils import timezone
+
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays import items, replaying
+from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
+from dlqadmin.replays.replaying import send_slice
+from tests.broker.test_replay_bytes import Target
+
+pytestmark = pytest.mark.django_db
+THREE = [(b"%d" % n, b"v", ()) for n in range(3)]
+
+
+@pytest.fixture
+def target(broker: str, settings: Any) -> Iterator[Target]:
+    settings.KAFKA_BOOTSTRAP_SERVERS = broker
+    return Target(broker)
+
+
+def states(replay: Replay) -> list[tuple[str, str]]:
+    return list(replay.items.order_by("ordinal").values_list("state", "reason"))
+
+
+def test_what_kafkas_progress_has_passed_is_not_sent_again_though_the_database_forgot_it(target: Target) -> None:
+    replay = target.replay(THREE)
+    send_slice(replay.pk, "first")
+    Replay.objects.update(status="running", progress=0)  # as an older copy of the database has it
+    replay.chunks.all().delete()
+    replay.items.update(state=ItemState.QUEUED, sent_at=None, sent_offset=None)
+    send_slice(replay.pk, "second")
+    assert states(replay) == [("unknown", "coordinates_lost")] * 3
+    assert len(target.records()) == 3
+
+
+def test_an_item_whose_bytes_are_gone_is_left_out_and_the_others_are_sent(target: Target) -> None:
+    replay = target.replay(THREE)
+    gone = replay.items.get(ordinal=1)
+    DeadLetter.objects.filter(pk=gone.dead_letter_id).update(original="expired")
+    send_slice(replay.pk, "one")
+    assert states(replay) == [("sent", "waiting"), ("skipped", "unsendable"), ("sent", "waiting")]
+    assert not LedgerEntry.objects.filter(item=gone).exists()
+
+
+def test_a_topic_made_anew_in_the_middle_gets_nothing_of_the_rest(target: Target) -> None:
+    replay = target.replay(THREE)
+    Replay.objects.update(rate=1)
+    send_slice(replay.pk, "one", budget_s=0.01)
+    admin = AdminClient({"bootstrap.servers": target.servers, "log_level": 0})
+    admin.delete_topics([target.name])[target.name].result(20)
+    while target.name in admin.list_topics(timeout=10).topics:
+        pass
+    admin.create_topics([NewTopic(target.name, 1, 1)])[target.name].result(20)
+    assert send_slice(replay.pk, "two") is False
+    replay.refresh_from_db()
+    assert (replay.status, "made anew" in replay.trouble) == ("paused", True)
+    assert [state for state, _ in states(replay)].count("queued") == 2
+
+
+def test_a_cancelled_replay_with_items_left_over_is_taken_up(target: Target) -> None:
+    replay = target.replay(THREE)
+    Replay.objects.update(status="cancelled")
+    assert list(replaying.unsettled(Replay.objects.all())) == [replay]
+    send_slice(replay.pk, "one")
+    assert states(replay) == [("skipped", "cancelled")] * 3
+    assert not replaying.unsettled(Replay.objects.all()).exists()
+
+
+def test_a_slower_rate_holds_from_the_next_record_on(target: Target) -> None:
+    replay = target.replay(THREE)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        Replay.objects.update(rate=1, status="paused" if len(waits) > 3 else "running")
+
+    producer = replaying.ChunkProducer(replay.transactional_id)
+    Replay.objects.update(rate=5, sender="one")
+    producer.fence()
+    slice_ = replaying.Slice(Replay.objects.get(pk=replay.pk), producer, "one")
+    assert slice_.run(float("inf"), wait) is False
+    producer.close()
+    assert max(waits) <= replaying.LOOK_S
+
+
+def test_an_older_replays_outcome_does_not_hide_that_of_the_newer(target: Target) -> None:
+    older, now = target.replay(THREE[:1]), timezone.now()
+    first = older.items.get()
+    ReplayItem.objects.filter(pk=first.pk).update(state=ItemState.UNKNOWN, sent_at=now)
+    later = ReplayItem.objects.create(
+        replay=older, ordinal=9, dead_letter=first.dead_letter, lineage=first.lineage, target_topic=first.target_topic,
+        state=ItemState.SENT, state_at=now, sent_at=timezone.now(),
+    )  # fmt: skip
+    items.move([later], ItemState.SENT, ItemState.FAILED_AGAIN, now)
+    items.move([first], ItemState.UNKNOWN, ItemState.PASSED, now)
+    assert DeadLetter.objects.get(pk=first.dead_letter_id).replay_state == "failed_again"
