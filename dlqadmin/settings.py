@@ -230,6 +230,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0},
     },
+    "prune-reports": {
+        "task": "dlqadmin.replays.tasks.prune_reports",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
     "prune-metrics": {
         "task": "dlqadmin.metrics.tasks.prune_metrics",
         "schedule": 3600.0,

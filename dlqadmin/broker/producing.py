@@ -107,7 +107,7 @@ class ChunkProducer:
     def fence(self) -> None:
         """Take over the transactional id: older writers are fenced, and their open transaction is ended."""
         with _translated():
-            patiently(lambda: self._producer.init_transactions(INIT_TIMEOUT_S), INIT_TIMEOUT_S)
+            patiently(lambda: self._producer.init_transactions(INIT_TIMEOUT_S))
 
     def write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
         """Write the chunk in one transaction. Raises Refused after an abort; nothing of it is visible then."""

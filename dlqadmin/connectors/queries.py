@@ -59,6 +59,14 @@ def connector(name: str) -> dict[str, Any] | None:
     return {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), **row}
 
 
+def dead_letter_topics() -> set[str]:
+    """Where connectors write dead letters to, by the engine's last answer; nobody is asked."""
+    kept = EngineAnswer.objects.filter(address=client.CONNECTORS).first()
+    rows = kept.body.values() if kept else ()
+    found = {_dead_letter_topic(_document(_document(row, "info"), "config")) for row in rows}
+    return {topic for topic in found if topic}
+
+
 def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[str]:
     """The topics a connector reads: as its tasks say, else as it is configured."""
     for report in figures:
@@ -93,7 +101,7 @@ def _connector(name: str, row: Mapping[str, Any], figures: list[TaskSnapshot]) -
         "state": str(state.get("state", "UNASSIGNED")),
         "worker_id": str(state.get("worker_id", "")),
         "topics": topics_of(row, figures),
-        "dlq_topic": next((config[option] for option in DEAD_LETTER_TOPIC if config.get(option)), None),
+        "dlq_topic": _dead_letter_topic(config),
         "delivery": str(report.get("delivery", "at_least_once")),
         "config": config,
         "tasks": tasks,
@@ -102,6 +110,10 @@ def _connector(name: str, row: Mapping[str, Any], figures: list[TaskSnapshot]) -
         "stages": metrics.pipeline_of(report),
         "last_error_at": metrics.last_error_at(total),
     }
+
+
+def _dead_letter_topic(config: Mapping[str, Any]) -> str | None:
+    return next((config[option] for option in DEAD_LETTER_TOPIC if config.get(option)), None)
 
 
 def _task(task: Mapping[str, Any], reports: Mapping[int, TaskSnapshot]) -> dict[str, Any]:

@@ -62,13 +62,17 @@ def write(batch: Sequence[Prepared], cluster: str, now: datetime) -> int:
 def note_ends(
     cluster: str, positions: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], now: datetime
 ) -> None:
-    """Store how far each partition reaches, and that the indexer has read it to its position."""
+    """Store how far each partition reaches, and that the indexer has read it to its position.
+
+    A position behind the end is of another topic, which had this name before.
+    """
     with transaction.atomic():
         for (topic, partition), end in sorted(ends.items()):
             row, _ = IndexPosition.objects.get_or_create(
                 cluster=cluster, topic=topic, partition=partition, defaults={"updated_at": now}
             )
-            row.position = max(row.position, positions.get((topic, partition), 0))
+            known = (row.position, positions.get((topic, partition), 0))
+            row.position = max((position for position in known if position <= end), default=0)
             row.end_offset, row.updated_at = end, now
             row.save(update_fields=["position", "end_offset", "updated_at"])
 

@@ -111,7 +111,7 @@ def _fold_task(found: Findings, task: TaskKey, record: RawRecord) -> None:
     if status is None:
         return
     if not _whole(status.get("time")):
-        status["time"] = max(record.timestamp, 0)
+        status["time"] = _whole(record.timestamp)
     found.tasks[task] = status
     found.tasks_gone.discard(task)
     minute = from_ms(status["time"] // 60_000 * 60_000)

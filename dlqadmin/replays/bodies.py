@@ -1,4 +1,4 @@
-"""What requests about fixes, selections and replays may hold."""
+"""What requests about fixes, selections and replays may hold, and how views read them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import binascii
 from typing import Any
 
 import msgspec
+from django.contrib.auth.models import User
+from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from dlqadmin.deadletters.serializers import Document
+from dlqadmin.replays import queries
 from dlqadmin.replays.fixing import Edit
+from dlqadmin.replays.models import Replay
 from dlqadmin.replays.planning import Options
+from dlqadmin.rest.pagination import MAX_ID
 from engine.record.replay import PREFIX
 
 MAX_RATE = 1_000_000
-MAX_ID = 2**63 - 1
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -115,6 +120,12 @@ class WhyBody(Document):
     reason = serializers.CharField(max_length=2000)
 
 
+class RunBody(WhyBody):
+    """Why, and which plan: the digest of the one that the person saw."""
+
+    plan_digest = serializers.CharField(max_length=64)
+
+
 class MaybeWhyBody(Document):
     """Why, if there is something to say."""
 
@@ -125,3 +136,26 @@ class RateBody(Document):
     """Records a second; 0 means no limit."""
 
     rate = serializers.IntegerField(min_value=0, max_value=MAX_RATE)
+
+
+def actor(request: Request) -> User:
+    """The person who asks."""
+    user: Any = request.user
+    assert isinstance(user, User)
+    return user
+
+
+def checked(form: type[Document], request: Request) -> dict[str, Any]:
+    """The request's body as the form reads it. Raises ValidationError."""
+    body = form(data=request.data)
+    body.is_valid(raise_exception=True)
+    found: dict[str, Any] = body.validated_data
+    return found
+
+
+def replay_of(pk: int) -> Replay:
+    """The replay with this id. Raises Http404."""
+    found = queries.find(pk) if pk <= MAX_ID else None
+    if found is None:
+        raise Http404("There is no replay with this id.")
+    return found

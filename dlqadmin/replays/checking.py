@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from dlqadmin.deadletters.following import follows
 from dlqadmin.replays import ledger
 from dlqadmin.replays.models import ReplayItem, Selection
+from dlqadmin.replays.readers import Reader
 from dlqadmin.replays.sorting import Sorted, said_of
 from dlqadmin.replays.targets import Target, Targets
 from dlqadmin.rest.times import iso
@@ -20,11 +20,12 @@ from engine.record.replay import ATTEMPT, ID, ITEM
 OK, WARN, STOP = "ok", "warn", "stop"
 REASONS = {
     "already_sent": "were sent before, or are about to be",
-    "same_lineage": "are the same record as a later dead letter of this selection",
+    "same_lineage": "are the same record as another dead letter of this selection",
     "expired": "have lost their bytes: the origin topic no longer has them",
     "unknown_bytes": "have no known bytes",
     "oversize": "are larger than their target takes",
     "no_target": "have no target topic",
+    "forbidden_target": "would go to a topic that replays don't write to",
 }
 
 Check = dict[str, str]
@@ -82,8 +83,12 @@ def _not_sent(facts: Facts) -> Iterator[Check]:
     lost = sum(1 for row in facts.rows if row.reason in ("expired", "unknown_bytes"))
     if not held:
         again = sum(1 for row in facts.sent if (row.candidate.lineage, row.candidate.target) in facts.owners)
-        known = f"{again} of {len(facts.rows)} lineages are in the ledger{' and are sent again' if again else ''}."
-        yield _check(WARN if again else OK, "Sent before" if again else "Not sent before", f"{known} {_lost(lost)}")
+        if again:
+            text = f"{again} of {_count(len(facts.rows), 'record')} went out before, and will again."
+            yield _check(WARN, "Sent before", f"{text} {_lost(lost)}")
+        else:
+            text = f"0 of {_count(len(facts.rows), 'lineage')} in the ledger."
+            yield _check(OK, "Not sent before", f"{text} {_lost(lost)}")
         return
     by = Counter(row.evidence for row in held).most_common(3)
     text = "; ".join(f"{count} {evidence}" for evidence, count in by)
@@ -105,13 +110,12 @@ def _targets(facts: Facts) -> Iterator[Check]:
         return
     for target in facts.targets.by_name.values():
         there = [row for row in facts.sent if row.candidate.target == target.topic]
-        if target.partitions is None:
-            missing = sum(1 for row in facts.rows if row.candidate.target == target.topic)
-            text = f"There is no such topic; {_count(missing, 'record')} left out."
+        left_out = _count(sum(1 for row in facts.rows if row.candidate.target == target.topic), "record")
+        if target.forbidden:
+            text = f"It {target.forbidden}: replays don't write there; {left_out} left out."
             yield _check(WARN, f"Target {target.topic}", text)
-        elif follows(target.topic) or target.topic.startswith("__"):
-            text = "A dead letter topic, or Kafka's own: replays don't write there."
-            yield _check(STOP, f"Target {target.topic}", text)
+        elif target.partitions is None:
+            yield _check(WARN, f"Target {target.topic}", f"There is no such topic; {left_out} left out.")
         elif there:
             yield _check(OK, f"Target {target.topic}", f"{_spread(target, there)} {_sizes(target, there)}")
 
@@ -157,13 +161,24 @@ def _provable(facts: Facts) -> Iterator[Check]:
         if reader is None:
             text = f"No connector of the engine reads {topic}: unknown(no_group) for {_count(count, 'record')}."
             yield _check(WARN, "Outcome will be unknown", text + old)
-        elif reader.provable:
-            yield _check(WARN, "Outcome can't be proven", f"{connector} {reader.provable}.{old}")
+        elif stopped := target.stopped(reader):
+            yield _check(WARN, "Outcome can't be proven", f"{stopped}: unknown(group_empty) until it runs.{old}")
+        elif reader.unseen:
+            text = f"{connector}: {reader.unseen}: unknown(no_dead_letter_path)."
+            yield _check(WARN, "Outcome can't be proven", text + old)
         else:
             lag = "lag unknown" if reader.lag is None else f"lag {reader.lag}"
-            index = "indexed to the end" if not reader.behind else f"{_count(reader.behind, 'record')} from indexed"
-            text = f"{connector}: running, {lag}; its dead letter topic {reader.dead_letters} is {index}."
-            yield _check(WARN if old else OK, "Outcome can be proven", text + old)
+            text = f"{connector}: {reader.state.lower()}, {lag}; {_index(reader, facts.targets.behind)}."
+            level = WARN if old or reader.state != "RUNNING" else OK
+            yield _check(level, "Outcome can be proven", text + old)
+
+
+def _index(reader: Reader, behind: Mapping[str, int]) -> str:
+    if not reader.followed:
+        return "it writes no dead letters, and reports what it skips"
+    count = behind.get(reader.followed, 0)
+    left = f"{_count(count, 'record')} from indexed" if count else "indexed to the end"
+    return f"its dead letter topic {reader.followed} is {left}"
 
 
 def _also_read(facts: Facts) -> Iterator[Check]:
@@ -176,7 +191,7 @@ def _also_read(facts: Facts) -> Iterator[Check]:
 
 def _lineages(facts: Facts) -> Iterator[Check]:
     if count := sum(1 for row in facts.rows if row.reason == "same_lineage"):
-        text = f"{_count(count, 'dead letter')} left out: the newest of each record is sent."
+        text = f"{_count(count, 'dead letter')} left out: of each record the newest is sent, or the newest edited one."
         yield _check(WARN, "Several dead letters of one record", text)
 
 
@@ -232,7 +247,7 @@ def _target(facts: Facts, target: Target) -> dict[str, Any]:
         "largest_bytes": max((row.candidate.size or 0 for row in there), default=None),
         "limit_bytes": target.limit_bytes,
         "watched": [
-            {"connector": one.name, "group": f"connect-{one.name}", "state": one.state, "lag": one.lag}
+            {"connector": one.name, "group": one.group, "state": one.state, "lag": one.lag}
             for one in target.readers
             if one.name in watched
         ],

@@ -10,9 +10,8 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.replays import controlling, queries
-from dlqadmin.replays.bodies import MaybeWhyBody, RateBody, WhyBody
+from dlqadmin.replays.bodies import MaybeWhyBody, RateBody, RunBody, actor, checked, replay_of
 from dlqadmin.replays.models import ReplayStatus
-from dlqadmin.replays.requests import actor, checked, replay_of
 from dlqadmin.replays.serializers import ReplaySaid
 from dlqadmin.rest.problems import Conflict
 
@@ -26,14 +25,15 @@ class ReplayAct(APIView):
 class ReplayRun(ReplayAct):
     """Run a planned replay."""
 
-    @extend_schema(operation_id="replays_run", request=WhyBody, responses=ReplaySaid)
+    @extend_schema(operation_id="replays_run", request=RunBody, responses=ReplaySaid)
     def post(self, request: Request, pk: int) -> Response:
-        """Send what the plan says; refused while the plan says stop."""
-        body, replay = checked(WhyBody, request), replay_of(pk)
+        """Send what the plan of this digest says; refused when it is another one by now, or says stop."""
+        body, replay = checked(RunBody, request), replay_of(pk)
         if replay.status == ReplayStatus.PLANNED and not replay.plan.get("runnable"):
             stops = [row["title"] for row in replay.plan.get("checks", []) if row["level"] == "stop"]
             raise Conflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")
-        return _answer(pk, controlling.run(replay, actor(request), body["reason"], timezone.now()))
+        said = controlling.run(replay, actor(request), body["reason"], body["plan_digest"], timezone.now())
+        return _answer(pk, said)
 
 
 class ReplayPause(ReplayAct):

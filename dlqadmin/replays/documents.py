@@ -83,6 +83,7 @@ def item_document(item: ReplayItem) -> dict[str, Any]:
         "dead_letter": letter_document(row),
         "from": origin if row.origin_topic and row.origin_offset is not None else None,
         "sent_to": sent_to if item.sent_offset is not None else None,
+        "sent_digest": item.sent_digest,
         "attempt": item.attempt,
         "state": item.state,
         "reason": item.reason,

@@ -12,14 +12,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.preparing import unpack_headers
 from dlqadmin.deadletters.views import find
 from dlqadmin.replays import fixing
-from dlqadmin.replays.bodies import FixBody
+from dlqadmin.replays.bodies import FixBody, actor
 from dlqadmin.replays.documents import MAX_SHOWN_BYTES, letter_document, message_document
-from dlqadmin.replays.messages import Outgoing, original, stripped
+from dlqadmin.replays.messages import Outgoing, headers_of, original, stripped
 from dlqadmin.replays.models import Fix, ItemState, ReplayItem
-from dlqadmin.replays.requests import actor
 from dlqadmin.replays.serializers import DraftDocument, FixDocument, FixList
 from dlqadmin.replays.views import ReadOrOperate
 from dlqadmin.rest.times import iso
@@ -41,7 +39,7 @@ class FixRecord(ReadOrOperate):
             {
                 "original": None if whole is None else message_document(whole),
                 "not_replayable": row.original if whole is None else None,
-                "stripped": stripped(_headers(row)),
+                "stripped": stripped(headers_of(row)),
                 "draft": None if own is None else _draft(own, whole),
                 "others": [
                     {"author": fix.author.get_username(), "updated_at": iso(fix.updated_at)}
@@ -101,11 +99,6 @@ def _draft(fix: Fix, whole: Outgoing | None) -> dict[str, Any]:
 
 def _identical(fix: Fix, whole: Outgoing | None) -> bool:
     return whole is not None and fix.digest == whole.digest
-
-
-def _headers(row: DeadLetter) -> Any:
-    packed = row.body.headers if row.body.original_headers is None else row.body.original_headers
-    return unpack_headers(bytes(packed))
 
 
 def _earlier(row: DeadLetter) -> list[dict[str, Any]]:

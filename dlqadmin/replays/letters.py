@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
+from uuid import UUID
 
 import msgspec
 from django.conf import settings
@@ -12,8 +13,8 @@ from django.db.models import QuerySet
 
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.preparing import key_hash
-from dlqadmin.replays.models import ItemPayload, ReplayItem
+from dlqadmin.deadletters.preparing import MAX_INT, key_hash
+from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
 from dlqadmin.replays.outcomes import Letter
 
 PARAMETERS = 500
@@ -22,15 +23,16 @@ Value = TypeVar("Value")
 
 
 class Found(msgspec.Struct):
-    """The dead letters of one item, by what names it: its place, its item header, the header elsewhere, its key."""
+    """The dead letters of one item, by what names it: see `kind_of`; `possible` by its key alone."""
 
     exact: Letter | None = None
+    placed: Letter | None = None
     attributed: Letter | None = None
     downstream: Letter | None = None
     possible: Letter | None = None
 
     def __bool__(self) -> bool:
-        return self.exact is not None or self.attributed is not None
+        return bool(self.exact or self.placed or self.attributed)
 
 
 class Letters:
@@ -49,30 +51,70 @@ def find(items: Sequence[ReplayItem], watched_topics: Sequence[str]) -> Letters:
     letters = Letters()
     rows = DeadLetter.objects.filter(cluster=settings.CLUSTER)
     for item, row in (*_by_place(rows, items), *_by_token(rows, items)):
-        match kind_of(item, row):
-            case "exact":
-                letters.of(item).exact = letter(row)
-            case "attributed":
-                letters.of(item).attributed = letter(row)
-            case "downstream":
-                letters.of(item).downstream = letter(row)
+        if kind := kind_of(item, row):
+            setattr(letters.of(item), kind, letter(row))
     for item, row in _by_key(rows.filter(topic__in=watched_topics), items):
         letters.of(item).possible = letter(row)
     return letters
 
 
-def kind_of(item: ReplayItem, row: DeadLetter) -> str:
-    """By what the dead letter is this item's: `exact`, `attributed`, `downstream`, or nothing.
+def named(token: str) -> tuple[UUID, int] | None:
+    """The replay and the ordinal that an item's token names; None when it is not one of ours, to the letter."""
+    name, _, number = token.partition("/")
+    try:
+        replay, ordinal = UUID(name), int(number)
+    except ValueError:
+        return None
+    return (replay, ordinal) if token == f"{replay}/{ordinal}" and 0 <= ordinal <= MAX_INT else None
 
-    Exactly its place, unless it carries another item, or was there before the item was sent: then the topic
-    was made anew. Its item and attempt, without an origin or where its own place was lost; with another origin
-    it failed downstream.
+
+def matched(rows: Iterable[DeadLetter], items: QuerySet[ReplayItem]) -> Iterator[tuple[ReplayItem, DeadLetter]]:
+    """Each dead letter with those of the items that were sent to its origin's place, or that its header names."""
+    places: dict[tuple[str, int], dict[int, list[DeadLetter]]] = {}
+    tokens: dict[UUID, dict[int, list[DeadLetter]]] = {}
+    for row in rows:
+        if row.origin_partition is not None and row.origin_offset is not None:
+            there = places.setdefault((row.origin_topic, row.origin_partition), {})
+            there.setdefault(row.origin_offset, []).append(row)
+        if token := named(row.replay_item or ""):
+            tokens.setdefault(token[0], {}).setdefault(token[1], []).append(row)
+    for (topic, partition), letters in places.items():
+        for part in parts(sorted(letters)):
+            for item in items.filter(target_topic=topic, sent_partition=partition, sent_offset__in=part).order_by("pk"):
+                yield from ((item, row) for row in letters[item.sent_offset or 0])
+    for uuid in [uuid for part in parts(list(tokens)) for uuid in _known(part)]:
+        for part in parts(sorted(tokens[uuid])):
+            for item in items.filter(replay__uuid=uuid, ordinal__in=part):
+                yield from ((item, row) for row in tokens[uuid][item.ordinal])
+
+
+def _known(uuids: Sequence[UUID]) -> Iterable[UUID]:
+    return Replay.objects.filter(uuid__in=uuids).values_list("uuid", flat=True)
+
+
+def kind_of(item: ReplayItem, row: DeadLetter) -> str:
+    """By what the dead letter is the item's: `exact`, `placed`, `attributed`, `downstream`, or nothing.
+
+    As `failure_of`, if the watched connector wrote it; one of any other connector is downstream.
+    """
+    kind = failure_of(item, row)
+    other = bool(row.connector and item.watched) and row.connector != item.watched
+    return "downstream" if kind and other else kind
+
+
+def failure_of(item: ReplayItem, row: DeadLetter) -> str:
+    """By what the dead letter is of this very record, whoever read it.
+
+    `exact`: its place and its item. `placed`: its place alone, unless the dead letter was there before the item
+    was sent; true only while the topic is the same. `attributed`: its item and attempt, without an origin or
+    where the item's place was lost. `downstream`: of something that was made of it, and bears its item elsewhere.
     """
     own = row.replay_item == item.token
     place = (item.target_topic, item.sent_partition, item.sent_offset)
     if item.sent_offset is not None and place == (row.origin_topic, row.origin_partition, row.origin_offset):
         since = (item.sent_at or item.state_at) - CLOCKS_DIFFER
-        return "exact" if own or (row.replay_item is None and row.indexed_at >= since) else ""
+        unnamed = row.replay_item is None and row.indexed_at >= since
+        return "exact" if own else "placed" if unnamed else ""
     if not own or row.replay_attempt != item.attempt or row.pk == item.dead_letter_id:
         return ""
     lost = item.sent_offset is None and row.origin_topic == item.target_topic

@@ -45,6 +45,7 @@ class Selection(models.Model):
     count = models.IntegerField()
     digest = models.CharField(max_length=64)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
 
     def __str__(self) -> str:
         return f"S-{self.pk}"
@@ -92,6 +93,7 @@ class Replay(models.Model):
     sender = models.CharField(max_length=64, blank=True)
     heartbeat = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
 
     class Meta:
         indexes = [models.Index(fields=["status"], name="replay_status")]

@@ -47,8 +47,8 @@ class Group(msgspec.Struct, frozen=True):
     """The connector whose outcome counts, as it is now.
 
     `stopped` says why nothing reads the partition; empty: it is read. `dead_letters` is its dead letter topic,
-    empty when it has none. `behind` counts what the index has not read of that topic, up to an end that was
-    seen after the commit; None where the topic is not indexed.
+    empty when it has none, `unseen` why that can't be followed. `behind` counts what the index has not read of it,
+    up to an end that was seen after the commit; `index_at` is when the index was last heard of there.
     """
 
     name: str
@@ -57,14 +57,18 @@ class Group(msgspec.Struct, frozen=True):
     committed: int | None = None
     lag: int = 0
     dead_letters: str = ""
-    behind: int | None = 0
+    unseen: str = ""
+    behind: int = 0
+    index_at: datetime | None = None
 
 
 class ItemFacts(msgspec.Struct, frozen=True):
     """All that is known of one sent item. Read in this order: committed offset, report, ends, index.
 
     `offset` is None when the coordinates were lost. `begin` is the first offset that the partition still has,
-    `readable` whether the record is still at its place. `indexing_since` is when the wait for the index began.
+    `readable` whether the record is still at its place. `reports` says whether the engine's reports can be read,
+    `reporting` whether any came from the same reader and partition since it was sent. `placed` is a dead letter
+    with no more than its place. `indexing_since` is when the wait for the index began.
     """
 
     sent_at: datetime
@@ -73,9 +77,11 @@ class ItemFacts(msgspec.Struct, frozen=True):
     recreated: bool = False
     begin: int = 0
     readable: bool = True
-    reports: bool = True  # can the engine's reports be read at all?
+    reports: bool = True
+    reporting: bool = True
     report: str | None = None
     exact: Letter | None = None
+    placed: Letter | None = None
     attributed: Letter | None = None
     downstream: Letter | None = None
     possible: Letter | None = None
@@ -100,8 +106,8 @@ def decide(facts: ItemFacts, now: datetime) -> Decision:
 
 
 def _decide(facts: ItemFacts, now: datetime) -> Decision:
-    if facts.exact:
-        return _failed("proven: the origin of the dead letter is exactly where it was sent", facts.exact)
+    if exact := facts.exact or (None if facts.recreated else facts.placed):
+        return _failed("proven: the origin of the dead letter is exactly where it was sent", exact)
     if facts.attributed:
         return _failed("proven: the dead letter carries this item and attempt", facts.attributed)
     if facts.offset is None:
@@ -136,8 +142,8 @@ def _passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decis
         return _failed(f"proven: {group.name} reported it skipped, without a dead letter", None, Reason.SKIPPED)
     if facts.report == "dead_lettered":
         return _reported_dead(facts, group, now)
-    if group.behind is None:
-        return _unknown(Reason.NO_DEAD_LETTER_PATH, f"dead letters go to {group.dead_letters}, which is not indexed")
+    if group.unseen:
+        return _unknown(Reason.NO_DEAD_LETTER_PATH, group.unseen)
     if group.behind:
         return _indexing(facts, group, now)
     if facts.possible:
@@ -157,6 +163,8 @@ def _unreported(facts: ItemFacts, offset: int, group: Group) -> Decision:
         return _unknown(
             Reason.EXPIRED_OR_COMPACTED, f"{group.name} is past it, and the topic no longer has it: not read"
         )
+    if not facts.reporting:
+        return _unknown(Reason.NO_REPORTS, f"{group.name} is past it, and there is no report of it")
     return _unknown(
         Reason.OFFSET_MOVED_BY_HAND, f"{group.name} is past it without having read it: its offset was moved"
     )
@@ -165,22 +173,24 @@ def _unreported(facts: ItemFacts, offset: int, group: Group) -> Decision:
 def _reported_dead(facts: ItemFacts, group: Group, now: datetime) -> Decision:
     """Dead-lettered, by the engine's word: failed again, with a link once the index has the dead letter."""
     said = f"proven: {group.name} reported it dead-lettered"
-    if group.behind is None:
-        return _failed(f"{said} to {group.dead_letters}, which is not indexed", None)
-    if group.behind and not _index_is_late(facts, now):
+    if group.unseen:
+        return _failed(f"{said}; {group.unseen}", None)
+    if group.behind and not _index_is_late(facts, group, now):
         return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
     return _failed(f"{said}; its dead letter is not in the index", None)
 
 
 def _indexing(facts: ItemFacts, group: Group, now: datetime) -> Decision:
-    if _index_is_late(facts, now):
+    if _index_is_late(facts, group, now):
         evidence = f"{group.name} reported it {facts.report}, but the index has not read {group.dead_letters} for 60 s"
         return _unknown(Reason.INDEX_STOPPED, evidence)
     return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
 
 
-def _index_is_late(facts: ItemFacts, now: datetime) -> bool:
-    return facts.indexing_since is not None and now - facts.indexing_since >= INDEX_MAY_TAKE
+def _index_is_late(facts: ItemFacts, group: Group, now: datetime) -> bool:
+    """Nothing was heard of it while the item waited; one that only has much to read is not late."""
+    heard = max(filter(None, (facts.indexing_since, group.index_at)), default=now)
+    return facts.indexing_since is not None and now - heard >= INDEX_MAY_TAKE
 
 
 def _proven(facts: ItemFacts, evidence: str, reason: str = "") -> Decision:

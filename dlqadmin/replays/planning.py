@@ -19,6 +19,7 @@ from dlqadmin.replays.checking import Facts, document
 from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus, Selection
 from dlqadmin.replays.sorting import Candidate, Sorted, candidates, sort
 from dlqadmin.replays.targets import Cluster, Targets
+from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import Conflict
 
 BATCH = 500
@@ -38,7 +39,7 @@ def create(
     options: Options,
     title: str,
     actor: User,
-    key: str | None,
+    once: Once,
     now: datetime,
     cluster: Cluster = topics,
 ) -> Replay:
@@ -49,7 +50,8 @@ def create(
         planned_at=now,
         created_by=actor,
         created_at=now,
-        idempotency_key=key,
+        idempotency_key=once.key,
+        request_digest=once.digest,
         **msgspec.structs.asdict(options),
     )
     return _plan(made, options, actor, now, cluster)
@@ -75,11 +77,11 @@ def _plan(replay: Replay, options: Options, actor: User, now: datetime, cluster:
     rows = sort(found, seen, owners, resend=options.resend)
     facts = Facts(
         selection=replay.selection,
-        drifted=selecting.drifted(replay.selection),
+        drifted=selecting.drifted(replay.selection, (one.dead_letter for one in found)),
         rows=rows,
         targets=seen,
         owners=owners,
-        digest=_digest(rows),
+        digest=_digest(rows, options),
         took_ms=round((time.perf_counter() - started) * 1000),
         now=now,
     )
@@ -87,7 +89,8 @@ def _plan(replay: Replay, options: Options, actor: User, now: datetime, cluster:
     with transaction.atomic():
         _keep(replay, options, plan, now)
         _items(replay, rows, seen, now)
-        text = f"Plan checked: {plan['to_send']} to send, {plan['total'] - plan['to_send']} skipped; nothing written"
+        left_out = plan["total"] - plan["to_send"]
+        text = f"checked the plan: {plan['to_send']} to send, {left_out} left out; nothing written"
         ReplayEvent.objects.create(replay=replay, at=now, actor=actor.get_username(), kind="planned", text=text)
         detail = {
             "selection": str(replay.selection), "selection_digest": replay.selection.digest,
@@ -143,9 +146,9 @@ def _items(replay: Replay, rows: Sequence[Sorted], seen: Targets, now: datetime)
     ItemPayload.objects.bulk_create(payloads, batch_size=BATCH)
 
 
-def _digest(rows: Sequence[Sorted]) -> str:
-    """SHA-256 over what would be sent where, and what not."""
-    digest = hashlib.sha256()
+def _digest(rows: Sequence[Sorted], options: Options) -> str:
+    """SHA-256 over what would be sent where, and what not, and whether what was sent before is sent again."""
+    digest = hashlib.sha256(b"resend" if options.resend else b"")
     for row in rows:
         digest.update(msgspec.msgpack.encode((*_named(row.candidate), row.partition, row.reason)))
     return digest.hexdigest()

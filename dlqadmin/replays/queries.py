@@ -8,15 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.utils import timezone
 
 from dlqadmin.replays.documents import item_document, replay_document
+from dlqadmin.replays.items import SETTLED
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
-from dlqadmin.rest.problems import ParameterError
-from dlqadmin.rest.times import from_ms, iso
+from dlqadmin.rest.times import from_ms, iso, parse_time
 
 POINTS = 120
-SETTLED = (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
 ORDERS = ("attention", "newest", "ordinal")
 ATTENTION = Case(
     When(state=ItemState.FAILED_AGAIN, then=0),
@@ -115,7 +115,7 @@ def _ordered(rows: QuerySet[Any], order: str, cursor: str | None) -> QuerySet[An
         return (rows.filter(ordinal__gt=after[0]) if after else rows).order_by("ordinal")
     place = decode_cursor(cursor, int, str, int)
     if place:
-        rank, at, ordinal = place[0], _time(str(place[1])), place[2]
+        rank, at, ordinal = place[0], parse_time("cursor", str(place[1]), timezone.now()), place[2]
         later = Q(state_at__lt=at) | Q(state_at=at, ordinal__gt=ordinal)
         rows = rows.filter(Q(("rank__gt", rank)) | Q(("rank", rank)) & later)
     return rows.order_by("rank", F("state_at").desc(), "ordinal")
@@ -126,16 +126,6 @@ def _cursor(item: ReplayItem, order: str) -> str:
         return encode_cursor([item.ordinal])
     rank: int = getattr(item, "rank", 0)
     return encode_cursor([rank, item.state_at.isoformat(), item.ordinal])
-
-
-def _time(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ParameterError("cursor", "is not a cursor of this list") from None
-    if moment.tzinfo is None:
-        raise ParameterError("cursor", "is not a cursor of this list")
-    return moment
 
 
 def _bucket(at: datetime, first: int, bucket: int) -> int:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
@@ -260,7 +261,9 @@ def _beats(replay: Replay, sender: str) -> Callable[[], None]:
 
 
 def _claim(pk: int, sender: str) -> Replay | None:
-    """Hold the replay, unless somebody who is alive does."""
+    """Hold the replay, unless somebody who is alive does, or nothing may be written."""
+    if settings.READ_ONLY:
+        return None
     now = timezone.now()
     free = Q(sender="") | Q(sender=sender) | Q(heartbeat__isnull=True) | Q(heartbeat__lt=now - STALE)
     claimed = unsettled(Replay.objects.filter(free, pk=pk)).update(sender=sender, heartbeat=now)

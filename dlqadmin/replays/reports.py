@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -10,15 +11,13 @@ import orjson
 from django.conf import settings
 
 from dlqadmin.broker import topics
-from dlqadmin.deadletters.preparing import MAX_INT, MAX_ITEM, MAX_LONG, clean
+from dlqadmin.deadletters.preparing import EPOCH, MAX_INT, MAX_ITEM, MAX_LONG, clean, moment
 from dlqadmin.metrics.positions import Read, follow
 from dlqadmin.replays.models import OutcomeReport
-from dlqadmin.rest.times import from_ms
 from engine.record.record import RawRecord
 from engine.reporting.replayed import Outcome
 
 OUTCOMES = tuple(Outcome)
-MAX_MS = 2**47
 Partitions = Callable[[str], int | None]
 Place = tuple[str, str, int, int]
 
@@ -33,6 +32,11 @@ def collect(read: Read = read_whole, partitions: Partitions = topics.partitions)
     topic = settings.OUTCOME_TOPIC
     count = partitions(topic)
     return None if count is None else sum(_to_end(topic, number, read) for number in range(count))
+
+
+def prune(before: datetime) -> int:
+    """Forget reports from before that time; how many they were."""
+    return OutcomeReport.objects.filter(at__lt=before).delete()[0]
 
 
 def fold(records: Iterable[RawRecord]) -> list[OutcomeReport]:
@@ -86,7 +90,7 @@ def _report(record: RawRecord) -> OutcomeReport | None:
         partition=where[0],
         offset=where[1],
         outcome=outcome,
-        at=from_ms(_whole(document.get("time"), MAX_MS) or max(record.timestamp, 0)),
+        at=moment(_whole(document.get("time"), MAX_LONG)) or moment(record.timestamp) or EPOCH,
     )
 
 

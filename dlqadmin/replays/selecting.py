@@ -8,19 +8,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.http import QueryDict
 
 from dlqadmin.audit.recording import record
-from dlqadmin.deadletters.filters import Filters, apply, parse_filters
+from dlqadmin.deadletters.filters import NAMES, Filters, apply, parse_filters
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.replays.models import Selection
+from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
 
 MAX_RECORDS = 50_000
+# What a list's address may hold: its filters, and how it is shown.
+KNOWN = frozenset((*NAMES, *(f"not_{name}" for name in NAMES), "from", "to", "cursor", "limit", "sort"))
 
 
 class Frozen(msgspec.Struct, frozen=True):
@@ -30,28 +34,31 @@ class Frozen(msgspec.Struct, frozen=True):
     digest: str
 
 
-def by_filter(query: str, actor: User, key: str | None, now: datetime) -> Selection:
+def by_filter(query: str, actor: User, once: Once, now: datetime) -> Selection:
     """Freeze what a list's address shows. Raises ParameterError."""
-    filters = parse_filters(QueryDict(query.removeprefix("?")))
+    params = QueryDict(query.removeprefix("?"))
+    if unknown := sorted(params.keys() - KNOWN):
+        raise ParameterError(unknown[0], "is not a filter")  # it would freeze more than the list shows
+    filters = parse_filters(params)
     stored = {
         "from": filters.start.isoformat(),
         "to": filters.end.isoformat(),
         "include": {name: list(values) for name, values in filters.include.items()},
         "exclude": {name: list(values) for name, values in filters.exclude.items()},
     }
-    return _freeze("filter", stored, title_of(filters), actor, key, now)
+    return _freeze("filter", stored, title_of(filters), actor, once, now)
 
 
-def by_ids(ids: Sequence[int], actor: User, key: str | None, now: datetime) -> Selection:
+def by_ids(ids: Sequence[int], actor: User, once: Once, now: datetime) -> Selection:
     """Freeze these records. Raises ParameterError when none of them is there, or one is not."""
     wanted = sorted(set(ids))
-    found = DeadLetter.objects.filter(pk__in=wanted).order_by("pk")
+    found = _matching({"ids": wanted}).order_by("pk")
     if found.count() < len(wanted):
         raise ParameterError("ids", "names a record that is not there")
     first = found.first()
     alone = f"record {first.key_text or first}" if first else ""
     title = alone if len(wanted) == 1 else f"{len(wanted)} ticked records"
-    return _freeze("ids", {"ids": wanted}, title, actor, key, now)
+    return _freeze("ids", {"ids": wanted}, title, actor, once, now)
 
 
 def rows(selection: Selection) -> QuerySet[DeadLetter]:
@@ -59,14 +66,16 @@ def rows(selection: Selection) -> QuerySet[DeadLetter]:
     return _matching(selection.filters).filter(pk__lte=selection.watermark)
 
 
-def drifted(selection: Selection) -> bool:
-    """Does the filter name other records than when it was frozen?"""
-    return measure(rows(selection)) != Frozen(selection.count, selection.digest)
+def drifted(selection: Selection, ids: Iterable[int] | None = None) -> bool:
+    """Does the filter name other records than when it was frozen? `ids`: those that it names, if they were read."""
+    now = measure(rows(selection)) if ids is None else digest_of(sorted(ids))
+    return now != Frozen(selection.count, selection.digest)
 
 
-def measure(found: QuerySet[DeadLetter]) -> Frozen:
-    """Count and digest of these dead letters."""
-    return digest_of(found.order_by("pk").values_list("pk", flat=True).iterator(chunk_size=5000))
+def measure(found: QuerySet[DeadLetter], most: int = MAX_RECORDS) -> Frozen:
+    """Count and digest of these dead letters; of too many no more than is needed to see that they are."""
+    ids = found.order_by("pk").values_list("pk", flat=True)
+    return digest_of(ids[: most + 1].iterator(chunk_size=5000))
 
 
 def digest_of(ids: Iterable[int]) -> Frozen:
@@ -90,17 +99,16 @@ def title_of(filters: Filters) -> str:
 
 
 def _freeze(
-    parameter: str, filters: Mapping[str, Any], title: str, actor: User, key: str | None, now: datetime
+    parameter: str, filters: Mapping[str, Any], title: str, actor: User, once: Once, now: datetime
 ) -> Selection:
+    # Before the transaction: on SQLite it would keep the index from writing meanwhile.
+    watermark = DeadLetter.objects.aggregate(last=Max("pk"))["last"] or 0
+    found = measure(_matching(filters).filter(pk__lte=watermark))
+    if found.count == 0:
+        raise ParameterError(parameter, "Nothing matches")
+    if found.count > MAX_RECORDS:
+        raise ParameterError(parameter, f"matches more than {MAX_RECORDS} records, the most that are replayed at once")
     with transaction.atomic():
-        watermark = DeadLetter.objects.aggregate(last=Max("pk"))["last"] or 0
-        found = measure(_matching(filters).filter(pk__lte=watermark))
-        if found.count == 0:
-            raise ParameterError(parameter, "Nothing matches")
-        if found.count > MAX_RECORDS:
-            raise ParameterError(
-                parameter, f"matches {found.count} records; at most {MAX_RECORDS} are replayed at once"
-            )
         selection = Selection.objects.create(
             created_by=actor,
             created_at=now,
@@ -109,7 +117,8 @@ def _freeze(
             watermark=watermark,
             count=found.count,
             digest=found.digest,
-            idempotency_key=key,
+            idempotency_key=once.key,
+            request_digest=once.digest,
         )
         detail = {"count": found.count, "digest": found.digest, "watermark": watermark, "at": iso(now)}
         record(actor, "froze", "selection", str(selection), detail)
@@ -117,8 +126,10 @@ def _freeze(
 
 
 def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
+    """Of this installation's cluster only: nothing of another one's is sent here."""
+    here = DeadLetter.objects.filter(cluster=settings.CLUSTER)
     if "ids" in filters:
-        return DeadLetter.objects.filter(pk__in=filters["ids"])
+        return here.filter(pk__in=filters["ids"])
     return apply(
         Filters(
             datetime.fromisoformat(filters["from"]).astimezone(UTC),
@@ -126,5 +137,5 @@ def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
             {name: tuple(values) for name, values in filters["include"].items()},
             {name: tuple(values) for name, values in filters["exclude"].items()},
         ),
-        DeadLetter.objects.all(),
+        here,
     )

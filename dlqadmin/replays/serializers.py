@@ -219,6 +219,7 @@ class ItemDocument(Document):
     dead_letter = LetterDocument()
     locals()["from"] = Coordinates(allow_null=True)
     sent_to = Coordinates(allow_null=True)
+    sent_digest = serializers.CharField()
     attempt = serializers.IntegerField()
     state = serializers.ChoiceField(choices=ItemState.choices)
     reason = serializers.CharField()

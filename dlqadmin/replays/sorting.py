@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from django.contrib.auth.models import User
 
+from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.deadletters.preparing import unpack_headers
 from dlqadmin.replays import ledger
 from dlqadmin.replays.fixing import drafts_of, message_of
+from dlqadmin.replays.letters import parts
 from dlqadmin.replays.lineage import roots
-from dlqadmin.replays.messages import Outgoing, original, stripped
+from dlqadmin.replays.messages import Outgoing, headers_of, kept, original, stripped
 from dlqadmin.replays.models import Fix, ReplayItem, Selection
-from dlqadmin.replays.selecting import rows
+from dlqadmin.replays.selecting import MAX_RECORDS, rows
 from dlqadmin.replays.targets import Target, Targets
+from engine.record.record import Headers
 
-BATCH = 500
 ADDED_BYTES = 160  # the replay's own headers
 FRAME_BYTES = 100  # a batch's and a record's frame around key, value and headers
 
@@ -54,11 +55,11 @@ class Sorted(msgspec.Struct, frozen=True):
 
 def candidates(selection: Selection, target: str, author: User | None) -> list[Candidate]:
     """The records of a selection in the order in which they failed; with the author's drafts, if there is one."""
-    ids = list(rows(selection).order_by("failed_at", "pk").values_list("pk", flat=True))
+    ids = rows(selection).order_by("failed_at", "pk").values_list("pk", flat=True)[: MAX_RECORDS + 1]
     found: list[Candidate] = []
-    for start in range(0, len(ids), BATCH):
-        part = ids[start : start + BATCH]
-        letters = DeadLetter.objects.select_related("body").in_bulk(part)
+    for part in parts(list(ids)):
+        # Values may be large: columns tell their sizes, and only that of an edited record is looked at.
+        letters = DeadLetter.objects.select_related("body").defer("body__value", "body__context").in_bulk(part)
         lineages, drafts = roots(list(letters.values())), drafts_of(author, part)
         there = [letters[pk] for pk in part if pk in letters]
         found += [_candidate(row, target or row.origin_topic, lineages[row.pk], drafts.get(row.pk)) for row in there]
@@ -71,11 +72,11 @@ def sort(
     """Each candidate, to be sent or skipped. Pure: decided from what was seen."""
     hindrances = [_hindrance(one, targets) for one in found]
     free = [one for one, (reason, _) in zip(found, hindrances, strict=True) if not reason]
-    newest = {(one.lineage, one.target): one for one in free}
+    chosen = _one_of_each(free)
     answer = []
     for one, hindrance in zip(found, hindrances, strict=True):
         pair = (one.lineage, one.target)
-        reason, evidence = hindrance if hindrance[0] else _taken(one, newest[pair], owners.get(pair), resend=resend)
+        reason, evidence = hindrance if hindrance[0] else _taken(one, chosen[pair], owners.get(pair), resend=resend)
         answer.append(Sorted(one, None if reason else _partition(one, targets.by_name[one.target]), reason, evidence))
     return answer
 
@@ -88,11 +89,20 @@ def said_of(owner: ReplayItem) -> str:
     return f"sent by {owner.replay} ({who}, {owner.sent_at:%d %b %H:%M} UTC)"
 
 
+def _one_of_each(found: Iterable[Candidate]) -> dict[ledger.Pair, Candidate]:
+    """Of several dead letters of one record the newest; but one that somebody edited before any that nobody did."""
+    chosen: dict[ledger.Pair, Candidate] = {}
+    for one in found:
+        other = chosen.get((one.lineage, one.target))
+        if other is None or other.edited is None or one.edited is not None:
+            chosen[one.lineage, one.target] = one
+    return chosen
+
+
 def _candidate(row: DeadLetter, target: str, lineage: str, fix: Fix | None) -> Candidate:
-    whole = original(row)
+    whole = original(row) if fix is not None else None
     edited = message_of(fix) if fix is not None and whole is not None and fix.digest != whole.digest else None
-    message = edited or whole
-    packed = row.body.headers if row.body.original_headers is None else row.body.original_headers
+    headers = headers_of(row)
     return Candidate(
         dead_letter=row.pk,
         name=str(row),
@@ -102,12 +112,20 @@ def _candidate(row: DeadLetter, target: str, lineage: str, fix: Fix | None) -> C
         original=row.original,
         origin_topic=row.origin_topic,
         origin_partition=row.origin_partition,
-        size=None if message is None else message.size + ADDED_BYTES,
-        tombstone=message is not None and message.value is None,
-        stripped=tuple(stripped(unpack_headers(bytes(packed)))),
+        size=_size(row, edited, headers),
+        tombstone=row.value_size is None if edited is None else edited.value is None,
+        stripped=tuple(stripped(headers)),
         edited=edited,
         rekeyed=edited is not None and whole is not None and edited.key != whole.key,
     )
+
+
+def _size(row: DeadLetter, edited: Outgoing | None, headers: Headers) -> int | None:
+    if row.original in (Original.EXPIRED, Original.UNKNOWN):
+        return None
+    if edited is not None:
+        return edited.size + ADDED_BYTES
+    return (row.value_size or 0) + Outgoing(as_bytes(row.body.key), None, kept(headers)).size + ADDED_BYTES
 
 
 def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str]:
@@ -119,6 +137,8 @@ def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str]:
     if not one.target:
         return "no_target", "the dead letter does not say from which topic it came"
     target = targets.by_name[one.target]
+    if target.forbidden:
+        return "forbidden_target", f"{one.target} {target.forbidden}: replays don't write there"
     if targets.kafka:
         return "", ""
     if target.partitions is None:
@@ -128,12 +148,13 @@ def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str]:
     return "", ""
 
 
-def _taken(one: Candidate, newest: Candidate, owner: ReplayItem | None, *, resend: bool) -> tuple[str, str]:
+def _taken(one: Candidate, chosen: Candidate, owner: ReplayItem | None, *, resend: bool) -> tuple[str, str]:
     """Whether the record was sent before, or goes out as another dead letter of its lineage."""
     if owner is not None and not ledger.is_free(owner, resend=resend):
         return "already_sent", said_of(owner)
-    if newest is not one:
-        return "same_lineage", f"{newest.name} is the same record, dead-lettered later"
+    if chosen is not one:
+        how = "as edited" if chosen.edited is not None else "dead-lettered later"
+        return "same_lineage", f"{chosen.name} is the same record, {how}"
     return "", ""
 
 

@@ -1,18 +1,21 @@
-"""What stands where a replay writes to: the topics, their limits, and the connectors that read them."""
+"""What stands where a replay writes to: the topics, their limits, who reads them, and where no replay may write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
+from django.conf import settings
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topics import ClusterView
 from dlqadmin.connectors import queries as connectors
 from dlqadmin.deadletters.following import follows
-from dlqadmin.replays.readers import behind
+from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.replays import readers
+from dlqadmin.replays.readers import Reader
 
 
 class Cluster(Protocol):
@@ -24,40 +27,32 @@ class Cluster(Protocol):
     def begins(self, wanted: list[tuple[str, int]]) -> dict[tuple[str, int], int]: ...
 
 
-class Reader(msgspec.Struct, frozen=True):
-    """A connector that reads a target. `behind`: what the index has not read of its dead letters; None: not indexed."""
-
-    name: str
-    state: str
-    lag: int | None
-    dead_letters: str
-    behind: int | None
-
-    @property
-    def provable(self) -> str:
-        """Why its outcomes would not be known, as a sentence's end; empty when they can be."""
-        if self.state != "RUNNING":
-            return f"is {self.state.lower()}: unknown(group_empty) until it runs"
-        if not self.dead_letters:
-            return "has no dead letter topic: a failure may end its task unseen, unknown(no_dead_letter_path)"
-        if self.behind is None:
-            return f"writes dead letters to {self.dead_letters}, which is not indexed: unknown(no_dead_letter_path)"
-        return ""
-
-
 class Target(msgspec.Struct, frozen=True):
-    """One topic that a replay writes to; `partitions` is None where there is no such topic."""
+    """One topic that a replay writes to; `partitions` is None where there is no such topic.
+
+    `forbidden` is the clause that says why no replay may write there; empty when it may.
+    """
 
     topic: str
     partitions: int | None = None
     limit_bytes: int | None = None
     readers: tuple[Reader, ...] = ()
+    forbidden: str = ""
+
+    def stopped(self, reader: Reader) -> str:
+        """Why the connector does not read all of the topic, as a sentence; empty while it does, or soon will."""
+        reasons = (reader.stopped(self.topic, number) for number in range(self.partitions or 1))
+        return next((reason for reason in reasons if reason), "")
 
 
 class Targets(msgspec.Struct, frozen=True):
-    """All targets; `kafka` and `engine` say why they could not be asked, and are empty when they could."""
+    """All targets; `kafka` and `engine` say why they could not be asked, and are empty when they could.
+
+    `behind` counts what the index has still to read of each dead letter topic that can be followed.
+    """
 
     by_name: Mapping[str, Target]
+    behind: Mapping[str, int] = {}
     kafka: str = ""
     engine: str = ""
 
@@ -69,41 +64,48 @@ class Targets(msgspec.Struct, frozen=True):
 
 def look(names: Iterable[str], cluster: Cluster = topics) -> Targets:
     """The targets as they are now; whoever is away is named in the answer."""
-    wanted = sorted({name for name in names if name})
-    answer = connectors.connectors()
-    engine = "" if answer["reachable"] else f"last heard {answer['as_of'] or 'never'}"
+    known = readers.look()
+    dead = _dead_letter_topics()
+    found = {
+        name: Target(name, readers=known.of(name), forbidden=_forbidden(name, dead) or "")
+        for name in sorted({name for name in names if name})
+    }
     try:
-        known = cluster.cluster().topics
-        readers = {name: _readers(name, answer["results"], known, cluster) for name in wanted}
-        found = {
-            name: Target(
-                name, known.get(name), cluster.max_message_bytes(name) if name in known else None, readers[name]
-            )
-            for name in wanted
-        }
+        there = cluster.cluster().topics
+        asked = {name: _asked(target, there, cluster) for name, target in found.items()}
+        return Targets(asked, behind=_behind(found.values(), there, cluster), engine=known.away)
     except BrokerUnavailable as error:
-        return Targets({name: Target(name) for name in wanted}, kafka=str(error) or "no answer", engine=engine)
-    return Targets(found, engine=engine)
+        return Targets(found, kafka=str(error) or "no answer", engine=known.away)
 
 
-def _readers(
-    topic: str, rows: Iterable[Mapping[str, Any]], known: Mapping[str, int], cluster: Cluster
-) -> tuple[Reader, ...]:
-    return tuple(
-        Reader(
-            name=row["name"],
-            state=row["state"],
-            lag=row["lag"],
-            dead_letters=row["dlq_topic"] or "",
-            behind=_behind(row["dlq_topic"], known, cluster),
-        )
-        for row in rows
-        if topic in row["topics"]
-    )
+def forbidden(topic: str) -> str | None:
+    """Why no replay may write to the topic, as a clause; None when it may. Asks the database only."""
+    return _forbidden(topic, _dead_letter_topics())
 
 
-def _behind(topic: str | None, known: Mapping[str, int], cluster: Cluster) -> int | None:
-    if not topic or not follows(topic):
-        return None
-    where = [(topic, number) for number in range(known.get(topic, 0))]
-    return behind({topic: len(where)}, cluster.ends(where), cluster.begins(where))[topic]
+def _forbidden(topic: str, dead: Collection[str]) -> str | None:
+    if topic.startswith("__"):
+        return "is Kafka's own"
+    if topic in (settings.CONFIG_TOPIC, settings.STATUS_TOPIC, settings.OFFSET_TOPIC, settings.OUTCOME_TOPIC):
+        return "is the engine's own"
+    return "is a dead letter topic" if topic in dead or follows(topic) else None
+
+
+def _dead_letter_topics() -> set[str]:
+    """Those that are indexed, and those that connectors write to, as far as it is known without asking."""
+    indexed = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True)
+    return {*indexed.distinct(), *connectors.dead_letter_topics()}
+
+
+def _asked(target: Target, there: Mapping[str, int], cluster: Cluster) -> Target:
+    if target.topic not in there:
+        return target
+    limit = cluster.max_message_bytes(target.topic)
+    return msgspec.structs.replace(target, partitions=there[target.topic], limit_bytes=limit)
+
+
+def _behind(targets: Iterable[Target], there: Mapping[str, int], cluster: Cluster) -> dict[str, int]:
+    followed = {reader.followed for target in targets for reader in target.readers if reader.followed}
+    indexed = {name: there.get(name, 0) for name in sorted(followed)}
+    where = [(name, number) for name, count in indexed.items() for number in range(count)]
+    return readers.behind(indexed, cluster.ends(where), cluster.begins(where))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from celery import shared_task
 from django.db.models import Q
@@ -13,10 +13,11 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.replays import replaying, watching
+from dlqadmin.replays import replaying, reports, watching
 from dlqadmin.replays.models import Replay
 
 QUIET = timedelta(seconds=3)  # a replay that nobody has touched for so long is queued again
+REPORTS_KEPT = timedelta(days=7)
 
 log = logging.getLogger(__name__)
 _watching = threading.Lock()
@@ -24,16 +25,20 @@ _watching = threading.Lock()
 
 def enqueue(pk: int) -> None:
     """Ask a worker for a slice; a message queue that is away is left to the sweep."""
+    seen = Replay.objects.values_list("heartbeat", flat=True).get(pk=pk)
     try:
-        send_replay.apply_async((pk,), retry=False)
+        send_replay.apply_async((pk, seen), retry=False)
     except OperationalError as error:
         log.warning("R-%s waits for the message queue: %s", pk, error)
 
 
 @shared_task
-def send_replay(pk: int) -> None:
-    """One slice; then queue the next one. Doubled messages do no harm: one sender holds a replay at a time."""
-    if replaying.send_slice(pk, uuid.uuid4().hex):
+def send_replay(pk: int, seen: datetime | None) -> None:
+    """One slice, then ask for the next one; nothing, if somebody had a slice since the heartbeat was `seen`.
+
+    So a replay that waits long for its turn, and is asked for by every sweep, still has one message that counts.
+    """
+    if Replay.objects.filter(pk=pk, heartbeat=seen).exists() and replaying.send_slice(pk, uuid.uuid4().hex):
         enqueue(pk)
 
 
@@ -51,8 +56,14 @@ def watch_replays() -> None:
     if not _watching.acquire(blocking=False):
         return
     try:
-        watching.watch(timezone.now())
+        watching.watch()
     except BrokerUnavailable as error:
         log.warning("outcomes wait: %s", error)
     finally:
         _watching.release()
+
+
+@shared_task
+def prune_reports() -> None:
+    """Forget reports that the outcome topic no longer keeps either."""
+    reports.prune(timezone.now() - REPORTS_KEPT)

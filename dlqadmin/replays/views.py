@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import IntegrityError, close_old_connections
-from django.http import Http404, StreamingHttpResponse
+from django.contrib.auth import get_user
+from django.db import IntegrityError, connection
+from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.authtoken.models import Token
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import IsOperator, IsViewer
+from dlqadmin.audit.permissions import IsOperator, IsViewer, role_of
 from dlqadmin.deadletters.views import PAGING, AnyFormat, find
 from dlqadmin.replays import history, planning, queries, selecting, streaming
-from dlqadmin.replays.bodies import OptionsBody, ReplayBody, SelectionBody
+from dlqadmin.replays.bodies import OptionsBody, ReplayBody, SelectionBody, actor, checked, replay_of
 from dlqadmin.replays.documents import selection_document
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
-from dlqadmin.replays.requests import IDEMPOTENCY, actor, checked, idempotency_key, replay_of
 from dlqadmin.replays.serializers import (
     ItemPage,
     LogDocument,
@@ -31,10 +33,9 @@ from dlqadmin.replays.serializers import (
     SentAndSettled,
     WayDocument,
 )
+from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
 from dlqadmin.rest.problems import ParameterError
-
-Row = TypeVar("Row", Selection, Replay)
 
 
 class ReadOrOperate(APIView):
@@ -57,17 +58,17 @@ class SelectionList(APIView):
     )
     def post(self, request: Request) -> Response:
         """Freeze ticked records, or all that a filter matches; the same Idempotency-Key answers the same selection."""
-        key, who, now = idempotency_key(request), actor(request), timezone.now()
-        if known := _known(Selection, key):
+        asked, who, now = once(request), actor(request), timezone.now()
+        if known := made_by(Selection, asked):
             return Response(selection_document(known))
         body = checked(SelectionBody, request)
         try:
             if "ids" in body:
-                made = selecting.by_ids(body["ids"], who, key, now)
+                made = selecting.by_ids(body["ids"], who, asked, now)
             else:
-                made = selecting.by_filter(body["filter"], who, key, now)
+                made = selecting.by_filter(body["filter"], who, asked, now)
         except IntegrityError:
-            if known := _known(Selection, key):  # the same request, twice at once
+            if known := made_by(Selection, asked):  # the same request, twice at once
                 return Response(selection_document(known))
             raise
         return Response(selection_document(made), status=201)
@@ -108,8 +109,8 @@ class ReplayList(ReadOrOperate):
     )
     def post(self, request: Request) -> Response:
         """Plan a replay; nothing is written to Kafka. The same Idempotency-Key answers the same replay."""
-        key, who, now = idempotency_key(request), actor(request), timezone.now()
-        if known := _known(Replay, key):
+        asked, who, now = once(request), actor(request), timezone.now()
+        if known := made_by(Replay, asked):
             return _answer(known)
         form = ReplayBody(data=request.data)
         form.is_valid(raise_exception=True)
@@ -118,9 +119,9 @@ class ReplayList(ReadOrOperate):
         if chosen is None:
             raise ParameterError("selection", "is not there")
         try:
-            made = planning.create(chosen, form.options(), body["title"], who, key, now)
+            made = planning.create(chosen, form.options(), body["title"], who, asked, now)
         except IntegrityError:
-            if known := _known(Replay, key):  # the same request, twice at once
+            if known := made_by(Replay, asked):  # the same request, twice at once
                 return _answer(known)
             raise
         return _answer(made, status=201)
@@ -208,14 +209,9 @@ class ReplayEvents(APIView):
     def get(self, request: Request, pk: int) -> StreamingHttpResponse:
         """The replay without its plan as server-sent events, whenever it changed."""
         replay_of(pk)
-
-        def look() -> dict[str, Any] | None:
-            close_old_connections()
-            found = queries.find(pk)
-            return None if found is None else queries.documents([found])[0]
-
+        _let_go()
         return StreamingHttpResponse(
-            streaming.events(sync_to_async(look)),
+            streaming.events(partial(sync_to_async(look, thread_sensitive=False), request, pk)),
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
@@ -230,6 +226,41 @@ class DeadLetterReplays(APIView):
         return Response(history.way(find(pk)))
 
 
+def look(request: Request, pk: int) -> dict[str, Any] | None:
+    """The replay for one who listens; None when there is none, or the person may not read any more.
+
+    Keeps no connection until the next look.
+    """
+    try:
+        return _shared(pk) if _may_still_read(request) else None
+    finally:
+        _let_go()
+
+
+def _let_go() -> None:
+    """Give the connection back: a stream lives for minutes, and a database has few."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+def _document(pk: int) -> dict[str, Any] | None:
+    found = queries.find(pk)
+    return None if found is None else queries.documents([found])[0]
+
+
+_shared = streaming.Shared(_document)
+
+
+def _may_still_read(request: Request) -> bool:
+    """Is whoever asked still signed in, with a role? Asked anew, past what the request remembers."""
+    if isinstance(request.auth, Token):
+        kept = Token.objects.select_related("user").filter(pk=request.auth.pk).first()
+        return kept is not None and role_of(kept.user) is not None
+    again = HttpRequest()
+    again.session = type(request.session)(request.session.session_key)
+    return role_of(get_user(again)) is not None
+
+
 def _answer(replay: Replay, status: int = 200) -> Response:
     return Response(queries.documents([replay_of(replay.pk)], plan=True)[0], status=status)
 
@@ -239,8 +270,3 @@ def _selection(pk: int) -> Selection:
     if found is None:
         raise Http404("There is no selection with this id.")
     return found
-
-
-def _known(model: type[Row], key: str | None) -> Row | None:
-    """What an earlier request with this key made."""
-    return model._default_manager.filter(idempotency_key=key).first() if key else None

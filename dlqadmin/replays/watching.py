@@ -6,20 +6,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from uuid import UUID
 
 import msgspec
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, prefetch_related_objects
+from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity
 from dlqadmin.replays import items as states
-from dlqadmin.replays.gathering import Cluster, gather
-from dlqadmin.replays.letters import PARAMETERS, kind_of, letter, parts
+from dlqadmin.replays.gathering import Cluster, gather, recreated
+from dlqadmin.replays.letters import PARAMETERS, kind_of, letter, matched, parts
 from dlqadmin.replays.models import (
     ItemState,
+    OutcomeReport,
     Replay,
     ReplayEvent,
     ReplayItem,
@@ -32,6 +33,7 @@ ACTOR = "dlqadmin"
 MOST_ITEMS = 10_000
 SPAN = 50_000  # dead letters searched at once
 OVERLAP = timedelta(seconds=60)
+SLOWLY = timedelta(seconds=15)
 EVIDENCE = 500
 PENDING = (ItemState.QUEUED, ItemState.SENDING, ItemState.SENT)
 TURNED = (ItemState.PASSED, ItemState.UNKNOWN)
@@ -44,43 +46,86 @@ WORDS = {
 Verdict = tuple[ReplayItem, Decision]
 
 
-def watch(now: datetime, cluster: Cluster = topics, wait: Callable[[float], None] = time.sleep) -> int:
+def watch(
+    clock: Callable[[], datetime] = timezone.now,
+    cluster: Cluster = topics,
+    wait: Callable[[float], None] = time.sleep,
+) -> int:
     """Decide what can be decided now; how many items changed. Raises BrokerUnavailable.
 
-    Doubled or interrupted it does no harm: every move is guarded by the state that the decision was made on.
+    Doubled or interrupted it does no harm: every move is guarded by the state that the decision was made on, and
+    a dead letter counts as searched for only after what it turned is stored. What is unknown, and how long what
+    waits still has to wait, is looked at every fifteen seconds.
     """
-    changed = settle(late(now), now)
-    found = watched(now)
+    now = clock()
+    position, _ = WatchPosition.objects.get_or_create(pk=1)
+    slow = _slow(position, now)
+    searched = _searched(position.dead_letter, now)
+    changed = settle(late(position.dead_letter, cluster, now), now)
+    WatchPosition.objects.filter(pk=1, dead_letter=position.dead_letter).update(dead_letter=searched)
+    found = watched(now, unknown=slow)
+    heal([item for item in found if item.sent_offset is None])
     facts = gather(found, now, cluster, wait)
-    changed += settle(((item, _decided(item, facts[item.pk], now)) for item in found if item.pk in facts), now)
+    verdicts = [(item, _decided(item, facts[item.pk], now)) for item in found if item.pk in facts]
+    # Settled at the time that it is now: what is seen from `now` on by another look is seen after these commits.
+    changed += settle((verdict for verdict in verdicts if slow or _matters(*verdict)), clock())
     finish(now)
     return changed
 
 
-def watched(now: datetime) -> list[ReplayItem]:
-    """The items that wait for an outcome, longest first, and those of the last 24 hours that have none for a reason."""
-    rows = ReplayItem.objects.prefetch_related("replay")  # shared by thousands of items
-    waiting = list(rows.filter(state=ItemState.SENT).order_by("sent_at", "pk")[:MOST_ITEMS])
-    unknown = rows.filter(state=ItemState.UNKNOWN, sent_at__gt=now - WATCHED_FOR).order_by("-sent_at", "pk")
-    return [*waiting, *unknown[: MOST_ITEMS - len(waiting)]]
+def watched(now: datetime, *, unknown: bool) -> list[ReplayItem]:
+    """The items that wait for an outcome, longest first, and with `unknown` those that have none for a reason.
 
-
-def late(now: datetime) -> list[Verdict]:
-    """Items that new dead letters name, whatever was thought of them.
-
-    The last minute is searched again each time: rows may become visible out of the order of their ids.
+    As many of each reader and partition: where one is slow, the others are watched all the same.
     """
-    position, _ = WatchPosition.objects.get_or_create(pk=1)
-    start, end = position.dead_letter, position.dead_letter + SPAN
-    rows = DeadLetter.objects.filter(pk__gt=start, pk__lte=end, cluster=settings.CLUSTER)
+    awaited = Replay.objects.exclude(status__in=(ReplayStatus.PLANNED, ReplayStatus.DONE))
+    found = _fairly(ReplayItem.objects.filter(replay__in=awaited, state=ItemState.SENT), "sent_at")
+    if unknown:
+        rows = ReplayItem.objects.filter(state=ItemState.UNKNOWN, sent_at__gt=now - WATCHED_FOR)
+        found += _fairly(rows, "-sent_at")
+    prefetch_related_objects(found, "replay")  # shared by thousands of items
+    return found
+
+
+def heal(lost: Sequence[ReplayItem]) -> None:
+    """Items whose places were lost get them from what their reader reported, if that was one place of the target."""
+    known = {item.token: item for item in lost}
+    places: dict[str, set[tuple[int, int]]] = {}
+    for part in parts(list(known)):
+        for row in OutcomeReport.objects.filter(token__in=part):
+            item = known[row.token]
+            wanted = (
+                item.watched,
+                item.target_topic,
+                row.partition if item.target_partition is None else item.target_partition,
+            )
+            if (row.connector, row.topic, row.partition) == wanted:
+                places.setdefault(row.token, set()).add((row.partition, row.offset))
+    for token, found in places.items():
+        if len(found) == 1:
+            item = known[token]
+            [(item.sent_partition, item.sent_offset)] = found
+            item.save(update_fields=["sent_partition", "sent_offset"])
+
+
+def late(start: int, cluster: Cluster, now: datetime) -> list[Verdict]:
+    """Items that dead letters behind this one name, whatever was thought of them. Raises BrokerUnavailable."""
+    there = ReplayItem.objects.filter(
+        target_topic=OuterRef("origin_topic"),
+        sent_partition=OuterRef("origin_partition"),
+        sent_offset=OuterRef("origin_offset"),
+    )
+    span = DeadLetter.objects.filter(pk__gt=start, pk__lte=_end(start), cluster=settings.CLUSTER)
+    rows = span.filter(Q(replay_item__isnull=False) | Exists(there)).order_by("pk")
+    kinds = [(item, row, kind_of(item, row)) for item, row in matched(rows, _turnable())]
+    ids = cluster.topic_ids(sorted({item.target_topic for item, _, kind in kinds if kind == "placed"}))
     found: dict[int, Verdict] = {}
-    for item, row in (*_by_token(rows), *_by_place(rows)):
-        kind = kind_of(item, row)
-        if kind in ("exact", "attributed") and (item.state != ItemState.FAILED_AGAIN or item.refailure_id is None):
-            exact, attributed = (letter(row), None) if kind == "exact" else (None, letter(row))
-            own = ItemFacts(item.sent_at or now, item.sent_offset, exact=exact, attributed=attributed)
-            found.setdefault(item.pk, (item, decide(own, now)))
-    _advance(start, end, now)
+    for item, row, kind in kinds:
+        if kind in ("exact", "placed", "attributed"):
+            facts = ItemFacts(item.sent_at or now, item.sent_offset, recreated=recreated(item, ids))
+            decision = decide(msgspec.structs.replace(facts, **{kind: letter(row)}), now)
+            if decision.state is ItemState.FAILED_AGAIN:
+                found.setdefault(item.pk, (item, decision))
     return list(found.values())
 
 
@@ -108,6 +153,29 @@ def finish(now: datetime) -> int:
                 _log(replay.pk, "done", _summary(replay), now)
                 done += 1
     return done
+
+
+def _slow(position: WatchPosition, now: datetime) -> bool:
+    """Is it time, and nobody else's turn, to look at what rarely changes?"""
+    due = position.slow_at is None or now - position.slow_at >= SLOWLY
+    return due and WatchPosition.objects.filter(pk=1, slow_at=position.slow_at).update(slow_at=now) == 1
+
+
+def _fairly(rows: QuerySet[ReplayItem], order: str) -> list[ReplayItem]:
+    places = list(rows.order_by().values_list("watched", "target_topic", "sent_partition").distinct())
+    return [
+        item
+        for watched, topic, partition in places
+        for item in rows.filter(watched=watched, target_topic=topic, sent_partition=partition).order_by(order, "pk")[
+            : max(1, MOST_ITEMS // len(places))
+        ]
+    ]
+
+
+def _matters(item: ReplayItem, decision: Decision) -> bool:
+    """Is it more than a wait that has grown shorter?"""
+    same = (item.state, item.reason) == (decision.state, decision.reason)
+    return not (same and item.evidence and item.state == ItemState.SENT)
 
 
 def _decided(item: ReplayItem, facts: ItemFacts, now: datetime) -> Decision:
@@ -165,43 +233,6 @@ def _groups(moved: Sequence[ReplayItem]) -> set[tuple[int, str]]:
     }
 
 
-def _by_token(rows: QuerySet[DeadLetter]) -> list[tuple[ReplayItem, DeadLetter]]:
-    """New dead letters that carry an item of ours, with that item."""
-    named: dict[str, dict[int, list[DeadLetter]]] = {}
-    for row in rows.filter(replay_item__isnull=False).order_by("pk"):
-        replay, _, ordinal = str(row.replay_item).partition("/")
-        if len(replay) == 36 and ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10:
-            named.setdefault(replay, {}).setdefault(int(ordinal), []).append(row)
-    known = {str(replay.uuid): replay for replay in Replay.objects.filter(uuid__in=[*filter(None, map(_uuid, named))])}
-    return [
-        (item, row)
-        for name, replay in known.items()
-        for part in parts(list(named[name]))
-        for item in _turnable().filter(replay=replay, ordinal__in=part)
-        for row in named[name][item.ordinal]
-    ]
-
-
-def _by_place(rows: QuerySet[DeadLetter]) -> list[tuple[ReplayItem, DeadLetter]]:
-    """New dead letters whose origin is where an item was sent, with that item."""
-    there = ReplayItem.objects.filter(
-        target_topic=OuterRef("origin_topic"),
-        sent_partition=OuterRef("origin_partition"),
-        sent_offset=OuterRef("origin_offset"),
-    )
-    places: dict[tuple[str, int | None], dict[int | None, list[DeadLetter]]] = {}
-    for row in rows.filter(Exists(there), origin_offset__isnull=False).order_by("pk"):
-        offsets = places.setdefault((row.origin_topic, row.origin_partition), {})
-        offsets.setdefault(row.origin_offset, []).append(row)
-    return [
-        (item, row)
-        for (topic, partition), known in places.items()
-        for part in parts(list(known))
-        for item in _turnable().filter(target_topic=topic, sent_partition=partition, sent_offset__in=part)
-        for row in known[item.sent_offset]
-    ]
-
-
 def _turnable() -> QuerySet[ReplayItem]:
     """Items that were sent and whose outcome a dead letter would change, or explain."""
     explained = Q(state=ItemState.FAILED_AGAIN, refailure=None)
@@ -209,13 +240,21 @@ def _turnable() -> QuerySet[ReplayItem]:
     return rows.filter(explained | Q(state__in=[ItemState.SENT, *TURNED]))
 
 
-def _advance(start: int, end: int, now: datetime) -> None:
-    """Move the position behind the dead letters of the last minute, if it still is where the search began."""
-    rows = DeadLetter.objects.filter(pk__gt=start)
-    young = rows.filter(pk__lte=end, indexed_at__gte=now - OVERLAP).aggregate(first=Min("pk"))["first"]
-    if young is None and not rows.filter(pk__gt=end).exists():
-        end = rows.aggregate(last=Max("pk"))["last"] or start
-    WatchPosition.objects.filter(pk=1, dead_letter=start).update(dead_letter=end if young is None else young - 1)
+def _end(start: int) -> int:
+    """The last dead letter that one search goes to."""
+    rows = DeadLetter.objects.filter(pk__gt=start).order_by("pk").values_list("pk", flat=True)
+    return next(iter(rows[SPAN - 1 : SPAN]), None) or rows.last() or start
+
+
+def _searched(start: int, now: datetime) -> int:
+    """Up to where no search goes again: before the first dead letter of the last minute, and one that can be seen.
+
+    Rows become visible out of the order of their ids: below a young one, others may still be on their way.
+    """
+    rows = DeadLetter.objects.filter(pk__gt=start, pk__lte=_end(start))
+    young = rows.filter(indexed_at__gte=now - OVERLAP).aggregate(first=Min("pk"))["first"]
+    old = rows if young is None else rows.filter(pk__lt=young)
+    return old.aggregate(last=Max("pk"))["last"] or start
 
 
 def _summary(replay: Replay) -> str:
@@ -226,10 +265,3 @@ def _summary(replay: Replay) -> str:
 
 def _log(replay: int, kind: str, text: str, now: datetime) -> None:
     ReplayEvent.objects.create(replay_id=replay, at=now, actor=ACTOR, kind=kind, text=text)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -1,34 +1,41 @@
-"""A replay on real parts: broker, Redis, Celery worker and beat in processes and on a database of their own.
+"""A replay on real parts: broker, Redis, Celery workers and beat in processes and on a database of their own.
 
 `python -m tests.broker.replay_world <verb> …` does one thing in the product's environment.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from confluent_kafka.admin import AdminClient, NewTopic
+from django.db import DatabaseError, connection
+from redis import Redis
 
 from demo.network import wait_until
 from tests.support.topics import Record, read
 
 ROOT = Path(__file__).parents[2]
 REASON = "the cause is gone"
+PLAN = "digest"
 TOPIC = "events"
 CELERY = (sys.executable, "-m", "celery", "--quiet", "-A", "dlqadmin.celery")
 
 
 class ReplayWorld:
-    """The processes of one test; `kill_worker` ends one as a power cut would."""
+    """The processes of one test, none of them started yet; `kill` is a kill -9, `freeze` and `thaw` stop and wake."""
 
     def __init__(self, home: Path, broker: str, redis: str, database: str) -> None:
         self.broker, self.database = broker, database
@@ -48,23 +55,58 @@ class ReplayWorld:
         self._wait([sys.executable, "manage.py", "migrate", "--verbosity", "0"])
 
     def start_worker(self) -> None:
-        self._start("worker", [*CELERY, "worker", "--pool", "threads", "--concurrency", "8", "--loglevel", "INFO"])
+        """The worker of everything but sending."""
+        self._start_celery("worker", "celery")
+
+    def start_replayer(self, name: str = "replayer") -> None:
+        self._start_celery(name, "replays")
 
     def start_beat(self) -> None:
         schedule = str(self.home / "beat")
         self._start("beat", [*CELERY, "beat", "--schedule", schedule, "--pidfile=", "--loglevel", "WARNING"])
 
-    def kill_worker(self) -> None:
-        self._end("worker", signal.SIGKILL)
+    def start(self) -> None:
+        self.start_worker()
+        self.start_replayer()
+        self.start_beat()
+
+    def kill(self, name: str) -> None:
+        self._end(name, signal.SIGKILL)
+
+    def freeze(self, name: str) -> None:
+        """Stop it where it is, but not inside a database transaction: its locks would stop all others with it."""
+        while True:
+            self.processes[name].send_signal(signal.SIGSTOP)
+            if self._writable():
+                return
+            self.thaw(name)
+
+    def thaw(self, name: str) -> None:
+        self.processes[name].send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         for name in list(self.processes):
+            self.thaw(name)
             self._end(name, signal.SIGTERM)
         self.log.close()
 
     def say(self, verb: str, *words: str) -> str:
         """Do one thing as the web process would; what it answered."""
         return self._wait([sys.executable, "-m", "tests.broker.replay_world", verb, *words])
+
+    def races(self, rounds: int) -> list[list[str]]:
+        """What `_race` says of each round."""
+        return list(json.loads(self.say("race", str(rounds))))
+
+    def done(self, task: str) -> int:
+        """How often a task has been done."""
+        log = Path(self.log.name).read_text()
+        return len(re.findall(rf"\.{task}\[\S+ succeeded", log))
+
+    def waiting(self, queue: str) -> int:
+        """Messages that no worker has taken yet."""
+        with Redis.from_url(self.env["REDIS_URL"]) as redis:
+            return int(redis.llen(queue))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         if self.database.startswith("sqlite"):
@@ -75,6 +117,19 @@ class ReplayWorld:
                 connection.close()
         with psycopg.connect(self.database) as postgres:
             return postgres.execute(query.encode()).fetchall()
+
+    def _writable(self) -> bool:
+        touch = "UPDATE replays_replay SET rate = rate"
+        try:
+            if self.database.startswith("sqlite"):
+                sqlite = sqlite3.connect(self.database.removeprefix("sqlite:///"), timeout=1, isolation_level=None)
+                sqlite.execute(touch).connection.close()
+            else:
+                with psycopg.connect(self.database, options="-c lock_timeout=1s") as postgres:
+                    postgres.execute(touch)
+        except (sqlite3.OperationalError, psycopg.errors.LockNotAvailable):
+            return False
+        return True
 
     def count(self, condition: str) -> int:
         return int(self.rows(f"SELECT count(*) FROM replays_replayitem WHERE {condition}")[0][0])
@@ -95,6 +150,10 @@ class ReplayWorld:
         done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
+
+    def _start_celery(self, name: str, queue: str) -> None:
+        options = ["--queues", queue, "--pool", "threads", "--concurrency", "8", "--loglevel", "INFO"]
+        self._start(name, [*CELERY, "worker", "--hostname", f"{name}@%h", *options])
 
     def _start(self, name: str, command: Sequence[str]) -> None:
         self.processes[name] = subprocess.Popen(
@@ -124,7 +183,14 @@ def _main(verb: str, words: Sequence[str]) -> None:
     now = timezone.now()
     person = User.objects.get_or_create(username="operator-1")[0]
     if verb == "run":
-        sys.stdout.write(controlling.run(_planned(int(words[0]), int(words[1])), person, REASON, now))
+        sys.stdout.write(controlling.run(_planned(int(words[0]), int(words[1])), person, REASON, PLAN, now))
+        return
+    if verb == "run_many":
+        for number in range(int(words[0])):
+            controlling.run(_planned(100, 1, number * 100), person, REASON, PLAN, now)
+        return
+    if verb == "race":
+        sys.stdout.write(json.dumps([_race(number * 400, person) for number in range(int(words[0]))]))
         return
     replay = Replay.objects.get()
     began = time.monotonic()
@@ -139,26 +205,73 @@ def _main(verb: str, words: Sequence[str]) -> None:
     sys.stdout.write(f"{time.monotonic() - began:.3f} {said}")
 
 
-def _planned(count: int, rate: int) -> Any:
+def _race(begin: int, person: Any) -> list[str]:
+    """Two run replays of the same 400 records at once, each in an order of its own; then one who lost runs against
+    one who cancels. What became of each of the four, and how many records nobody or a loser holds."""
+    from django.utils import timezone
+
+    from dlqadmin.replays import controlling
+    from dlqadmin.replays.models import LedgerEntry, Replay
+    from dlqadmin.rest.problems import Conflict
+
+    def run(replay: Any) -> str:
+        controlling.run(replay, person, REASON, PLAN, timezone.now())
+        return "run"
+
+    def cancel(replay: Any) -> str:
+        controlling.cancel(replay, person, REASON, timezone.now())
+        return "cancelled"
+
+    def attempt(act: Callable[[Any], str], replay: Any, together: threading.Barrier) -> str:
+        together.wait()
+        try:
+            return act(Replay.objects.get(pk=replay.pk))
+        except Conflict:
+            return "conflict"
+        except DatabaseError as error:
+            return str(error)
+        finally:
+            connection.close()
+
+    def at_once(*acts: tuple[Callable[[Any], str], Any]) -> list[str]:
+        together = threading.Barrier(len(acts))
+        with ThreadPoolExecutor(len(acts)) as pool:
+            return [one.result() for one in [pool.submit(attempt, act, replay, together) for act, replay in acts]]
+
+    def held(replay: Any) -> int:
+        return LedgerEntry.objects.filter(item__replay=replay).count()
+
+    both = [_planned(400, 0, begin), _planned(400, 0, begin, backwards=True)]
+    said = at_once((run, both[0]), (run, both[1]))
+    winner, loser = sorted(both, key=held, reverse=True)
+    said = [*sorted(said), f"{held(winner)} to {held(loser)}"]
+    ran, _ = at_once((run, loser), (cancel, winner))
+    wanted = 400 if ran == "run" else 0
+    return [*said, f"{held(winner)} to {held(loser) - wanted}"]
+
+
+def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False) -> Any:
     """A planned replay of so many dead letters."""
     from dlqadmin.deadletters.models import DeadLetter
     from dlqadmin.replays.models import Replay, ReplayItem, Selection
     from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
-    for start in range(0, count, 500):
-        index([letter(n, key=b"key %d" % n, value=b'{"n": %d}' % n) for n in range(start, min(count, start + 500))])
+    after = begin + count
+    for start in range(begin, after, 500):
+        index([letter(n, key=b"key %d" % n, value=b'{"n": %d}' % n) for n in range(start, min(after, start + 500))])
     selection = Selection.objects.create(
         created_at=NOW, filters={}, title="all", watermark=count, count=count, digest="d"
     )
+    plan = {"runnable": True, "digest": PLAN}
     replay = Replay.objects.create(
-        selection=selection, title="all", planned_at=NOW, created_at=NOW, rate=rate, plan={"runnable": True}
+        selection=selection, title="all", planned_at=NOW, created_at=NOW, rate=rate, plan=plan
     )
-    letters = DeadLetter.objects.order_by("offset")
+    letters = DeadLetter.objects.filter(offset__gte=begin, offset__lt=after).order_by("offset")
     ReplayItem.objects.bulk_create(
         [
             ReplayItem(
                 replay=replay,
-                ordinal=row.offset,
+                ordinal=after - 1 - row.offset if backwards else row.offset - begin,
                 dead_letter=row,
                 lineage=f"origin/0/{row.offset}",
                 target_topic=TOPIC,

@@ -1,11 +1,13 @@
-"""A replay whose worker is killed, whose Redis and whose broker are restarted: everything sent, once."""
+"""A replay whose processes are killed, stopped and woken, whose Redis and broker are restarted: all is sent, once."""
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from demo.broker import Broker
@@ -26,24 +28,41 @@ def redis() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def world(tmp_path: Path, own_broker: Broker, redis: Redis) -> Iterator[ReplayWorld]:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database: SQLite, unless a test asks for another."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return f"sqlite:///{tmp_path}/dlqadmin.sqlite3"
+    url, name = request.getfixturevalue("postgres_url"), f"world_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as postgres:
+        postgres.execute(f"CREATE DATABASE {name}".encode())
+    return f"{url.rpartition('/')[0]}/{name}"
+
+
+@pytest.fixture
+def idle(tmp_path: Path, own_broker: Broker, redis: Redis, database: str) -> Iterator[ReplayWorld]:
+    """A world in which nothing runs yet but the services."""
     home = tmp_path / "home"
     home.mkdir()
-    running = ReplayWorld(home, own_broker.bootstrap_servers, redis.url, f"sqlite:///{home}/dlqadmin.sqlite3")
-    running.start_worker()
-    running.start_beat()
-    yield running
-    running.stop()
+    made = ReplayWorld(home, own_broker.bootstrap_servers, redis.url, database)
+    yield made
+    made.stop()
 
 
+@pytest.fixture
+def world(idle: ReplayWorld) -> ReplayWorld:
+    idle.start()
+    return idle
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"], indirect=True)
 def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
     world: ReplayWorld, own_broker: Broker, redis: Redis
 ) -> None:
     assert world.say("run", str(MANY), "500") == f"sending {MANY} records"
     for mark in (300, 900, 1500):
         world.until_sent(mark)
-        world.kill_worker()
-        world.start_worker()
+        world.kill("replayer")
+        world.start_replayer()
     world.until_sent(2000)
     redis.stop()
     redis.start()
@@ -52,17 +71,39 @@ def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
     own_broker.start()
     world.until_sent(3600)
     own_broker.stop()
-    world.kill_worker()
+    world.kill("replayer")
     own_broker.start()
-    world.start_worker()
-    world.until(lambda: world.count("state IN ('queued', 'sending')") == 0, "an end of the sending", 200)
-    records = world.topic()
-    tokens = {record.header(ITEM) for record in records}
-    assert len(records) == len(tokens) == MANY
-    found = {int((record.header(ITEM) or b"").rpartition(b"/")[2]): record[:2] for record in records}
-    assert found == {ordinal: (partition, offset) for ordinal, partition, offset in world.rows(ITEMS)}
-    assert world.rows("SELECT status IN ('watching', 'done') FROM replays_replay") == [(True,)]
-    assert world.rows("SELECT count(*) FROM replays_chunk WHERE state = 'open'") == [(0,)]
+    world.start_replayer()
+    assert_all_sent_once(world, MANY)
+
+
+def test_a_sender_that_is_stopped_and_wakes_after_the_takeover_doubles_nothing(world: ReplayWorld) -> None:
+    world.say("run", "2000", "100")
+    world.until_sent(100)
+    world.freeze("replayer")
+    world.start_replayer("successor")
+    world.until_sent(world.sent() + 200)
+    world.thaw("replayer")
+    world.say("rate", "0")
+    assert_all_sent_once(world, 2000)
+
+
+def test_slow_replays_keep_nothing_else_waiting(world: ReplayWorld, redis: Redis) -> None:
+    world.say("run_many", "12")
+    world.until_sent(40)
+    before = [world.done("watch_replays"), world.done("collect_metrics")]
+    time.sleep(8)
+    watched, collected = world.done("watch_replays") - before[0], world.done("collect_metrics") - before[1]
+    assert (watched > 4, collected > 2) == (True, True)
+    assert world.waiting("replays") < 40
+    assert world.rows("SELECT count(*) FROM replays_replay WHERE progress = 0") == [(0,)]
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+def test_of_two_who_run_the_same_records_at_once_one_holds_all_of_them(idle: ReplayWorld) -> None:
+    rounds = idle.races(8)
+    assert [one[:3] for one in rounds] == [["conflict", "run", "400 to 0"]] * 8
+    assert [one[3] for one in rounds] == ["0 to 0"] * 8
 
 
 def test_pause_rate_and_cancel_act_within_a_second(world: ReplayWorld) -> None:
@@ -87,3 +128,16 @@ def test_pause_rate_and_cancel_act_within_a_second(world: ReplayWorld) -> None:
     assert len(world.topic()) == sent == world.sent()
     assert world.count("state = 'skipped' AND reason = 'cancelled'") == MANY - sent
     assert world.rows("SELECT count(*) FROM replays_ledgerentry") == [(sent,)]
+
+
+def assert_all_sent_once(world: ReplayWorld, count: int) -> None:
+    """Wait for the end of the sending; every item is in the topic once, where the database says."""
+    world.until(lambda: world.count("state IN ('queued', 'sending')") == 0, "an end of the sending", 200)
+    records = world.topic()
+    tokens = {record.header(ITEM) for record in records}
+    assert len(records) == len(tokens) == count
+    found = {int((record.header(ITEM) or b"").rpartition(b"/")[2]): record[:2] for record in records}
+    assert found == {ordinal: (partition, offset) for ordinal, partition, offset in world.rows(ITEMS)}
+    ended = "SELECT status IN ('watching', 'done') FROM replays_replay"
+    world.until(lambda: world.rows(ended) == [(True,)], "an end of the replay", 20)
+    assert world.rows("SELECT count(*) FROM replays_chunk WHERE state = 'open'") == [(0,)]

@@ -56,7 +56,7 @@ class Replayed:
 
     def watch(self) -> list[str]:
         """Each item's outcome, in a word."""
-        watch(timezone.now())
+        watch()
         rows = ReplayItem.objects.order_by("ordinal")
         return [f"{row.state}({row.reason})" if row.reason else row.state for row in rows]
 

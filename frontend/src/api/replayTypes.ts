@@ -145,6 +145,7 @@ export interface Item {
   dead_letter: LetterRef;
   from: Coordinates | null;
   sent_to: Coordinates | null;
+  sent_digest: string;
   attempt: number;
   state: ItemState;
   reason: string;

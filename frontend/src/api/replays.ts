@@ -5,7 +5,8 @@ import type { ItemPage, Replay, ReplayLog, ReplayOptions, ReplayPage, ReplaySeri
 export type Order = "attention" | "newest" | "ordinal";
 export type What = { ids: number[] } | { filter: string };
 export type Act =
-  | { act: "run" | "cancel"; body: { reason: string } }
+  | { act: "run"; body: { reason: string; plan_digest: string } }
+  | { act: "cancel"; body: { reason: string } }
   | { act: "pause" | "resume"; body?: undefined }
   | { act: "rate"; body: { rate: number } };
 

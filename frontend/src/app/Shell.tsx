@@ -1,5 +1,5 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { Link, NavLink, useLocation } from "react-router";
 import { useDeadLetterTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
@@ -8,12 +8,14 @@ import { useSignOut } from "../api/session";
 import type { Session } from "../api/types";
 import { askFilter, readFilter } from "../lib/filter";
 import { clock, count, plural, span } from "../lib/format";
+import { useKeys } from "../lib/keys";
 import { replayName } from "../lib/naming";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { Avatar, Glyph, join } from "../ui/Panel";
 import { Mark } from "../ui/Mark";
 import { Icon, type IconName } from "./icons";
+import { KeyHelp } from "./KeyHelp";
 import styles from "./Shell.module.css";
 
 const EVERY_MS = 15_000;
@@ -21,6 +23,8 @@ const BEHIND_RECORDS = 100;
 const WEEK = askFilter(readFilter(new URLSearchParams()));
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
+  const [helping, setHelping] = useState(false);
+  useKeys({ "?": () => setHelping(true) });
   return (
     <>
       <a href="#main" className={styles.skip}>Skip to the content</a>
@@ -28,10 +32,11 @@ export function Shell({ session, children }: { session: Session; children: React
       <div className={styles.app}>
         <Navigation />
         <div style={{ minWidth: 0 }}>
-          <TopBar session={session} />
+          <TopBar session={session} onHelp={() => setHelping(true)} />
           <main className={styles.main} id="main">{children}</main>
         </div>
       </div>
+      <KeyHelp open={helping} onClose={() => setHelping(false)} />
     </>
   );
 }
@@ -98,7 +103,7 @@ function IndexHealth() {
   );
 }
 
-function TopBar({ session }: { session: Session }) {
+function TopBar({ session, onHelp }: { session: Session; onHelp: () => void }) {
   const { zone, setZone } = useZone();
   const now = useNow(1000);
   const signOut = useSignOut();
@@ -121,6 +126,7 @@ function TopBar({ session }: { session: Session }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{name}, {session.role ?? "without a role"}</Menu.Label>
+          <Menu.Item onClick={onHelp} rightSection={<kbd>?</kbd>}>Keys</Menu.Item>
           <Menu.Item onClick={() => setColorScheme("auto")}>Follow the system’s theme</Menu.Item>
           <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
         </Menu.Dropdown>

@@ -1,6 +1,7 @@
 import { diff, presentableDiff } from "@codemirror/merge";
 import { byteOffset } from "./editing";
-import { readingLines } from "./reading";
+import { jsonError } from "./json";
+import { breaks, readingLines } from "./reading";
 
 export interface Piece {
   text: string;
@@ -15,101 +16,189 @@ export interface Row {
 
 export interface Difference {
   rows: Row[];
-  /** Places where lines differ. */
+  /** What is compared: whole lines, or places with what stands around them where no lines are to be trusted. */
+  by: "line" | "place";
+  /** How many of them differ. */
   places: number;
   /** How many bytes of the original are kept. */
   kept: number;
 }
 
+interface Stretch {
+  from: number;
+  to: number;
+  depth: number;
+}
+
+/** A stretch of the original, and what stands in its stead. */
+interface Pair {
+  gone: Stretch;
+  fresh: Stretch;
+}
+
+interface Range {
+  fromA: number;
+  toA: number;
+  fromB: number;
+  toB: number;
+}
+
 const CAREFUL = { scanLimit: 2_000, timeout: 250 };
 const FIRST_CODE = 0x100;
 const CODES = 0xd000;
+const LONG_LINE = 2_000;
+const AROUND = 48;
 
-/** Two texts line by line as they are read, with the characters that differ marked. */
+/**
+ * What differs, with the characters that differ marked. Of two texts of one kind the lines are compared. Where only one is JSON,
+ * both stand on its lines: the other's would begin inside strings after a quote is lost. Where none can be read, places are shown.
+ */
 export function difference(original: string, edited: string): Difference {
+  const [was, is] = [jsonError(original) === null, jsonError(edited) === null];
+  if (was !== is && shortLines(is ? edited : original)) {
+    const ranges = changedRanges(original, edited);
+    return paired("line", original, edited, ranges, onLinesOf(is ? "edited" : "original", original, edited, ranges));
+  }
+  const oneKind = was === is && (was || (breaks(original).length === 0 && breaks(edited).length === 0));
+  if (oneKind && shortLines(original) && shortLines(edited)) return byLines(original, edited);
+  const ranges = changedRanges(original, edited);
+  return paired("place", original, edited, ranges, placesOf(original, edited, ranges));
+}
+
+/** Where the characters differ, made readable: whole words rather than letters. */
+export function changedRanges(original: string, edited: string): readonly Range[] {
+  return original === edited ? [] : presentableDiff(original, edited, CAREFUL);
+}
+
+/** How many bytes of the original this row keeps. */
+export function keptIn(row: Row): number {
+  if (row.kind === "new") return 0;
+  return row.pieces.reduce((sum, piece) => sum + (piece.marked ? 0 : byteOffset(piece.text, piece.text.length)), 0);
+}
+
+function shortLines(text: string): boolean {
+  return readingLines(text).every((line) => line.to - line.from <= LONG_LINE);
+}
+
+function made(by: "line" | "place", rows: Row[], places: number): Difference {
+  return { rows, by, places, kept: rows.reduce((sum, row) => sum + keptIn(row), 0) };
+}
+
+function paired(by: "line" | "place", original: string, edited: string, ranges: readonly Range[], pairs: readonly Pair[]): Difference {
+  const [goneMarks, freshMarks] = [ranges.map((one) => [one.fromA, one.toA] as const), ranges.map((one) => [one.fromB, one.toB] as const)];
+  const rows: Row[] = [];
+  let places = 0;
+  for (const { gone, fresh } of pairs) {
+    if (original.slice(gone.from, gone.to) === edited.slice(fresh.from, fresh.to)) {
+      if (gone.to > gone.from) rows.push(row("same", original, gone, []));
+      continue;
+    }
+    places += 1;
+    if (gone.to > gone.from) rows.push(row("gone", original, gone, goneMarks));
+    if (fresh.to > fresh.from) rows.push(row("new", edited, fresh, freshMarks));
+  }
+  return made(by, rows, places);
+}
+
+/** The lines of one side, each with what the ranges say stands in its stead on the other. */
+function onLinesOf(side: "original" | "edited", original: string, edited: string, ranges: readonly Range[]): Pair[] {
+  const [text, end] = side === "original" ? [original, edited.length] : [edited, original.length];
+  const changes = ranges.map(({ fromA, toA, fromB, toB }) => (side === "original" ? { from: fromA, to: toA, there: toB } : { from: fromB, to: toB, there: toA }));
+  let next = 0;
+  let there = 0;
+  return readingLines(text).map(({ from, to, depth }) => {
+    while (next < changes.length && changes[next]!.to <= to && changes[next]!.from < to) next += 1;
+    const [past, inside] = [changes[next - 1], changes[next]];
+    const across = to === text.length ? end : inside && inside.from < to ? inside.there : to + (past ? past.there - past.to : 0);
+    const [mine, theirs] = [{ from, to, depth }, { from: there, to: across, depth }];
+    there = across;
+    return side === "original" ? { gone: mine, fresh: theirs } : { gone: theirs, fresh: mine };
+  });
+}
+
+/** The ranges with some of what stands around them, near ones as one, and the stretches between. */
+function placesOf(original: string, edited: string, ranges: readonly Range[]): Pair[] {
+  const places: Range[] = [];
+  for (const range of ranges) {
+    const last = places.at(-1);
+    if (last && range.fromA - last.toA <= 3 * AROUND) Object.assign(last, { toA: range.toA, toB: range.toB });
+    else places.push({ ...range });
+  }
+  const pairs: Pair[] = [];
+  let [a, b] = [0, 0];
+  const until = (toA: number, toB: number) => {
+    pairs.push({ gone: { from: a, to: toA, depth: 0 }, fresh: { from: b, to: toB, depth: 0 } });
+    [a, b] = [toA, toB];
+  };
+  for (const { fromA, toA, fromB, toB } of places) {
+    const before = fromA - a <= 2 * AROUND ? fromA - a : whole(original, fromA - AROUND, fromA);
+    const after = original.length - toA <= 2 * AROUND ? original.length - toA : AROUND + whole(original, toA + AROUND, toA + AROUND);
+    until(fromA - before, fromB - before);
+    until(toA + after, toB + after);
+  }
+  until(original.length, edited.length);
+  return pairs;
+}
+
+/** How far `from` is before `to`, one more where it would cut a surrogate pair. */
+function whole(text: string, from: number, to: number): number {
+  return to - from + (/[\udc00-\udfff]/.test(text.charAt(from)) ? 1 : 0);
+}
+
+function byLines(original: string, edited: string): Difference {
   const [before, after] = [shown(original), shown(edited)];
   const rows: Row[] = [];
   let places = 0;
   let at = 0;
   const keep = (to: number) => {
-    for (; at < to; at += 1) {
-      const line = before[at];
-      if (line) rows.push({ kind: "same", depth: line.depth, pieces: [{ text: line.text, marked: false }] });
-    }
+    for (; at < to; at += 1) rows.push(row("same", original, before[at]!, []));
   };
-  for (const change of lineChanges(before, after)) {
-    keep(change.fromA);
-    const hunk = changed(before.slice(change.fromA, change.toA), after.slice(change.fromB, change.toB));
-    rows.push(...hunk.rows);
-    places += hunk.places;
-    at = change.toA;
+  for (const { fromA, toA, fromB, toB } of lineChanges(original, before, edited, after)) {
+    keep(fromA);
+    const [gone, fresh] = [before.slice(fromA, toA), after.slice(fromB, toB)];
+    const pairs = gone.length === fresh.length ? gone.map((line, index) => [[line], [fresh[index]!]] as const) : [[gone, fresh] as const];
+    for (const [old, next] of pairs) rows.push(...changed(original, old, edited, next));
+    places += pairs.length;
+    at = toA;
   }
   keep(before.length);
-  return { rows, places, kept: rows.reduce((sum, row) => sum + keptIn(row), 0) };
+  return made("line", rows, places);
 }
 
-function keptIn(row: Row): number {
-  if (row.kind === "new") return 0;
-  return row.pieces.reduce((sum, piece) => sum + (piece.marked ? 0 : byteOffset(piece.text, piece.text.length)), 0);
-}
-
-/** Where the characters differ, made readable: whole words rather than letters. */
-export function changedRanges(original: string, edited: string) {
-  return original === edited ? [] : presentableDiff(original, edited, CAREFUL);
-}
-
-interface Shown {
-  text: string;
-  depth: number;
-}
-
-function shown(text: string): Shown[] {
-  if (text === "") return [];
-  return readingLines(text).filter((line) => line.to > line.from).map((line) => ({ text: text.slice(line.from, line.to), depth: line.depth }));
+function shown(text: string): Stretch[] {
+  return readingLines(text).filter((line) => line.to > line.from);
 }
 
 /** Each different line becomes one character, so that whole lines are compared. */
-function lineChanges(before: readonly Shown[], after: readonly Shown[]) {
+function lineChanges(original: string, before: readonly Stretch[], edited: string, after: readonly Stretch[]) {
   const codes = new Map<string, number>();
-  const coded = (lines: readonly Shown[]) =>
-    lines.map(({ text }) => {
+  const coded = (source: string, lines: readonly Stretch[]) =>
+    lines.map(({ from, to }) => {
+      const text = source.slice(from, to);
       const code = codes.get(text) ?? FIRST_CODE + (codes.size % CODES);
       codes.set(text, code);
       return String.fromCharCode(code);
     }).join("");
-  return diff(coded(before), coded(after), CAREFUL);
+  return diff(coded(original, before), coded(edited, after), CAREFUL);
 }
 
-function changed(gone: readonly Shown[], fresh: readonly Shown[]): { rows: Row[]; places: number } {
-  const paired = gone.length === fresh.length;
-  const pairs = paired ? gone.map((line, index) => [[line], [fresh[index]!]] as const) : [[gone, fresh] as const];
-  const rows: Row[] = [];
-  for (const [old, next] of pairs) {
-    const [a, b] = [joined(old), joined(next)];
-    const ranges = presentableDiff(a, b, CAREFUL);
-    rows.push(...cut("gone", old, ranges.map((range) => [range.fromA, range.toA])), ...cut("new", next, ranges.map((range) => [range.fromB, range.toB])));
+function changed(original: string, gone: readonly Stretch[], edited: string, fresh: readonly Stretch[]): Row[] {
+  const [a, b] = [gone[0]?.from ?? 0, fresh[0]?.from ?? 0];
+  const ranges = presentableDiff(original.slice(a, gone.at(-1)?.to ?? a), edited.slice(b, fresh.at(-1)?.to ?? b), CAREFUL);
+  const [goneMarks, freshMarks] = [ranges.map((one) => [a + one.fromA, a + one.toA] as const), ranges.map((one) => [b + one.fromB, b + one.toB] as const)];
+  return [...gone.map((line) => row("gone", original, line, goneMarks)), ...fresh.map((line) => row("new", edited, line, freshMarks))];
+}
+
+function row(kind: Row["kind"], text: string, { from, to, depth }: Stretch, marks: readonly (readonly [number, number])[]): Row {
+  const pieces: Piece[] = [];
+  let at = from;
+  for (const [start, end] of marks) {
+    const [first, last] = [Math.max(from, start), Math.min(to, end)];
+    if (last <= first) continue;
+    if (first > at) pieces.push({ text: text.slice(at, first), marked: false });
+    pieces.push({ text: text.slice(first, last), marked: true });
+    at = last;
   }
-  return { rows, places: pairs.length };
-}
-
-function joined(lines: readonly Shown[]): string {
-  return lines.map((line) => line.text).join("");
-}
-
-function cut(kind: "gone" | "new", lines: readonly Shown[], ranges: readonly (readonly [number, number])[]): Row[] {
-  let start = 0;
-  return lines.map(({ text, depth }) => {
-    const pieces: Piece[] = [];
-    let at = 0;
-    for (const [from, to] of ranges) {
-      const [first, last] = [Math.max(0, from - start), Math.min(text.length, to - start)];
-      if (last <= first) continue;
-      if (first > at) pieces.push({ text: text.slice(at, first), marked: false });
-      pieces.push({ text: text.slice(first, last), marked: true });
-      at = last;
-    }
-    if (at < text.length) pieces.push({ text: text.slice(at), marked: false });
-    start += text.length;
-    return { kind, depth, pieces };
-  });
+  if (at < to) pieces.push({ text: text.slice(at, to), marked: false });
+  return { kind, depth, pieces };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addingUp, faster, rateWords, reasonRows, shares, slower } from "./outcome";
+import { addingUp, faster, leftMs, rateWords, reasonRows, shares, slower } from "./outcome";
 
 const FIGURES = { total: 303, planned: 0, queued: 140, sending: 3, waiting: 13, passed: 139, failed_again: 3, unknown: 2, skipped: 3 };
 
@@ -21,4 +21,9 @@ it("slower and faster go by steps, from no limit and back to it", () => {
   expect([slower(100), slower(3), slower(1), slower(0)]).toEqual([50, 2, 1, 5000]);
   expect([faster(100), faster(3), faster(5000), faster(0)]).toEqual([200, 5, 0, 0]);
   expect([rateWords(2), rateWords(0)]).toEqual(["2 / s", "no limit"]);
+});
+
+it("the rest takes as long as its rate says, and as nobody knows while it is paused or has no limit", () => {
+  expect(leftMs(FIGURES, 2, "running")).toBe(71_500);
+  expect([leftMs(FIGURES, 0, "running"), leftMs(FIGURES, 2, "paused"), leftMs({ ...FIGURES, queued: 0, sending: 0 }, 2, "running")]).toEqual([null, null, null]);
 });

@@ -49,6 +49,12 @@ export function addingUp(figures: Figures, format: (value: number) => string): s
   return `${parts} = ${format(sent)} sent; ${format(sent)}${sending} + ${format(figures.queued + figures.planned)} queued + ${format(figures.skipped)} skipped = ${format(figures.total)}`;
 }
 
+/** How much longer the rest takes at its rate; null when nothing runs, nothing is left or there is no limit. */
+export function leftMs(figures: Figures, rate: number, status: string): number | null {
+  const left = figures.queued + figures.sending;
+  return status === "running" && rate > 0 && left > 0 ? (1000 * left) / rate : null;
+}
+
 export interface ReasonRow {
   state: string;
   reason: string;

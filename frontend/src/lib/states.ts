@@ -67,11 +67,12 @@ const REASONS: Record<string, string> = {
   waiting: "sent, not settled yet",
   in_retry: "its task tries it again",
   already_sent: "sent by another replay before",
-  same_lineage: "a newer dead letter of the same record is sent instead",
+  same_lineage: "another dead letter of the same record is sent instead",
   expired: "Kafka no longer keeps the record",
   unknown_bytes: "the record's bytes are not known",
   oversize: "larger than the topic takes",
   no_target: "no topic to send it to",
+  forbidden_target: "replays don't write to that topic",
   cancelled: "cancelled before it was sent",
   rejected: "the broker refused it",
 };

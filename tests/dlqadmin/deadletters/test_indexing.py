@@ -89,6 +89,15 @@ def test_ends_are_stored_and_positions_never_go_back() -> None:
     assert (row.position, row.end_offset) == (8, 20)
 
 
+def test_a_position_behind_the_end_was_of_another_topic_of_this_name() -> None:
+    index([letter(499)])
+    where = ("usgs.earthquakes.dlq", 0)
+    indexing.note_ends("local", {where: 500}, {where: 30}, NOW)
+    assert IndexPosition.objects.get().position == 0
+    indexing.note_ends("local", {where: 12}, {where: 30}, NOW)
+    assert IndexPosition.objects.get().position == 12
+
+
 @pytest.mark.parametrize(
     "value", [None, b"", b"\xff\xfe\x00", b"not json", b"[1, 2", b"null", b"{}", b'{"a: 10}', b"0" * 10_000_000]
 )

@@ -148,6 +148,14 @@ def test_foreign_status_records_are_read_over(topic: StatusTopic, value: Any) ->
     queries.stages("a")
 
 
+@pytest.mark.parametrize("timestamp", [2**62, -(2**62), -1])
+def test_no_time_however_absurd_stops_the_reading(topic: StatusTopic, timestamp: int) -> None:
+    value = orjson.dumps({"state": "RUNNING", "metrics": figures(1, 1)})
+    topic.records.append(RawRecord("connect-status", 0, 0, timestamp, "CREATE_TIME", b"status-task-a-0", value))
+    assert topic.collect() == 1
+    assert TaskSnapshot.objects.get().state == "RUNNING"
+
+
 def test_a_connector_name_may_hold_dashes() -> None:
     topic = StatusTopic()
     topic.task("a-b-7", 12, figures(1, 1))

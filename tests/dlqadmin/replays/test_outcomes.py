@@ -13,6 +13,7 @@ from dlqadmin.replays.outcomes import Decision, Group, ItemFacts, Letter, decide
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 DEAD = Letter(17, "usgs.earthquakes.dlq / 0 / 71")
+UNSEEN = "dead letters go to usgs.earthquakes.dlq, which is not indexed"
 
 
 def group(**known: Any) -> Group:
@@ -53,10 +54,11 @@ def word(decision: Decision) -> str:
         ({"exact": DEAD, "within": group(committed=40)}, "failed_again"),
         ({"exact": DEAD, "within": None}, "failed_again"),
         ({"exact": DEAD, "recreated": True}, "failed_again"),
+        ({"placed": DEAD}, "failed_again"),
         ({"attributed": DEAD}, "failed_again"),
         ({"attributed": DEAD, "report": "delivered"}, "failed_again"),
         ({"report": "dead_lettered"}, "failed_again"),
-        ({"report": "dead_lettered", "within": group(behind=None)}, "failed_again"),
+        ({"report": "dead_lettered", "within": group(unseen=UNSEEN)}, "failed_again"),
         ({"report": "dead_lettered", "within": group(behind=3), "indexing_since": NOW - HOUR}, "failed_again"),
         ({"report": "skipped"}, "failed_again(skipped)"),
         ({"report": "skipped", "within": group(dead_letters="")}, "failed_again(skipped)"),
@@ -68,15 +70,25 @@ def word(decision: Decision) -> str:
         ({}, "unknown(offset_moved_by_hand)"),
         ({"within": group(stopped="it is paused")}, "unknown(offset_moved_by_hand)"),
         ({"reports": False}, "unknown(no_reports)"),
-        ({"report": "delivered", "within": group(behind=None)}, "unknown(no_dead_letter_path)"),
+        ({"reporting": False}, "unknown(no_reports)"),
+        ({"report": "delivered", "within": group(unseen=UNSEEN)}, "unknown(no_dead_letter_path)"),
         ({"within": group(committed=40), "begin": 41}, "unknown(expired_or_compacted)"),
         ({"begin": 41}, "unknown(expired_or_compacted)"),
         ({"readable": False}, "unknown(expired_or_compacted)"),
         ({"report": "delivered", "begin": 41}, "passed"),
         ({"recreated": True}, "unknown(topic_recreated)"),
         ({"recreated": True, "report": "delivered"}, "unknown(topic_recreated)"),
+        ({"recreated": True, "placed": DEAD}, "unknown(topic_recreated)"),
         ({"within": group(behind=3), "report": "delivered", "indexing_since": NOW - HOUR}, "unknown(index_stopped)"),
         ({"within": group(behind=3), "report": "delivered", "indexing_since": NOW - SECOND}, "sent(indexing)"),
+        (
+            {"within": group(behind=3, index_at=NOW - HOUR), "report": "delivered", "indexing_since": NOW - HOUR},
+            "unknown(index_stopped)",
+        ),
+        (
+            {"within": group(behind=3, index_at=NOW - SECOND), "report": "delivered", "indexing_since": NOW - HOUR},
+            "sent(indexing)",
+        ),
         ({"report": "delivered", "possible": DEAD}, "unknown(possible_match)"),
         ({"report": "filtered", "possible": DEAD}, "unknown(possible_match)"),
         ({"within": group(committed=40, lag=13), "age": 25 * HOUR}, "unknown(watch_timeout)"),
@@ -105,6 +117,8 @@ def test_lost_coordinates_stay_unknown_until_a_dead_letter_carries_the_item() ->
         ),
         ({"report": "delivered", "within": group(dead_letters="")}, "proven: usgs-to-sql reported it delivered"),
         ({"report": "filtered"}, "proven: usgs-to-sql reported it filtered, left out by a transform"),
+        ({"report": "delivered", "within": group(unseen=UNSEEN)}, UNSEEN),
+        ({"reporting": False}, "usgs-to-sql is past it, and there is no report of it"),
         ({"exact": DEAD}, "proven: the origin of the dead letter is exactly where it was sent"),
         ({"attributed": DEAD}, "proven: the dead letter carries this item and attempt"),
         ({"within": group(committed=40, stopped="usgs-to-sql is paused")}, "usgs-to-sql is paused"),

@@ -5,18 +5,29 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.indexing import write
+from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.deadletters.preparing import prepare
 from dlqadmin.replays import fixing, planning, selecting
 from dlqadmin.replays.fixing import Edit
+from dlqadmin.replays.messages import original
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, Selection
 from dlqadmin.replays.planning import Options
+from dlqadmin.replays.sorting import ADDED_BYTES
+from dlqadmin.replays.targets import forbidden
+from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter, plain
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.clusters import FakeCluster
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(minutes=5)
+WEEK = "from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z"
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +41,8 @@ def connectors(engine: FakeEngine) -> FakeEngine:
 def plan(actor: User, cluster: FakeCluster | None = None, chosen: Selection | None = None, **options: Any) -> Replay:
     """A plan of everything that is indexed, or of a selection."""
     ids = list(DeadLetter.objects.values_list("pk", flat=True))
-    selection = chosen or selecting.by_ids(ids, actor, None, LATER)
-    return planning.create(selection, Options(**options), "", actor, None, LATER, cluster or FakeCluster())
+    selection = chosen or selecting.by_ids(ids, actor, Once(), LATER)
+    return planning.create(selection, Options(**options), "", actor, Once(), LATER, cluster or FakeCluster())
 
 
 def reasons(replay: Replay) -> list[str]:
@@ -73,9 +84,49 @@ def test_a_plan_says_what_goes_where(operator: User) -> None:
     assert set(replay.items.values_list("state", "watched")) == {("planned", "usgs-to-sql")}
 
 
+def test_another_cluster_s_dead_letters_are_never_selected(operator: User) -> None:
+    index([letter(1)])
+    write([prepare(letter(2), NOW)], "another", NOW)
+    assert selecting.by_filter(WEEK, operator, Once(), NOW).count == 1
+    with pytest.raises(ParameterError):
+        selecting.by_ids([DeadLetter.objects.get(cluster="another").pk], operator, Once(), NOW)
+
+
+def test_no_more_is_counted_than_shows_that_it_is_too_much(operator: User) -> None:
+    index([letter(offset) for offset in range(5)])
+    assert selecting.measure(DeadLetter.objects.all(), most=2).count == 3
+
+
+def test_what_matches_is_counted_before_anything_is_locked(operator: User) -> None:
+    index([letter(1)])
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        selecting.by_filter(WEEK, operator, Once(), NOW)
+    said = [query["sql"] for query in queries]
+    begin = next(number for number, sql in enumerate(said) if sql.startswith("SAVEPOINT"))
+    assert not [sql for sql in said[begin:] if 'FROM "deadletters_deadletter"' in sql]
+
+
+def test_a_plan_reads_what_is_selected_once_and_no_value_that_nobody_edited(operator: User) -> None:
+    row, edited = index_one(letter(1, headers=(("h", b"x"),))), index_one(letter(2, value=b"as long as the other"))
+    fixing.save(edited, operator, Edit(value=b""), None, NOW)
+    chosen = selecting.by_filter(WEEK, operator, Once(), NOW)
+    with CaptureQueriesContext(connection) as queries:
+        replay = plan(operator, chosen=chosen)
+    said = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
+    assert len([sql for sql in said if '"failed_at" >=' in sql]) == 1
+    values = [sql for sql in said if '"deadletters_deadletterbody"."value"' in sql]
+    assert len(values) == 1
+    assert f"= {edited.pk} " in values[0]
+    whole = original(row)
+    assert whole is not None
+    assert replay.plan["targets"][0]["largest_bytes"] == whole.size + ADDED_BYTES
+
+
 def test_what_arrives_later_stays_out(operator: User) -> None:
     index([letter(1)])
-    chosen = selecting.by_filter("from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z", operator, None, NOW)
+    chosen = selecting.by_filter(WEEK, operator, Once(), NOW)
     index([letter(2)])
     assert plan(operator, chosen=chosen).plan["total"] == 1
     assert not selecting.drifted(chosen)
@@ -84,7 +135,7 @@ def test_what_arrives_later_stays_out(operator: User) -> None:
 def test_a_selection_that_drifted_stops_the_plan(operator: User) -> None:
     row = index_one(letter(1))
     index([letter(2)])
-    chosen = selecting.by_filter("from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z", operator, None, NOW)
+    chosen = selecting.by_filter(WEEK, operator, Once(), NOW)
     DeadLetter.objects.filter(pk=row.pk).update(failed_at=NOW - timedelta(days=90))
     replay = plan(operator, chosen=chosen)
     assert (levels(replay)["Selection drifted"], replay.plan["runnable"]) == ("stop", False)
@@ -127,9 +178,10 @@ def test_a_second_send_needs_to_be_asked_for_unless_the_first_failed(
     assert reasons(plan(operator, resend=resend)) == [reason]
 
 
-def test_a_replayed_record_that_is_dead_lettered_again_is_the_same_record(operator: User) -> None:
+def test_a_dead_letter_that_names_the_item_is_the_same_record_though_its_place_was_lost(operator: User) -> None:
     first_letter = index_one(letter(1))
     item = sent(plan(operator), ItemState.FAILED_AGAIN)
+    ReplayItem.objects.update(sent_partition=None, sent_offset=None)
     again = index_one(letter(2, headers=(("dlq.replay.item", item.token.encode()), ("dlq.replay.attempt", b"1"))))
     replay = plan(operator)
     lineages = dict(replay.items.values_list("dead_letter_id", "lineage"))
@@ -162,17 +214,57 @@ def test_a_missing_target_leaves_nothing_to_send(operator: User) -> None:
     assert replay.plan["targets"][0]["exists"] is False
 
 
-def test_a_dead_letter_topic_is_no_target(operator: User) -> None:
+@pytest.mark.parametrize(
+    ("topic", "why"),
+    [
+        ("__consumer_offsets", "is Kafka's own"),
+        ("connect-configs", "is the engine's own"),
+        ("connect-status", "is the engine's own"),
+        ("connect-offsets", "is the engine's own"),
+        ("connect-outcomes", "is the engine's own"),
+        ("usgs.earthquakes.dlq", "is a dead letter topic"),
+        ("errors.of.a.connector", "is a dead letter topic"),
+        ("once.indexed", "is a dead letter topic"),
+    ],
+)
+def test_no_replay_writes_where_others_keep_their_own(
+    operator: User, connectors: FakeEngine, topic: str, why: str
+) -> None:
+    connectors.add("quake-map", {"topics": "maps", DEAD_LETTERS: "errors.of.a.connector"})
+    IndexPosition.objects.create(cluster="local", topic="once.indexed", partition=0, updated_at=NOW)
     index([letter(1)])
-    replay = plan(operator, target_topic="usgs.earthquakes.dlq")
-    assert (levels(replay)["Target usgs.earthquakes.dlq"], replay.plan["runnable"]) == ("stop", False)
+    replay = plan(operator, FakeCluster(**{topic: 1}), target_topic=topic)
+    assert (reasons(replay), replay.plan["runnable"]) == (["forbidden_target"], False)
+    assert check(replay, f"Target {topic}") == f"It {why}: replays don't write there; 1 record left out."
+    assert forbidden(topic) == why
+
+
+def test_one_record_of_a_forbidden_topic_is_left_out_and_the_others_are_sent(operator: User) -> None:
+    index([letter(1), letter(2)])
+    DeadLetter.objects.filter(offset=1).update(origin_topic="usgs.earthquakes.dlq")
+    replay = plan(operator)
+    assert (reasons(replay), replay.plan["runnable"]) == (["forbidden_target", ""], True)
+    assert forbidden("usgs.earthquakes") is None
 
 
 @pytest.mark.parametrize(
     ("config", "state", "said"),
     [
         ({"topics": "other"}, "RUNNING", "No connector of the engine reads usgs.earthquakes: unknown(no_group)"),
-        ({"topics": "usgs.earthquakes"}, "RUNNING", "unknown(no_dead_letter_path)"),
+        (
+            {
+                "topics": "usgs.earthquakes",
+                DEAD_LETTERS: "usgs.earthquakes.dlq",
+                "errors.deadletterqueue.producer.bootstrap.servers": "elsewhere:9092",
+            },
+            "RUNNING",
+            "usgs.earthquakes.dlq on another cluster: unknown(no_dead_letter_path)",
+        ),
+        (
+            {"topics": "usgs.earthquakes", DEAD_LETTERS: "usgs.earthquakes.dlq"},
+            "FAILED",
+            "usgs-to-sql has failed: unknown(group_empty)",
+        ),
         (
             {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "elsewhere"},
             "RUNNING",
@@ -194,6 +286,14 @@ def test_why_an_outcome_will_be_unknown_is_said_before(
     assert any(said in text for text in warned), warned
 
 
+def test_a_connector_without_dead_letters_can_be_watched(operator: User, connectors: FakeEngine) -> None:
+    connectors.add("usgs-to-sql", {"topics": "usgs.earthquakes"})
+    index([letter(1)])
+    replay = plan(operator)
+    said = "usgs-to-sql: running, lag unknown; it writes no dead letters, and reports what it skips."
+    assert (check(replay, "Outcome can be proven"), levels(replay)["Outcome can be proven"]) == (said, "ok")
+
+
 def test_another_connector_that_reads_the_topic_is_named(operator: User, connectors: FakeEngine) -> None:
     connectors.add("quake-map", {"topics": "usgs.earthquakes"})
     index([letter(1)])
@@ -211,6 +311,17 @@ def test_the_bytes_of_a_draft_are_frozen_with_the_plan(operator: User) -> None:
     item = replay.items.get()
     assert (item.edited, bytes(item.payload.value or b""), item.target_partition) == (True, b"first", 0)
     assert replay.plan["edited"] == 1
+
+
+def test_of_several_dead_letters_of_a_record_the_edited_one_is_sent(operator: User) -> None:
+    older = index_one(letter(1))
+    newer = index_one(letter(2))
+    DeadLetter.objects.filter(pk=newer.pk).update(origin_offset=older.origin_offset)
+    fixing.save(older, operator, Edit(value=b"fixed"), None, NOW)
+    replay = plan(operator)
+    left_out = replay.items.get(dead_letter=newer)
+    assert (replay.plan["edited"], left_out.reason) == (1, "same_lineage")
+    assert left_out.evidence == f"{older} is the same record, as edited"
 
 
 def test_a_draft_that_changes_nothing_is_no_edit(operator: User) -> None:
@@ -242,5 +353,6 @@ def test_the_digest_of_a_plan_names_its_bytes(operator: User) -> None:
     row = index_one(letter(1))
     before = plan(operator).plan["digest"]
     assert plan(operator).plan["digest"] == before
+    assert plan(operator, resend=True).plan["digest"] != before
     fixing.save(row, operator, Edit(value=b"x"), None, NOW)
     assert plan(operator).plan["digest"] != before

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 import pytest
+from django.utils import timezone
 
 from dlqadmin.metrics.models import StatusPosition
 from dlqadmin.metrics.queries import collected_at
 from dlqadmin.replays.models import OutcomeReport
 from dlqadmin.replays.reports import collect
+from dlqadmin.replays.tasks import prune_reports
 from engine.record.record import RawRecord
 
 pytestmark = pytest.mark.django_db
@@ -34,12 +36,12 @@ def line(**known: object) -> bytes:
 class OutcomeTopic:
     """One partition of the engine's outcome topic."""
 
-    def __init__(self, values: Sequence[bytes | None] = ()) -> None:
-        self.values = list(values)
+    def __init__(self, values: Sequence[bytes | None] = (), at_ms: int = 5) -> None:
+        self.values, self.at_ms = list(values), at_ms
 
     def read(self, topic: str, partition: int, start: int) -> Iterator[RawRecord]:
         rows = enumerate(self.values[start:], start)
-        return (RawRecord(topic, partition, offset, 5, "CREATE_TIME", b"k", value) for offset, value in rows)
+        return (RawRecord(topic, partition, offset, self.at_ms, "CREATE_TIME", b"k", value) for offset, value in rows)
 
     def collect(self) -> int | None:
         return collect(self.read, lambda name: 1)
@@ -143,6 +145,23 @@ def test_what_is_no_report_is_passed_over(value: bytes | None) -> None:
 def test_odd_figures_do_not_lose_a_report(odd: dict[str, object]) -> None:
     OutcomeTopic([line(**odd)]).collect()
     assert OutcomeReport.objects.get().outcome == "delivered"
+
+
+@pytest.mark.parametrize(
+    ("time", "at_ms", "year"),
+    [(..., 1_795_230_750_000, 2026), (..., 2**62, 1970), (2**62, -1, 1970), (2**46, 5, 4199), (..., -(2**62), 1970)],
+)
+def test_no_time_however_absurd_stops_the_reading(time: object, at_ms: int, year: int) -> None:
+    OutcomeTopic([line(time=time)], at_ms).collect()
+    assert OutcomeReport.objects.get().at.year == year
+
+
+def test_reports_older_than_the_topic_keeps_them_are_forgotten() -> None:
+    week = 7 * 24 * 3_600_000
+    now = int(timezone.now().timestamp() * 1000)
+    OutcomeTopic([line(time=now - week - 60_000), line(offset=901, time=now - week + 60_000)]).collect()
+    prune_reports()
+    assert OutcomeReport.objects.get().offset == 901
 
 
 def test_text_that_no_database_stores_is_cleaned() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 
-from dlqadmin.replays.streaming import events
+from dlqadmin.replays.streaming import LOOK_EVERY_S, Shared, events
 
 
 def replay(status: str, waiting: int = 0) -> dict[str, Any]:
@@ -49,3 +49,18 @@ def test_a_comment_every_fifteen_seconds_and_an_end_after_ten_minutes() -> None:
 
 def test_a_replay_that_is_gone_ends_the_stream() -> None:
     assert heard([None])[0] == []
+
+
+def test_many_who_listen_cost_one_look() -> None:
+    looks, passed = list[int](), [0.0]
+
+    def read(pk: int) -> dict[str, Any] | None:
+        looks.append(pk)
+        return replay("running", len(looks))
+
+    shared = Shared(read, lambda: passed[0])
+    first = [shared(1) for _ in range(100)]
+    assert (looks, first[0] is first[99]) == ([1], True)
+    shared(2)
+    passed[0] += LOOK_EVERY_S
+    assert (shared(1), looks) == (replay("running", 3), [1, 2, 1])

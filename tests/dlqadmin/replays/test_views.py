@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.http import StreamingHttpResponse
+from django.test import RequestFactory
+from rest_framework.authtoken.models import Token
+from rest_framework.request import Request
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
+from dlqadmin.replays.views import look
+from dlqadmin.rest.pagination import encode_cursor
 from tests.dlqadmin.conftest import person, signed_in
 from tests.dlqadmin.deadletters.letters import ALL, NOW, NST, index, index_one, letter
 
@@ -57,7 +63,7 @@ def test_ticked_records_are_selected_without_telling_their_ids_again(as_operator
     "body",
     [
         {}, {"ids": []}, {"ids": [99]}, {"ids": ["x"]}, {"filter": f"{WEEK}&topic=no.such"}, {"filter": "from=x"},
-        {"ids": [1], "filter": ""}, {"ids": list(range(1, 1002))}, {"ids": [2**70]},
+        {"ids": [1], "filter": ""}, {"filter": f"{WEEK}&grup=5"}, {"ids": list(range(1, 1002))}, {"ids": [2**70]},
     ],
 )  # fmt: skip
 def test_what_selects_nothing_is_refused(as_operator: APIClient, indexed: None, body: Any) -> None:
@@ -79,6 +85,15 @@ def test_the_same_key_answers_the_same_thing_and_each_person_has_keys_of_their_o
     assert post(other, "selections", {"filter": WEEK}, **key)["id"] != first["id"]
     replay = post(as_operator, "replays", {"selection": first["id"]}, **key)
     assert post(as_operator, "replays", {"selection": first["id"]}, expect=200, **key)["id"] == replay["id"]
+
+
+def test_a_key_that_was_used_for_something_else_is_refused(as_operator: APIClient, indexed: None) -> None:
+    key = {"Idempotency-Key": "once"}
+    first = post(as_operator, "selections", {"ids": [1]}, **key)["id"]
+    post(as_operator, "selections", {"ids": [2]}, expect=409, **key)
+    post(as_operator, "replays", {"selection": first}, **key)
+    detail = post(as_operator, "replays", {"selection": first, "resend": True}, expect=409, **key)["detail"]
+    assert detail == "This Idempotency-Key was used before, for a request with another body."
 
 
 def test_a_plan_without_kafka_is_made_and_says_stop(as_operator: APIClient, indexed: None) -> None:
@@ -127,6 +142,15 @@ def test_items_that_need_a_look_come_first_and_pages_hold_each_once(as_operator:
         assert (seen[:3], sorted(seen), page["total"]) == (first, list(range(10)), 10)
     only = get(as_operator, f"replays/{replay['id']}/items", state="sent")
     assert only["results"][0]["sent_to"] == {"topic": "usgs.earthquakes", "partition": 0, "offset": 2}
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+00:00", "?"]
+)
+def test_a_cursor_that_somebody_made_up_is_refused(as_operator: APIClient, indexed: None, time: str) -> None:
+    path = f"{API}/replays/{planned(as_operator)['id']}/items"
+    response = as_operator.get(path, {"order": "newest", "cursor": encode_cursor([0, time, 1])})
+    assert (response.status_code, response.json()["errors"][0]["parameter"]) == (400, "cursor")
 
 
 def test_a_draft_keeps_bytes_exactly_and_parts_left_out_stay(as_operator: APIClient) -> None:
@@ -232,7 +256,7 @@ def test_a_record_s_way_names_its_replays_and_outcomes(as_operator: APIClient, i
 
 def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed: None) -> None:
     rows = get(as_operator, f"replays/{planned(as_operator)['id']}/log")["results"]
-    assert [row["text"] for row in rows] == ["Plan checked: 10 to send, 0 skipped; nothing written"]
+    assert [row["text"] for row in rows] == ["checked the plan: 10 to send, 0 left out; nothing written"]
 
 
 def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed: None) -> None:
@@ -241,14 +265,55 @@ def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed:
     assert (response["Content-Type"], response.is_async) == ("text/event-stream", True)
 
 
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda client, person: client.logout(),
+        lambda client, person: person.groups.clear(),
+        lambda client, person: User.objects.update(is_active=False),
+        lambda client, person: person.delete(),
+    ],
+)
+def test_live_events_end_for_who_may_not_read_any_more(
+    as_operator: APIClient, operator: User, indexed: None, leave: Callable[[APIClient, User], object]
+) -> None:
+    pk = planned(as_operator)["id"]
+    request = Request(RequestFactory().get("/"))
+    request._request.session = as_operator.session
+    assert look(request, pk) is not None
+    leave(as_operator, operator)
+    assert look(request, pk) is None
+
+
+def test_live_events_end_with_their_token(as_operator: APIClient, operator: User, indexed: None) -> None:
+    pk = planned(as_operator)["id"]
+    request = Request(RequestFactory().get("/"))
+    request.auth = Token.objects.create(user=operator)
+    assert look(request, pk) is not None
+    Token.objects.all().delete()
+    assert look(request, pk) is None
+
+
 def test_a_plan_that_says_stop_is_not_run(as_operator: APIClient, indexed: None) -> None:
-    detail = post(as_operator, f"replays/{planned(as_operator)['id']}/run", {"reason": "why"}, expect=409)["detail"]
+    replay = planned(as_operator)
+    body = {"reason": "why", "plan_digest": replay["plan"]["digest"]}
+    detail = post(as_operator, f"replays/{replay['id']}/run", body, expect=409)["detail"]
     assert detail == "The plan can't be run: Kafka does not answer. Check the plan again."
 
 
-def test_a_run_needs_a_reason(as_operator: APIClient, indexed: None) -> None:
+def test_a_run_needs_a_reason_and_the_plan_that_is_meant(as_operator: APIClient, indexed: None) -> None:
     answer = post(as_operator, f"replays/{planned(as_operator)['id']}/run", {"reason": "  "}, expect=400)
-    assert [row["parameter"] for row in answer["errors"]] == ["reason"]
+    assert [row["parameter"] for row in answer["errors"]] == ["reason", "plan_digest"]
+
+
+def test_a_plan_that_changed_in_another_window_is_not_run(as_operator: APIClient, indexed: None) -> None:
+    seen = planned(as_operator)
+    again = post(as_operator, f"replays/{seen['id']}/plan", {"target_topic": "other"}, expect=200)
+    Replay.objects.update(plan={**again["plan"], "runnable": True})
+    body = {"reason": "why", "plan_digest": seen["plan"]["digest"]}
+    detail = post(as_operator, f"replays/{seen['id']}/run", body, expect=409)["detail"]
+    assert detail == "The plan changed since you saw it; look at it again."
+    assert Replay.objects.get().status == "planned"
 
 
 def test_pause_resume_rate_and_cancel_answer_with_what_they_did(as_operator: APIClient, indexed: None) -> None:

@@ -5,11 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
-from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity
 from dlqadmin.deadletters.preparing import key_hash
 from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.replays import lineage, watching
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayEvent, ReplayItem, WatchPosition
+from dlqadmin.replays.watching import SLOWLY
+from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.world import BASE, CONNECTOR, DLQ, TOPIC, World, carrying
 
@@ -37,8 +41,8 @@ def test_a_record_waits_with_its_lag(build: Build) -> None:
     assert (world.outcome(), world.item().evidence) == ("sent(waiting)", "lag 100")
     world.cluster.position = BASE - 13
     world.cluster.end_of[TOPIC] = BASE + 1
-    world.watch()
-    assert world.item().evidence == "lag 14"
+    assert (world.watch(after=SLOWLY / 2), world.item().evidence) == (0, "lag 100")
+    assert (world.watch(after=SLOWLY / 2), world.item().evidence) == (1, "lag 14")
 
 
 def test_a_wait_that_only_grows_shorter_is_no_new_state(build: Build) -> None:
@@ -77,11 +81,26 @@ def test_each_report_has_its_outcome(build: Build, reported: str, expected: str)
     assert world.outcome() == expected
 
 
-@pytest.mark.parametrize("other", [{"connector": "usgs-to-file"}, {"topic": "other"}, {"partition": 1}, {"offset": 1}])
-def test_a_report_of_another_reader_or_place_is_not_its_report(build: Build, other: dict[str, Any]) -> None:
+@pytest.mark.parametrize("other", [{"connector": "usgs-to-file"}, {"topic": "other"}, {"partition": 1}])
+def test_a_report_of_another_reader_or_partition_is_not_its_report(build: Build, other: dict[str, Any]) -> None:
     world = past(build(), "delivered", **other)
     world.watch()
+    assert world.outcome() == "unknown(no_reports)"
+
+
+def test_silence_between_reports_of_its_reader_and_partition_is_an_offset_that_was_moved(build: Build) -> None:
+    world = past(build(), "delivered", offset=1)
+    world.watch()
     assert world.outcome() == "unknown(offset_moved_by_hand)"
+
+
+def test_a_reader_whose_reports_ended_before_is_not_accused(build: Build) -> None:
+    world = past(build(), "delivered", offset=1, time=1)
+    world.watch()
+    assert (world.outcome(), world.item().evidence) == (
+        "unknown(no_reports)",
+        f"{CONNECTOR} is past it, and there is no report of it",
+    )
 
 
 def test_a_report_at_the_same_place_of_another_item_is_not_its_report(build: Build) -> None:
@@ -188,7 +207,7 @@ def test_an_index_that_stands_still_for_a_minute_leaves_it_unknown_until_it_move
     world.watch(after=MINUTE)
     assert world.outcome() == "unknown(index_stopped)"
     world.indexed(11)
-    world.watch()
+    world.watch(after=SLOWLY)
     assert world.outcome() == "passed"
     assert [row["reason"] for row in world.item().history] == ["index_stopped"]
 
@@ -221,7 +240,7 @@ def test_nobody_reads_when_the_connector_is_no_more_or_reads_something_else(buil
     world.watch()
     assert world.item().evidence == f"{CONNECTOR} does not read {TOPIC}"
     engine.connectors.clear()
-    world.watch()
+    world.watch(after=SLOWLY)
     assert world.item().evidence == f"{CONNECTOR} is no more: nothing reads {TOPIC}"
     assert world.outcome() == "unknown(group_empty)"
 
@@ -238,9 +257,9 @@ def test_a_record_that_is_read_again_stays_unknown_until_there_is_an_outcome(bui
     engine.add(CONNECTOR, {"topics": TOPIC, "errors.deadletterqueue.topic.name": DLQ}, state="PAUSED")
     world.watch()
     engine.add(CONNECTOR, {"topics": TOPIC, "errors.deadletterqueue.topic.name": DLQ})
-    world.watch()
+    world.watch(after=SLOWLY)
     assert (world.outcome(), world.item().evidence) == ("unknown(group_empty)", "read again since: lag 100")
-    past(world).watch()
+    past(world).watch(after=SLOWLY)
     assert world.outcome() == "passed"
 
 
@@ -311,6 +330,34 @@ def test_lost_coordinates_are_kept_as_such(build: Build) -> None:
     dead = world.fails(BASE + 7, headers=carrying(world.item()))
     world.watch()
     assert (world.outcome(), world.item().refailure) == ("failed_again", dead)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "passed"),
+        ({"connector": "usgs-to-file"}, "unknown(coordinates_lost)"),
+        ({"partition": 1}, "unknown(coordinates_lost)"),
+    ],
+)
+def test_lost_coordinates_are_found_in_the_report_of_its_reader(
+    build: Build, more: dict[str, Any], expected: str
+) -> None:
+    world = past(build(), "delivered", **more)
+    lost = {"state": "unknown", "reason": "coordinates_lost", "target_partition": 0}
+    ReplayItem.objects.update(**lost, sent_partition=None, sent_offset=None)
+    world.watch()
+    world.watch(after=SLOWLY)
+    assert world.outcome() == expected
+
+
+def test_lost_coordinates_with_reports_of_two_places_stay_lost(build: Build) -> None:
+    world = past(build())
+    world.cluster.report(world.item(), "delivered", offset=BASE + 1)
+    ReplayItem.objects.update(state="unknown", reason="coordinates_lost", sent_partition=None, sent_offset=None)
+    world.watch()
+    world.watch(after=SLOWLY)
+    assert world.outcome() == "unknown(coordinates_lost)"
 
 
 def test_nothing_is_waited_for_longer_than_a_day(build: Build) -> None:
@@ -398,3 +445,185 @@ def test_many_records_are_decided_with_few_questions(build: Build, django_assert
         world.cluster.report(item, "delivered")
     with django_assert_max_num_queries(60):
         assert world.watch() == 300
+
+
+@pytest.mark.parametrize("spell", [str.upper, lambda token: token.replace("-", "", 1), lambda token: token + " "])
+def test_a_token_that_is_not_ours_to_the_letter_stops_nothing(build: Build, spell: Callable[[str], str]) -> None:
+    world = past(build())
+    world.fails(3, headers=((ITEM, spell(world.item().token).encode()), (ATTEMPT, b"1")), topic="other")
+    world.watch()
+    assert world.outcome() == "passed"
+
+
+def test_a_dead_letter_that_another_connector_wrote_of_it_is_linked_and_not_counted(build: Build) -> None:
+    world = past(build())
+    dead = world.fails(BASE, headers=carrying(world.item()), connector="usgs-to-file")
+    world.watch()
+    assert (world.outcome(), world.item().refailure) == ("passed", dead)
+    world.watch(after=MINUTE)
+    assert world.outcome() == "passed"
+
+
+def test_dead_letters_of_what_a_stream_job_made_of_it_keep_their_own_lineages(build: Build) -> None:
+    world = build()
+    copies = [world.fails(n, headers=carrying(world.item()), topic="copy") for n in (3, 4)]
+    assert lineage.roots(copies) == {copies[0].pk: "copy/0/3", copies[1].pk: "copy/0/4"}
+
+
+def test_the_failure_of_a_record_whose_place_was_lost_is_of_its_lineage(build: Build) -> None:
+    world = build()
+    ReplayItem.objects.update(sent_partition=None, sent_offset=None)
+    dead = world.fails(BASE + 7, headers=carrying(world.item()))
+    assert lineage.roots([dead]) == {dead.pk: world.item().lineage}
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_dead_letter_at_its_place_in_a_topic_made_anew_is_not_its_failure(build: Build, settled: bool) -> None:
+    world = past(build())
+    if settled:
+        world.watch()
+    world.cluster.ids = {TOPIC: "id-2"}
+    world.fails(BASE)
+    world.watch(after=MINUTE)
+    assert world.outcome() == ("passed" if settled else "unknown(topic_recreated)")
+
+
+def test_a_late_dead_letter_without_headers_turns_passed_round(build: Build) -> None:
+    world = past(build())
+    world.watch()
+    dead = world.fails(BASE)
+    world.watch(after=MINUTE)
+    assert (world.outcome(), world.item().refailure) == ("failed_again", dead)
+
+
+def test_a_late_dead_letter_is_found_again_when_its_verdict_could_not_be_stored(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = past(build())
+    world.watch()
+    world.fails(BASE, headers=carrying(world.item()))
+
+    def locked(*_: Any) -> int:
+        raise OperationalError("database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watching, "settle", locked)
+        with pytest.raises(OperationalError):
+            world.watch(after=2 * MINUTE)
+    world.watch()
+    assert world.outcome() == "failed_again"
+
+
+def test_a_late_dead_letter_is_found_though_only_newer_ones_were_visible(build: Build) -> None:
+    world = past(build())
+    world.watch(after=2 * MINUTE)
+    dead = world.fails(BASE, headers=carrying(world.item()))
+    hidden = DeadLetter.objects.filter(pk=dead.pk)
+    row = hidden.values().get()
+    DeadLetterBody.objects.filter(dead_letter=dead).delete()
+    hidden.delete()
+    world.fails(5)
+    world.watch()
+    DeadLetter.objects.create(**row)
+    world.watch(after=MINUTE / 2)
+    assert world.outcome() == "failed_again"
+
+
+def test_an_index_that_is_always_a_little_behind_a_busy_topic_proves_all_the_same(build: Build) -> None:
+    world = past(build())
+    for _ in range(4):
+        world.cluster.end_of[DLQ] += 5
+        world.indexed(world.cluster.end_of[DLQ] - 2)
+        world.watch(after=timedelta(seconds=1))
+    assert world.outcome() == "passed"
+
+
+def test_ends_from_before_the_commit_was_seen_prove_nothing(build: Build) -> None:
+    world = past(build(2))
+    world.cluster.position = BASE + 1
+    for reached in (False, True):
+        world.cluster.end_of[DLQ] += 5
+        world.indexed(world.cluster.end_of[DLQ] - 2)
+        if reached:
+            world.cluster.position = BASE + 2
+            world.cluster.report(world.item(1), "delivered")
+        world.watch(after=timedelta(seconds=1))
+    assert world.outcome(1) == "sent(indexing)"
+
+
+def test_an_index_that_has_much_to_read_has_not_stopped(build: Build) -> None:
+    world = past(build())
+    world.cluster.end_of[DLQ] = 100_000
+    for position in range(10, 20):
+        world.now += MINUTE
+        world.indexed(position)
+        world.watch()
+    assert world.outcome() == "sent(indexing)"
+
+
+def test_a_position_behind_the_end_is_of_an_older_topic_and_proves_nothing(build: Build) -> None:
+    world = past(build())
+    world.indexed(500)
+    world.cluster.end_of[DLQ] = 30
+    world.watch()
+    assert world.outcome() == "sent(indexing)"
+
+
+def test_an_index_that_read_more_while_the_watcher_looked_is_complete(build: Build) -> None:
+    world = past(build())
+    world.cluster.end_of[DLQ] = 12
+    world.waiting = lambda: world.indexed(13)
+    world.watch()
+    assert world.outcome() == "passed"
+
+
+def test_many_that_wait_for_a_slow_reader_keep_nobody_else_waiting(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MOST_ITEMS", 3)
+    world = past(build(4), None)
+    world.engine.add("slow", {"topics": "slow"})
+    ReplayItem.objects.filter(ordinal__lt=3).update(
+        target_topic="slow", watched="slow", sent_at=world.now - timedelta(hours=1)
+    )
+    world.cluster.end_of["slow"], world.cluster.position_of["connect-slow"] = 5000, 1
+    world.cluster.report(world.item(3), "delivered")
+    world.watch()
+    assert world.outcome(3) == "passed"
+
+
+@pytest.mark.parametrize("away", ["other", "connect-other-to-sql", "records of other"])
+def test_a_part_of_kafka_that_does_not_answer_delays_only_what_needs_it(build: Build, away: str) -> None:
+    world = past(build(2))
+    world.engine.add("other-to-sql", {"topics": "other"})
+    ReplayItem.objects.filter(ordinal=1).update(target_topic="other", watched="other-to-sql")
+    world.cluster.end_of["other"] = BASE + 50
+    world.cluster.away = {away}
+    world.watch()
+    assert [world.outcome(number) for number in range(2)] == ["passed", "sent"]
+    world.cluster.away = set()
+    world.watch()
+    assert world.outcome(1) == "unknown(no_reports)"
+
+
+def test_a_dead_letter_topic_of_the_same_name_on_another_cluster_lends_no_proof(build: Build) -> None:
+    world = past(build())
+    far = {"errors.deadletterqueue.producer.bootstrap.servers": "far:9092"}
+    world.engine.add("another", {"topics": "other", "errors.deadletterqueue.topic.name": DLQ})
+    world.engine.add(CONNECTOR, {"topics": TOPIC, "errors.deadletterqueue.topic.name": DLQ, **far})
+    ReplayItem.objects.filter(pk=world.add(1).pk).update(watched="another")
+    world.watch()
+    assert (world.outcome(), world.item().evidence) == (
+        "unknown(no_dead_letter_path)",
+        f"dead letters go to {DLQ} on another cluster",
+    )
+
+
+def test_what_is_unknown_is_looked_at_every_fifteen_seconds(build: Build) -> None:
+    world = past(build(), None)
+    world.watch()
+    world.cluster.report(world.item(), "delivered")
+    world.watch(after=SLOWLY / 2)
+    assert world.outcome() == "unknown(no_reports)"
+    world.watch(after=SLOWLY / 2)
+    assert world.outcome() == "passed"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 import orjson
 
+from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.replays.models import Replay, ReplayItem, Selection
@@ -30,10 +31,12 @@ class FakeCluster:
 
     def __init__(self) -> None:
         self.position: int | None = BASE
+        self.position_of: dict[str, int] = {}  # of other groups
         self.end_of = {TOPIC: BASE + 100, DLQ: 10}
         self.begin_of = {TOPIC: 0, DLQ: 0}
         self.ids = {TOPIC: "id-1"}
         self.compacted: set[int] = set()
+        self.away: set[str] = set()  # topics and groups that do not answer
         self.topics = {TOPIC: 1, DLQ: 1, OUTCOMES: 1}
         self.lines: list[RawRecord] = []
 
@@ -61,14 +64,16 @@ class FakeCluster:
         return self.topics.get(topic)
 
     def ends(self, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        self._answer(*(topic for topic, _ in wanted))
         return {where: self.end_of[where[0]] for where in wanted if where[0] in self.end_of}
 
     def begins(self, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
         return {where: self.begin_of[where[0]] for where in wanted if where[0] in self.begin_of}
 
     def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        assert group == f"connect-{CONNECTOR}"
-        return {} if self.position is None else dict.fromkeys(wanted, self.position)
+        self._answer(group)
+        position = self.position_of.get(group, self.position)
+        return {} if position is None else dict.fromkeys(wanted, position)
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
         return {name: self.ids[name] for name in names if name in self.ids}
@@ -78,8 +83,13 @@ class FakeCluster:
     ) -> Iterator[RawRecord]:
         if topic == OUTCOMES:
             return iter(self.lines[start:])
+        self._answer(f"records of {topic}")
         there = (offset for offset in range(start, self.end_of[topic]) if offset not in self.compacted)
         return (RawRecord(topic, partition, offset, NOW_MS, "CREATE_TIME", b"k", b"v") for offset in there)
+
+    def _answer(self, *names: str) -> None:
+        if gone := self.away.intersection(names):
+            raise BrokerUnavailable(f"{gone} does not answer")
 
 
 class World:
@@ -88,6 +98,7 @@ class World:
     def __init__(self, engine: FakeEngine, items: int = 1, **replay: Any) -> None:
         self.engine, self.cluster, self.now, self.waits = engine, FakeCluster(), NOW, 0
         self.dead_letters = 9
+        self.waiting: Callable[[], None] | None = None  # what happens while the watcher waits
         engine.add(CONNECTOR, {"topics": TOPIC, "errors.deadletterqueue.topic.name": DLQ})
         TaskSnapshot.objects.create(connector=CONNECTOR, task=0, state="RUNNING", reported_at=NOW, status={})
         selection = Selection.objects.create(created_at=NOW, filters={}, title="some", watermark=1, count=1, digest="d")
@@ -129,11 +140,18 @@ class World:
         )
 
     def fails(
-        self, offset: int | None, *, headers: Headers = (), message: str = "again", topic: str = TOPIC
+        self,
+        offset: int | None,
+        *,
+        headers: Headers = (),
+        message: str = "again",
+        topic: str = TOPIC,
+        connector: str = CONNECTOR,
     ) -> DeadLetter:
         """A dead letter of the record at this offset is indexed; None: it does not say which."""
         self.dead_letters += 1
-        row = letter(self.dead_letters, headers=headers, message=message, at_ms=_ms(self.now))
+        self.cluster.end_of[DLQ] = max(self.cluster.end_of[DLQ], self.dead_letters + 1)
+        row = letter(self.dead_letters, headers=headers, message=message, at_ms=_ms(self.now), connector=connector)
         origin = {f"{ERRORS}topic": topic.encode(), f"{ERRORS}offset": None if offset is None else b"%d" % offset}
         named = tuple((name, origin.get(name, value)) for name, value in row.headers)
         index([msgspec.structs.replace(row, headers=named)], self.now)
@@ -141,10 +159,12 @@ class World:
 
     def watch(self, *, after: timedelta = timedelta(0)) -> int:
         self.now += after
-        return watch(self.now, self.cluster, self._wait)
+        return watch(lambda: self.now, self.cluster, self._wait)
 
     def _wait(self, seconds: float) -> None:
         self.waits += 1
+        if self.waiting:
+            self.waiting()
 
 
 def carrying(item: ReplayItem, attempt: int = 1) -> Headers:

@@ -61,7 +61,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         error={act.error}
         barred={stale && "Check again first"}
         onCheck={() => void check(options)}
-        onRun={(reason) => act.mutate({ act: "run", body: { reason } }, { onSuccess: () => void navigate(`/replays/${replay?.id}`) })}
+        onRun={(reason) => replay?.plan && act.mutate({ act: "run", body: { reason, plan_digest: replay.plan.digest } }, { onSuccess: () => void navigate(`/replays/${replay.id}`) })}
       />
     </div>
   );

@@ -2,21 +2,34 @@ import type { ReactNode } from "react";
 import { useNavigate } from "react-router";
 import { freshKey, useSelect, type What } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
+import { useKeys } from "../../lib/keys";
 import { Button } from "../../ui/controls";
 
-/** Freezes what is chosen as a selection and goes on to its plan; nothing is sent by it. */
-export function ReplayButton({ what, primary, children }: { what: What; primary?: boolean; children: ReactNode }) {
+interface Props {
+  what: What;
+  primary?: boolean;
+  /** Why these cannot be replayed, whoever asks. */
+  barred?: string | undefined;
+  children: ReactNode;
+}
+
+/** Freezes what is chosen as a selection and goes on to its plan, as the key `r` does; nothing is sent by it. */
+export function ReplayButton({ what, primary, barred, children }: Props) {
   const may = useMayWrite();
   const navigate = useNavigate();
   const select = useSelect();
+  const stop = may.allowed ? barred : may.reason;
+  const go = () => select.mutate({ what, key: freshKey() }, { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) });
+  useKeys({ r: () => void (!stop && !select.isPending && go()) });
   return (
     <>
       {select.error && <span className="s failed" role="alert">{select.error.message}</span>}
       <Button
         kind={primary ? "primary" : "default"}
-        barred={may.allowed ? undefined : may.reason}
+        barred={stop}
         busy={select.isPending}
-        onClick={() => select.mutate({ what, key: freshKey() }, { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) })}
+        title="Replay (r)"
+        onClick={go}
       >
         {children}
       </Button>

@@ -9,6 +9,7 @@ import { useKeys } from "../../lib/keys";
 import { useNow, useZone } from "../../lib/zone";
 import { Button, MenuButton } from "../../ui/controls";
 import { Bones, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { ReplayButton } from "../plan/ReplayButton";
 import { ErrorPanel } from "./ErrorPanel";
 import { Payloads } from "./Payloads";
 import { Pipeline } from "./Pipeline";
@@ -87,7 +88,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
         <Button barred={previous ? undefined : "This is the first one that matches"} onClick={() => onOpen(previous)} title="The one above (k)"><span className="row" style={{ gap: 6 }}>‹ <kbd>k</kbd></span></Button>
         <Button barred={next ? undefined : "This is the last one that matches"} onClick={() => onOpen(next)} title="The one below (j)"><span className="row" style={{ gap: 6 }}><kbd>j</kbd> ›</span></Button>
       </span>
-      <FixButton letter={letter} />
+      <Acts letter={letter} />
       <MenuButton
         label="Download exact bytes ▾"
         items={(["value", "key", "context"] as const).filter((part) => sizes[part] !== null).map((part) => ({ label: `${part === "context" ? "dead letter" : part}, ${bytes(sizes[part])}`, href: bytesUrl(letter.id, part) }))}
@@ -96,12 +97,17 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
   );
 }
 
-/** The one act of this screen; a record whose bytes are gone says so. */
-function FixButton({ letter }: { letter: DeadLetter }) {
+/** What can be done with it; a record whose bytes are gone says so. */
+function Acts({ letter }: { letter: DeadLetter }) {
   const may = useMayWrite();
   const gone = letter.original === "expired" || letter.original === "unknown" ? `Not replayable: ${letter.original}` : undefined;
   const barred = may.allowed ? gone : may.reason;
-  return barred ? <Button kind="primary" barred={barred}>Fix and replay…</Button> : <Button kind="primary" to={`/records/${letter.id}/fix`} title="Fix and replay (e)">Fix and replay…</Button>;
+  return (
+    <>
+      <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone}><span className="row" style={{ gap: 6 }}>Replay… <kbd>r</kbd></span></ReplayButton>
+      {barred ? <Button kind="primary" barred={barred}>Fix and replay…</Button> : <Button kind="primary" to={`/records/${letter.id}/fix`} title="Fix and replay (e)">Fix and replay…</Button>}
+    </>
+  );
 }
 
 function Copy({ text }: { text: string }) {

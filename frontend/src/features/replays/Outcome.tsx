@@ -1,6 +1,6 @@
 import type { Replay } from "../../api/replayTypes";
 import { count, percent, plural, span } from "../../lib/format";
-import { addingUp, rateWords, reasonRows, sentOf, settledOf } from "../../lib/outcome";
+import { addingUp, leftMs, rateWords, reasonRows, sentOf, settledOf } from "../../lib/outcome";
 import { itemState, reasonWords } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
 import { Bar } from "./Bar";
@@ -50,11 +50,12 @@ function Left({ replay }: { replay: Replay }) {
   const { counts, rate, status } = replay;
   const sent = sentOf(counts);
   const left = counts.queued + counts.sending;
+  const ms = leftMs(counts, rate, status);
   const recall = sent > 0 && left > 0 ? ` Cancel cannot recall the ${count(sent)} sent.` : "";
   if (left === 0) return counts.waiting > 0 ? `${plural(counts.waiting, "outcome")} awaited.` : "Nothing is final: a late dead letter still changes an outcome.";
   if (status === "paused") return `${count(left)} left, paused.${recall}`;
   if (status !== "running") return `${count(left)} left.${recall}`;
-  return rate > 0 ? <>{count(left)} left at {rateWords(rate)}: <b>{span((1000 * left) / rate)}</b>.{recall}</> : `${count(left)} left, no limit.${recall}`;
+  return ms !== null ? <>{count(left)} left at {rateWords(rate)}: <b>{span(ms)}</b>.{recall}</> : `${count(left)} left, no limit.${recall}`;
 }
 
 function reasons(replay: Replay, state: string): string {

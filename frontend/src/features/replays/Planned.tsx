@@ -49,7 +49,7 @@ export function Planned({ replay }: { replay: Replay }) {
           error={act.error}
           barred={again.isPending ? "The plan is checked again" : undefined}
           onCheck={() => again.mutate(options)}
-          onRun={(reason) => act.mutate({ act: "run", body: { reason } })}
+          onRun={(reason) => plan && act.mutate({ act: "run", body: { reason, plan_digest: plan.digest } })}
         />
       </div>
       <Items replay={replay} />

@@ -1,0 +1,28 @@
+import { Modal } from "@mantine/core";
+import { useLocation } from "react-router";
+import { keysAt } from "./keyTable";
+import styles from "./Shell.module.css";
+
+/** The keys of the screen one is at. */
+export function KeyHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const { pathname } = useLocation();
+  return (
+    <Modal opened={open} onClose={onClose} title="Keys" centered closeButtonProps={{ "aria-label": "Close" }} size={420} transitionProps={{ duration: 0 }} classNames={{ content: styles.help!, title: styles.helpTitle!, header: styles.helpHead! }} styles={{ body: { padding: 0 } }}>
+      <div className={styles.helpBody} data-testid="keys">
+        {keysAt(pathname).map(({ screen, rows }) => (
+          <section key={screen}>
+            <h2>{screen}</h2>
+            <dl>
+              {rows.map(({ keys, does }) => (
+                <div key={does}>
+                  <dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Modal>
+  );
+}

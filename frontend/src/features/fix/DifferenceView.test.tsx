@@ -1,0 +1,31 @@
+import { act } from "react";
+import { createRoot } from "react-dom/client";
+import { expect, it, vi } from "vitest";
+import DifferenceView from "./DifferenceView";
+
+const BROKEN = '{"a":1,"b":2,"c":3,"d":4,"place:"é","e":5,"f":6,"g":7,"h":8,"i":9}';
+
+async function shown(original: string, edited: string): Promise<HTMLElement> {
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  const host = document.createElement("div");
+  await act(() => createRoot(host).render(<DifferenceView original={original} edited={edited} hex={false} />));
+  return host;
+}
+
+it("a quote put back shows as one line among its neighbours", async () => {
+  const host = await shown(BROKEN, BROKEN.replace("place", 'place"'));
+  expect(host.querySelector("header")?.textContent).toBe("Difference1 line; 67 other bytes identical");
+  expect(host.querySelectorAll('[aria-label="taken away"]')).toHaveLength(1);
+  expect([...host.querySelectorAll("b")].map((one) => one.textContent)).toEqual(["Difference", '"']);
+  expect([...host.querySelectorAll("button")].map((one) => one.textContent)).toEqual(["⋯ 3 lines, unchanged", "⋯ 4 lines, unchanged"]);
+});
+
+it("while nothing can be read, the rest is folded by its bytes, and opens", async () => {
+  const filler = "é".repeat(300);
+  const host = await shown(`{"a: "${filler}", "b" 1 ,"${filler}`, `{"a: "${filler}", "b" 2 ,"${filler}`);
+  expect(host.querySelector("header")?.textContent).toBe("Difference1 place; 1,216 other bytes identical");
+  const [fold] = host.querySelectorAll("button");
+  expect(fold?.textContent).toMatch(/bytes, unchanged$/);
+  await act(() => fold!.click());
+  expect(host.querySelectorAll("button")).toHaveLength(1);
+});
