@@ -43,6 +43,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:19092")
 ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:16379/0")
+# The engine's own topics, as its `*.storage.topic` options name them: no replay writes there.
 STATUS_TOPIC = env.str("STATUS_TOPIC", default="connect-status")
 OUTCOME_TOPIC = env.str("OUTCOME_TOPIC", default="connect-outcomes")
 CONFIG_TOPIC = env.str("CONFIG_TOPIC", default="connect-configs")

@@ -38,14 +38,9 @@ def run(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetim
         if lost := ledger.claim(planned, resend=replay.resend):
             raise Conflict(_taken(lost, len(planned)))
         items.move(planned, ItemState.PLANNED, ItemState.QUEUED, now)
-        facts = {
-            "records": len(planned),
-            "resend": replay.resend,
-            "rate": replay.rate,
-        }
-        _say(
-            replay, actor, "run", f"began to send {_records(len(planned))}: {reason}", now, {"reason": reason, **facts}
-        )
+        Replay.objects.filter(pk=replay.pk).update(progress_topic=planned[0].target_topic)
+        facts = {"reason": reason, "records": len(planned), "resend": replay.resend, "rate": replay.rate}
+        _say(replay, actor, "run", f"began to send {_records(len(planned))}: {reason}", now, facts)
         transaction.on_commit(lambda: enqueue(replay.pk))
     return f"sending {_records(len(planned))}"
 

@@ -86,8 +86,6 @@ def catch_up(replay: Replay) -> int:
 
 def progress_of(replay: Replay) -> int | None:
     """The ordinal that the last committed transaction says comes next; None where the stand-in group says nothing."""
-    if not replay.progress_topic:
-        return None
     where = (replay.progress_topic, 0)
     return topics.committed(replay.transactional_id, [where]).get(where)
 

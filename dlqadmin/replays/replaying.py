@@ -21,6 +21,7 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Hopeless, Outbound, Progress, Refused
 from dlqadmin.replays import items, ledger, recovering
+from dlqadmin.replays.forbidden import forbidden
 from dlqadmin.replays.messages import Outgoing, Unsendable, outgoing, stamped
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus
 
@@ -94,6 +95,7 @@ class Slice:
         self.replay = replay
         self.producer = producer
         self.sender = sender
+        self.allowed: set[str] = set()  # targets that were asked about
         # Before this ordinal a refused record is in the way: look at each alone.
         refused = replay.chunks.filter(state=ChunkState.REFUSED).aggregate(after=Max("after"))
         self.one_by_one_until = refused["after"] or 0
@@ -203,14 +205,18 @@ class Slice:
         missing = [name for name in names if name not in known]
         if missing:
             raise Hopeless(f"there is no topic {missing[0]}")
+        for name in set(names) - self.allowed:
+            if why := forbidden(name):
+                raise Hopeless(f"{name} {why}")
+            self.allowed.add(name)
         ids = {**replay.topic_ids, **topics.topic_ids(names)}
         if anew := [name for name in names if replay.topic_ids.get(name, ids.get(name)) != ids.get(name)]:
             raise Hopeless(f"topic {anew[0]} was deleted and made anew since the replay began")
         if len(ends) < len(wanted):
             raise BrokerUnavailable(f"{len(wanted) - len(ends)} of {len(wanted)} target partitions have no leader")
-        replay.progress_topic, replay.topic_ids = replay.progress_topic or names[0], ids
+        replay.topic_ids = ids
         with transaction.atomic():
-            if not self._held().update(heartbeat=now, progress_topic=replay.progress_topic, topic_ids=ids):
+            if not self._held().update(heartbeat=now, topic_ids=ids):
                 return None
             chunk = Chunk.objects.create(
                 replay=replay, first=batch[0].ordinal, after=batch[-1].ordinal + 1, ends=_named(ends), opened_at=now

@@ -1,20 +1,17 @@
-"""What stands where a replay writes to: the topics, their limits, who reads them, and where no replay may write."""
+"""What stands where a replay writes to: the topics, their limits, and who reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import msgspec
-from django.conf import settings
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topics import ClusterView
-from dlqadmin.connectors import queries as connectors
-from dlqadmin.deadletters.following import follows
-from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.replays import readers
+from dlqadmin.replays.forbidden import dead_letter_topics, forbidden
 from dlqadmin.replays.readers import Reader
 
 
@@ -65,9 +62,9 @@ class Targets(msgspec.Struct, frozen=True):
 def look(names: Iterable[str], cluster: Cluster = topics) -> Targets:
     """The targets as they are now; whoever is away is named in the answer."""
     known = readers.look()
-    dead = _dead_letter_topics()
+    dead = dead_letter_topics()
     found = {
-        name: Target(name, readers=known.of(name), forbidden=_forbidden(name, dead) or "")
+        name: Target(name, readers=known.of(name), forbidden=forbidden(name, dead) or "")
         for name in sorted({name for name in names if name})
     }
     try:
@@ -76,25 +73,6 @@ def look(names: Iterable[str], cluster: Cluster = topics) -> Targets:
         return Targets(asked, behind=_behind(found.values(), there, cluster), engine=known.away)
     except BrokerUnavailable as error:
         return Targets(found, kafka=str(error) or "no answer", engine=known.away)
-
-
-def forbidden(topic: str) -> str | None:
-    """Why no replay may write to the topic, as a clause; None when it may. Asks the database only."""
-    return _forbidden(topic, _dead_letter_topics())
-
-
-def _forbidden(topic: str, dead: Collection[str]) -> str | None:
-    if topic.startswith("__"):
-        return "is Kafka's own"
-    if topic in (settings.CONFIG_TOPIC, settings.STATUS_TOPIC, settings.OFFSET_TOPIC, settings.OUTCOME_TOPIC):
-        return "is the engine's own"
-    return "is a dead letter topic" if topic in dead or follows(topic) else None
-
-
-def _dead_letter_topics() -> set[str]:
-    """Those that are indexed, and those that connectors write to, as far as it is known without asking."""
-    indexed = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True)
-    return {*indexed.distinct(), *connectors.dead_letter_topics()}
 
 
 def _asked(target: Target, there: Mapping[str, int], cluster: Cluster) -> Target:

@@ -39,7 +39,13 @@ class Target:
         """A running replay of dead letters of these messages."""
         selection = Selection.objects.create(created_at=NOW, filters={}, title="some", watermark=1, count=1, digest="d")
         replay = Replay.objects.create(
-            selection=selection, title="some", planned_at=NOW, created_at=NOW, rate=0, status="running"
+            selection=selection,
+            title="some",
+            planned_at=NOW,
+            created_at=NOW,
+            rate=0,
+            status="running",
+            progress_topic=self.name,
         )
         for ordinal, (key, value, headers) in enumerate(messages):
             self.count += 1

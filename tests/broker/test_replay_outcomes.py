@@ -13,7 +13,7 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.following import follow
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.models import OutcomeReport, Replay, ReplayItem, Selection
+from dlqadmin.replays.models import OutcomeReport, Replay, ReplayItem, Selection, WatchPosition
 from dlqadmin.replays.watching import watch
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
@@ -143,11 +143,14 @@ def test_an_offset_that_was_moved_by_hand_proves_nothing(
     connector = Connector(broker, file_sink(tmp_path / "out")).with_dead_letters()
     connector.send([GOOD])
     connector.run()
-    replayed = Replayed(connector, [GOOD], engine, settings)
+    replayed = Replayed(connector, [GOOD, GOOD], engine, settings)
     hand = KafkaConsumer(consumer_settings(f"connect-{connector.name}", connector.client))
     hand.commit({TopicPartition(connector.topic, 0): Committed(2)})
     hand.close()
-    assert replayed.watch() == ["unknown(offset_moved_by_hand)"]
+    assert replayed.watch() == ["unknown(no_reports)", "sent(waiting)"]
+    replayed.lease()
+    WatchPosition.objects.update(slow_at=None)
+    assert replayed.watch() == ["unknown(offset_moved_by_hand)", "passed"]
 
 
 def test_a_topic_that_was_deleted_is_not_the_one_it_was_sent_to(

@@ -101,3 +101,12 @@ def test_an_older_replays_outcome_does_not_hide_that_of_the_newer(target: Target
     items.move([later], ItemState.SENT, ItemState.FAILED_AGAIN, now)
     items.move([first], ItemState.UNKNOWN, ItemState.PASSED, now)
     assert DeadLetter.objects.get(pk=first.dead_letter_id).replay_state == "failed_again"
+
+
+def test_a_topic_that_became_a_dead_letter_topic_gets_nothing(target: Target, settings: Any) -> None:
+    replay = target.replay(THREE)
+    settings.DLQ_TOPICS = [target.name]
+    assert send_slice(replay.pk, "one") is False
+    replay.refresh_from_db()
+    assert (replay.status, replay.trouble.endswith("is a dead letter topic")) == ("paused", True)
+    assert target.records() == []

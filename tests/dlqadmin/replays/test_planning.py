@@ -13,11 +13,11 @@ from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.deadletters.preparing import prepare
 from dlqadmin.replays import fixing, planning, selecting
 from dlqadmin.replays.fixing import Edit
+from dlqadmin.replays.forbidden import forbidden
 from dlqadmin.replays.messages import original
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, Selection
 from dlqadmin.replays.planning import Options
 from dlqadmin.replays.sorting import ADDED_BYTES
-from dlqadmin.replays.targets import forbidden
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter, plain

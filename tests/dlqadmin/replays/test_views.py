@@ -140,7 +140,9 @@ def test_items_that_need_a_look_come_first_and_pages_hold_each_once(as_operator:
             seen += [row["ordinal"] for row in page["results"]]
             cursor = page["next"]
         assert (seen[:3], sorted(seen), page["total"]) == (first, list(range(10)), 10)
+    ReplayItem.objects.filter(ordinal=2).update(sent_digest="d" * 64)
     only = get(as_operator, f"replays/{replay['id']}/items", state="sent")
+    assert only["results"][0]["sent_digest"] == "d" * 64
     assert only["results"][0]["sent_to"] == {"topic": "usgs.earthquakes", "partition": 0, "offset": 2}
 
 
