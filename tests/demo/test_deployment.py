@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 
 from demo.environment import ROOT
 
@@ -16,6 +17,14 @@ WITHOUT_HEALTH = {"migrate", "indexer"}  # one ends by itself, the other ends wh
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - WITHOUT_HEALTH))
 def test_a_service_has_a_health_check(name: str) -> None:
     assert SERVICES[name]["healthcheck"]["test"]
+
+
+def test_every_queue_has_a_worker_of_its_own() -> None:
+    commands = [str(service.get("command")) for service in SERVICES.values()]
+    compose = [found for command in commands for found in re.findall(r" worker .*--queues (\S+)", command)]
+    procfile = re.findall(r" worker .*--queues (\S+)", (ROOT / "Procfile").read_text())
+    queues = {"celery", *(route["queue"] for route in settings.CELERY_TASK_ROUTES.values())}
+    assert sorted(compose) == sorted(procfile) == sorted(queues)
 
 
 def test_no_password_has_a_default() -> None:
