@@ -14,10 +14,12 @@ from django.db.models import QuerySet
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.preparing import MAX_INT, key_hash
+from dlqadmin.deadletters.titles import short
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
 from dlqadmin.replays.outcomes import Letter
 
 PARAMETERS = 500
+WHY = 200  # characters of an error's message
 CLOCKS_DIFFER = timedelta(seconds=10)
 Value = TypeVar("Value")
 
@@ -49,7 +51,7 @@ class Letters:
 def find(items: Sequence[ReplayItem], watched_topics: Sequence[str]) -> Letters:
     """The dead letters of these items; `watched_topics` are where one without origin may be theirs."""
     letters = Letters()
-    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER)
+    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER).select_related("fingerprint")
     for item, row in (*_by_place(rows, items), *_by_token(rows, items)):
         if kind := kind_of(item, row):
             setattr(letters.of(item), kind, letter(row))
@@ -122,8 +124,9 @@ def failure_of(item: ReplayItem, row: DeadLetter) -> str:
 
 
 def letter(row: DeadLetter) -> Letter:
-    """The dead letter as a decision names it."""
-    return Letter(row.pk, str(row))
+    """The dead letter as a decision names it. Needs `fingerprint`."""
+    why = row.message[:WHY] or short(row.fingerprint.exception_class)
+    return Letter(row.pk, str(row), f"{why}, {row.fingerprint.stage}; ")
 
 
 def _by_place(rows: QuerySet[DeadLetter], items: Iterable[ReplayItem]) -> Iterator[tuple[ReplayItem, DeadLetter]]:

@@ -37,10 +37,11 @@ class Reason(StrEnum):
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """A dead letter that may be this record's: its id in the index, and its name on screen."""
+    """A dead letter that may be this record's: its id in the index, its name, and what failed, as a sentence's head."""
 
     id: int
     name: str
+    why: str = ""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -107,9 +108,9 @@ def decide(facts: ItemFacts, now: datetime) -> Decision:
 
 def _decide(facts: ItemFacts, now: datetime) -> Decision:
     if exact := facts.exact or (None if facts.recreated else facts.placed):
-        return _failed("proven: the origin of the dead letter is exactly where it was sent", exact)
+        return _failed(f"{exact.why}proven: its dead letter's origin is where it was sent", exact)
     if facts.attributed:
-        return _failed("proven: the dead letter carries this item and attempt", facts.attributed)
+        return _failed(f"{facts.attributed.why}proven: its dead letter carries this item and attempt", facts.attributed)
     if facts.offset is None:
         return _unknown(Reason.COORDINATES_LOST, "it was sent, but where it is in the topic could not be recovered")
     if facts.recreated:
@@ -196,7 +197,7 @@ def _index_is_late(facts: ItemFacts, group: Group, now: datetime) -> bool:
 def _proven(facts: ItemFacts, evidence: str, reason: str = "") -> Decision:
     if facts.downstream is None:
         return Decision(ItemState.PASSED, reason, evidence)
-    evidence = f"{evidence}; failed downstream: {facts.downstream.name}"
+    evidence = f"{evidence}; failed elsewhere: {facts.downstream.name}"
     return Decision(ItemState.PASSED, reason, evidence, facts.downstream.id)
 
 

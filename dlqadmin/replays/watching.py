@@ -116,6 +116,7 @@ def late(start: int, cluster: Cluster, now: datetime) -> list[Verdict]:
         sent_offset=OuterRef("origin_offset"),
     )
     span = DeadLetter.objects.filter(pk__gt=start, pk__lte=_end(start), cluster=settings.CLUSTER)
+    span = span.select_related("fingerprint")
     rows = span.filter(Q(replay_item__isnull=False) | Exists(there)).order_by("pk")
     kinds = [(item, row, kind_of(item, row)) for item, row in matched(rows, _turnable())]
     ids = cluster.topic_ids(sorted({item.target_topic for item, _, kind in kinds if kind == "placed"}))

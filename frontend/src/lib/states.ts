@@ -56,6 +56,7 @@ const REASONS: Record<string, string> = {
   group_empty: "its connector was paused, stopped, failed or deleted",
   no_committed_offset: "its connector has committed no offset there",
   offset_moved_by_hand: "committed past, but no task reported it",
+  no_reports: "committed past, and there is no report of it",
   no_dead_letter_path: "its dead letters go nowhere that is indexed",
   expired_or_compacted: "gone from the topic before it was read",
   topic_recreated: "the target topic is another one now",

@@ -12,7 +12,7 @@ from dlqadmin.replays.outcomes import Decision, Group, ItemFacts, Letter, decide
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
-DEAD = Letter(17, "usgs.earthquakes.dlq / 0 / 71")
+DEAD = Letter(17, "usgs.earthquakes.dlq / 0 / 71", "gap is null, TASK_PUT; ")
 UNSEEN = "dead letters go to usgs.earthquakes.dlq, which is not indexed"
 
 
@@ -119,8 +119,8 @@ def test_lost_coordinates_stay_unknown_until_a_dead_letter_carries_the_item() ->
         ({"report": "filtered"}, "proven: usgs-to-sql reported it filtered, left out by a transform"),
         ({"report": "delivered", "within": group(unseen=UNSEEN)}, UNSEEN),
         ({"reporting": False}, "usgs-to-sql is past it, and there is no report of it"),
-        ({"exact": DEAD}, "proven: the origin of the dead letter is exactly where it was sent"),
-        ({"attributed": DEAD}, "proven: the dead letter carries this item and attempt"),
+        ({"exact": DEAD}, "gap is null, TASK_PUT; proven: its dead letter's origin is where it was sent"),
+        ({"attributed": DEAD}, "gap is null, TASK_PUT; proven: its dead letter carries this item and attempt"),
         ({"within": group(committed=40, stopped="usgs-to-sql is paused")}, "usgs-to-sql is paused"),
         ({"within": group(committed=40, lag=13), "age": 25 * HOUR}, "24 hours after it was sent: lag 13"),
     ],
@@ -133,7 +133,7 @@ def test_only_a_dead_letter_of_the_record_itself_is_its_failure() -> None:
     assert outcome(exact=DEAD).refailure == 17
     downstream = outcome(report="delivered", downstream=DEAD)
     assert (downstream.state, downstream.refailure) == (ItemState.PASSED, 17)
-    assert downstream.evidence.endswith("failed downstream: usgs.earthquakes.dlq / 0 / 71")
+    assert downstream.evidence.endswith("failed elsewhere: usgs.earthquakes.dlq / 0 / 71")
     assert outcome(report="delivered", possible=DEAD).refailure is None
 
 

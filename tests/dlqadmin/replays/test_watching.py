@@ -166,7 +166,7 @@ def test_a_record_that_failed_downstream_passed_here(build: Build) -> None:
     dead = world.fails(3, headers=carrying(world.item()), topic="quakes.copy")
     world.watch()
     assert (world.outcome(), world.item().refailure) == ("passed", dead)
-    assert world.item().evidence.endswith(f"failed downstream: {dead}")
+    assert world.item().evidence.endswith(f"failed elsewhere: {dead}")
     assert not GroupActivity.objects.filter(kind="failed_again").exists()
 
 
