@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,11 +78,14 @@ class SparkRunner:
 
     def close(self) -> None:
         """Stop the session and every worker."""
+        from py4j.protocol import Py4JError
+
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._starter.shutdown()
         if self._context.exception() is None:
-            self._context.result().cancelAllJobs()
-            self._context.result().stop()
+            with suppress(Py4JError, OSError):  # a Ctrl-C in the terminal reaches the JVM too: it may be gone
+                self._context.result().cancelAllJobs()
+                self._context.result().stop()
 
     def _run(self, lease: Lease) -> tuple[TaskReport, ...]:
         from py4j.protocol import Py4JError

@@ -80,7 +80,7 @@ function Evidence({ item }: { item: Item }) {
   return (
     <>
       {item.edited && <Chip>edited</Chip>} {item.state === "unknown" && item.reason && !item.evidence.startsWith(item.reason) && `${item.reason}: `}
-      {item.evidence || item.reason.replaceAll("_", " ")}
+      <span title={item.evidence}>{(again ? item.evidence.split("; proven")[0] : item.evidence) || item.reason.replaceAll("_", " ")}</span>
       {again && <> → <Link className="mono nw" to={`/records/${again.id}`} data-testid="refailure">{again.topic} / {again.partition} / {count(again.offset)}</Link></>}
       {history.length > 0 && <span className="t3"> Was {history.map((one) => `${itemState(one.state).label.toLowerCase()} until then (${timeOfDay(one.at, zone)})`).join(", ")}.</span>}
     </>

@@ -26,7 +26,7 @@ export function JobHead({ replay }: { replay: Replay }) {
       }
       note={
         <>
-          {plural(replay.counts.total, "record")} to <span className="mono t2">{replay.target_topic || "their origin topic"}</span>
+          {plural(replay.counts.total, "record")} to {replay.target_topic ? <span className="mono t2">{replay.target_topic}</span> : "their origin topic"}
           {replay.edited > 0 && <>, {count(replay.edited)} edited</>}, selection {selectionName(replay.selection.id)}.{" "}
           {replay.watching.length > 0 ? <>Watching {replay.watching.map((name, at) => <span key={name}>{at > 0 && ", "}<Link className="mono" to={`/connectors/${name}`}>{name}</Link></span>)}.</> : "No connector is watched: outcomes will be unknown."}{" "}
           {replay.started_by && <>Begun by {replay.started_by} {dateTime(replay.started_at, zone)}: “{replay.reason}”.</>}
