@@ -197,7 +197,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = True
+# A message lost with its worker is made up for by the next beat or sweep, and kombu 5.7 ends a worker that loses
+# Redis in the middle of a task it has not acknowledged ("'NoneType' object has no attribute 'hostname'").
+CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis as long as it takes
