@@ -16,9 +16,9 @@ from rest_framework.request import Request
 
 from dlqadmin.deadletters.serializers import Document
 from dlqadmin.replays import queries
-from dlqadmin.replays.fixing import Edit
 from dlqadmin.replays.models import Replay
-from dlqadmin.replays.planning import Options
+from dlqadmin.replays.planning.fixing import Edit
+from dlqadmin.replays.planning.plans import Options
 from dlqadmin.rest.pagination import MAX_ID
 from engine.record.replay import PREFIX
 

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from dlqadmin.audit.recording import record
-from dlqadmin.replays import items, ledger, recovering
 from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus
+from dlqadmin.replays.sending import items, ledger, recovering
 from dlqadmin.replays.tasks import enqueue
 from dlqadmin.rest.problems import Conflict
 

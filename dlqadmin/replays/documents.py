@@ -10,8 +10,8 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.messages import Outgoing
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, Selection
+from dlqadmin.replays.sending.messages import Outgoing
 from dlqadmin.rest.times import iso, iso_or_none
 
 MAX_SHOWN_BYTES = 1024 * 1024

@@ -13,11 +13,11 @@ from rest_framework.views import APIView
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.views import find
-from dlqadmin.replays import fixing
 from dlqadmin.replays.bodies import FixBody, actor
 from dlqadmin.replays.documents import MAX_SHOWN_BYTES, letter_document, message_document
-from dlqadmin.replays.messages import Outgoing, headers_of, original, stripped
 from dlqadmin.replays.models import Fix, ItemState, ReplayItem
+from dlqadmin.replays.planning import fixing
+from dlqadmin.replays.sending.messages import Outgoing, headers_of, original, stripped
 from dlqadmin.replays.serializers import DraftDocument, FixDocument, FixList
 from dlqadmin.replays.views import ReadOrOperate
 from dlqadmin.rest.times import iso

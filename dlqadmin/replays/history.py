@@ -7,8 +7,8 @@ from typing import Any
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.documents import OUT, item_document, username
-from dlqadmin.replays.lineage import roots
 from dlqadmin.replays.models import Fix, ItemState, ReplayItem
+from dlqadmin.replays.planning.lineage import roots
 from dlqadmin.rest.times import iso
 
 WORDS = {

@@ -11,8 +11,8 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.utils import timezone
 
 from dlqadmin.replays.documents import item_document, replay_document
-from dlqadmin.replays.items import SETTLED
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
+from dlqadmin.replays.sending.items import SETTLED
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.times import from_ms, iso, parse_time
 

@@ -13,8 +13,9 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.replays import replaying, reports, watching
 from dlqadmin.replays.models import Replay
+from dlqadmin.replays.outcome import reports, watching
+from dlqadmin.replays.sending import replaying
 
 QUIET = timedelta(seconds=3)  # a replay that nobody has touched for so long is queued again
 REPORTS_KEPT = timedelta(days=7)

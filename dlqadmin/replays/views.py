@@ -19,10 +19,11 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator, IsViewer, role_of
 from dlqadmin.deadletters.views import PAGING, AnyFormat, find
-from dlqadmin.replays import history, planning, queries, selecting, streaming
+from dlqadmin.replays import history, queries, streaming
 from dlqadmin.replays.bodies import OptionsBody, ReplayBody, SelectionBody, actor, checked, replay_of
 from dlqadmin.replays.documents import selection_document
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
+from dlqadmin.replays.planning import plans, selecting
 from dlqadmin.replays.serializers import (
     ItemPage,
     LogDocument,
@@ -119,7 +120,7 @@ class ReplayList(ReadOrOperate):
         if chosen is None:
             raise ParameterError("selection", "is not there")
         try:
-            made = planning.create(chosen, form.options(), body["title"], who, asked, now)
+            made = plans.create(chosen, form.options(), body["title"], who, asked, now)
         except IntegrityError:
             if known := made_by(Replay, asked):  # the same request, twice at once
                 return _answer(known)
@@ -147,8 +148,8 @@ class ReplayPlan(APIView):
         replay = replay_of(pk)
         form = OptionsBody(data=request.data)
         form.is_valid(raise_exception=True)
-        options = form.options(planning.options_of(replay))
-        return _answer(planning.check_again(replay, options, actor(request), timezone.now()))
+        options = form.options(plans.options_of(replay))
+        return _answer(plans.check_again(replay, options, actor(request), timezone.now()))
 
 
 class ReplayItems(APIView):

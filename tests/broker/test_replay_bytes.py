@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dlqadmin.replays.ledger import claim
-from dlqadmin.replays.messages import STRIPPED
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, Selection
-from dlqadmin.replays.replaying import send_slice
+from dlqadmin.replays.sending.ledger import claim
+from dlqadmin.replays.sending.messages import STRIPPED
+from dlqadmin.replays.sending.replaying import send_slice
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.dlqadmin.deadletters.letters import NOW, index_one, letter

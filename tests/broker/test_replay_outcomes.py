@@ -14,7 +14,7 @@ from dlqadmin.broker import topics
 from dlqadmin.deadletters.following import follow
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import OutcomeReport, Replay, ReplayItem, Selection, WatchPosition
-from dlqadmin.replays.watching import watch
+from dlqadmin.replays.outcome.watching import watch
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
 from engine.ports import Committed

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Outbound, Progress
-from dlqadmin.replays.messages import outgoing, stamped
 from dlqadmin.replays.models import Chunk, ItemState, Replay
-from dlqadmin.replays.replaying import send_slice
+from dlqadmin.replays.sending.messages import outgoing, stamped
+from dlqadmin.replays.sending.replaying import send_slice
 from engine.record.replay import ITEM
 from tests.broker.test_replay_bytes import Target
 

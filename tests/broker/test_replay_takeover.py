@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Outbound, Progress
-from dlqadmin.replays.messages import outgoing, stamped
 from dlqadmin.replays.models import Chunk, ItemState, LedgerEntry, Replay
-from dlqadmin.replays.replaying import send_slice, unsettled
+from dlqadmin.replays.sending.messages import outgoing, stamped
+from dlqadmin.replays.sending.replaying import send_slice, unsettled
 from engine.record.replay import ITEM
 from tests.broker.test_replay_bytes import Target
 

@@ -10,9 +10,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from django.utils import timezone
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays import items, replaying
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
-from dlqadmin.replays.replaying import send_slice
+from dlqadmin.replays.sending import items, replaying
+from dlqadmin.replays.sending.replaying import send_slice
 from tests.broker.test_replay_bytes import Target
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,9 @@ from pytest_django import Settings
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays import controlling, replaying
+from dlqadmin.replays import controlling
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, ReplayStatus, Selection
+from dlqadmin.replays.sending import replaying
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import NOW, index, letter

@@ -13,7 +13,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.replays.models import Replay, ReplayItem, Selection
-from dlqadmin.replays.watching import watch
+from dlqadmin.replays.outcome.watching import watch
 from engine.record.record import Headers, RawRecord
 from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.deadletters.letters import NOW, NOW_MS, index, index_one, letter

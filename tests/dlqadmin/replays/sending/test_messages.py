@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqadmin.replays.messages import Outgoing, kept, stamped, stripped
+from dlqadmin.replays.sending.messages import Outgoing, kept, stamped, stripped
 
 BYTES = st.none() | st.binary(max_size=20)
 NAMES = st.text(max_size=12) | st.sampled_from(["__connect.errors.topic", "kafka_dlt-exception-fqcn", "dlq.replay.id"])

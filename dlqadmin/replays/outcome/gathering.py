@@ -21,12 +21,12 @@ from django.db.models import Max, prefetch_related_objects
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.metrics.positions import Read
-from dlqadmin.replays import indexed, reports
-from dlqadmin.replays.indexed import Reach
-from dlqadmin.replays.letters import Letters, find, parts
 from dlqadmin.replays.models import ItemState, OutcomeReport, ReplayItem
-from dlqadmin.replays.outcomes import INDEX_MAY_TAKE, Group, ItemFacts, Reason
-from dlqadmin.replays.readers import Reader, look
+from dlqadmin.replays.outcome import indexed, reports
+from dlqadmin.replays.outcome.indexed import Reach
+from dlqadmin.replays.outcome.letters import Letters, find, parts
+from dlqadmin.replays.outcome.outcomes import INDEX_MAY_TAKE, Group, ItemFacts, Reason
+from dlqadmin.replays.outcome.readers import Reader, look
 from engine.record.record import RawRecord
 
 MOST_READ = 20_000

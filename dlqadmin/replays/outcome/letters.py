@@ -16,7 +16,7 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.preparing import MAX_INT, key_hash
 from dlqadmin.deadletters.titles import short
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
-from dlqadmin.replays.outcomes import Letter
+from dlqadmin.replays.outcome.outcomes import Letter
 
 PARAMETERS = 500
 WHY = 200  # characters of an error's message

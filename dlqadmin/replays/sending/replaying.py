@@ -20,10 +20,10 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Hopeless, Outbound, Progress, Refused
-from dlqadmin.replays import items, ledger, recovering
-from dlqadmin.replays.forbidden import forbidden
-from dlqadmin.replays.messages import Outgoing, Unsendable, outgoing, stamped
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus
+from dlqadmin.replays.sending import items, ledger, recovering
+from dlqadmin.replays.sending.forbidden import forbidden
+from dlqadmin.replays.sending.messages import Outgoing, Unsendable, outgoing, stamped
 
 SLICE_S = 5.0
 MOST_RECORDS = 500  # an open transaction holds back every read_committed reader

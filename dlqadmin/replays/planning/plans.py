@@ -14,11 +14,12 @@ from django.db import transaction
 from dlqadmin.audit.recording import record
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.preparing import pack_headers
-from dlqadmin.replays import ledger, selecting, targets
-from dlqadmin.replays.checking import Facts, document
 from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus, Selection
-from dlqadmin.replays.sorting import Candidate, Sorted, candidates, sort
-from dlqadmin.replays.targets import Cluster, Targets
+from dlqadmin.replays.planning import selecting, targets
+from dlqadmin.replays.planning.checks import Facts, document
+from dlqadmin.replays.planning.choosing import Candidate, Sorted, candidates, sort
+from dlqadmin.replays.planning.targets import Cluster, Targets
+from dlqadmin.replays.sending import ledger
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import Conflict
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dlqadmin.replays.models import ItemState
-from dlqadmin.replays.outcomes import Decision, Group, ItemFacts, Letter, decide
+from dlqadmin.replays.outcome.outcomes import Decision, Group, ItemFacts, Letter, decide
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from dlqadmin.metrics.models import StatusPosition
 from dlqadmin.metrics.queries import collected_at
 from dlqadmin.replays.models import OutcomeReport
-from dlqadmin.replays.reports import collect
+from dlqadmin.replays.outcome.reports import collect
 from dlqadmin.replays.tasks import prune_reports
 from engine.record.record import RawRecord
 

@@ -9,14 +9,14 @@ from django.contrib.auth.models import User
 
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.replays import ledger
-from dlqadmin.replays.fixing import drafts_of, message_of
-from dlqadmin.replays.letters import parts
-from dlqadmin.replays.lineage import roots
-from dlqadmin.replays.messages import Outgoing, headers_of, kept, original, stripped
 from dlqadmin.replays.models import Fix, ReplayItem, Selection
-from dlqadmin.replays.selecting import MAX_RECORDS, rows
-from dlqadmin.replays.targets import Target, Targets
+from dlqadmin.replays.outcome.letters import parts
+from dlqadmin.replays.planning.fixing import drafts_of, message_of
+from dlqadmin.replays.planning.lineage import roots
+from dlqadmin.replays.planning.selecting import MAX_RECORDS, rows
+from dlqadmin.replays.planning.targets import Target, Targets
+from dlqadmin.replays.sending import ledger
+from dlqadmin.replays.sending.messages import Outgoing, headers_of, kept, original, stripped
 from engine.record.record import Headers
 
 ADDED_BYTES = 160  # the replay's own headers

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.letters import failure_of, matched
 from dlqadmin.replays.models import ReplayItem
+from dlqadmin.replays.outcome.letters import failure_of, matched
 
 
 def roots(rows: Sequence[DeadLetter]) -> dict[int, str]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from dlqadmin.replays import ledger
 from dlqadmin.replays.models import ReplayItem, Selection
-from dlqadmin.replays.readers import Reader
-from dlqadmin.replays.sorting import Sorted, said_of
-from dlqadmin.replays.targets import Target, Targets
+from dlqadmin.replays.outcome.readers import Reader
+from dlqadmin.replays.planning.choosing import Sorted, said_of
+from dlqadmin.replays.planning.targets import Target, Targets
+from dlqadmin.replays.sending import ledger
 from dlqadmin.rest.times import iso
 from engine.record.replay import ATTEMPT, ID, ITEM
 

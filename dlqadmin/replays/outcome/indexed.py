@@ -11,7 +11,7 @@ from django.conf import settings
 
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.replays.models import IndexGoal
-from dlqadmin.replays.readers import Offsets, left
+from dlqadmin.replays.outcome.readers import Offsets, left
 
 Partition = tuple[str, int]
 LOOKS, LOOK_S = 10, 0.1  # at an index that is about to catch up

@@ -15,9 +15,6 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity
-from dlqadmin.replays import items as states
-from dlqadmin.replays.gathering import Cluster, gather, recreated
-from dlqadmin.replays.letters import PARAMETERS, kind_of, letter, matched, parts
 from dlqadmin.replays.models import (
     ItemState,
     OutcomeReport,
@@ -27,7 +24,10 @@ from dlqadmin.replays.models import (
     ReplayStatus,
     WatchPosition,
 )
-from dlqadmin.replays.outcomes import WATCHED_FOR, Decision, ItemFacts, decide
+from dlqadmin.replays.outcome.gathering import Cluster, gather, recreated
+from dlqadmin.replays.outcome.letters import PARAMETERS, kind_of, letter, matched, parts
+from dlqadmin.replays.outcome.outcomes import WATCHED_FOR, Decision, ItemFacts, decide
+from dlqadmin.replays.sending import items as states
 
 ACTOR = "dlqadmin"
 MOST_ITEMS = 10_000

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.replays import items, ledger
-from dlqadmin.replays.messages import outgoing
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayEvent, ReplayItem
+from dlqadmin.replays.sending import items, ledger
+from dlqadmin.replays.sending.messages import outgoing
 from engine.record.record import RawRecord
 from engine.record.replay import ITEM
 

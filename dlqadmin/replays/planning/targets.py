@@ -10,9 +10,9 @@ import msgspec
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topics import ClusterView
-from dlqadmin.replays import readers
-from dlqadmin.replays.forbidden import dead_letter_topics, forbidden
-from dlqadmin.replays.readers import Reader
+from dlqadmin.replays.outcome import readers
+from dlqadmin.replays.outcome.readers import Reader
+from dlqadmin.replays.sending.forbidden import dead_letter_topics, forbidden
 
 
 class Cluster(Protocol):

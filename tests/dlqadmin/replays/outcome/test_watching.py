@@ -10,9 +10,10 @@ from django.db import OperationalError
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity
 from dlqadmin.deadletters.preparing import key_hash
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.replays import lineage, watching
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayEvent, ReplayItem, WatchPosition
-from dlqadmin.replays.watching import SLOWLY
+from dlqadmin.replays.outcome import watching
+from dlqadmin.replays.outcome.watching import SLOWLY
+from dlqadmin.replays.planning import lineage
 from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.world import BASE, CONNECTOR, DLQ, TOPIC, World, carrying

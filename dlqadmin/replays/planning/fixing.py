@@ -13,8 +13,8 @@ from dlqadmin.audit.recording import record
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.preparing import pack_headers, unpack_headers
-from dlqadmin.replays.messages import Outgoing, original
 from dlqadmin.replays.models import Fix
+from dlqadmin.replays.sending.messages import Outgoing, original
 from dlqadmin.rest.problems import Conflict
 from dlqadmin.rest.times import iso
 from engine.record.record import Headers

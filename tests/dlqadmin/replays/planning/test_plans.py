@@ -11,13 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from dlqadmin.deadletters.indexing import write
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.deadletters.preparing import prepare
-from dlqadmin.replays import fixing, planning, selecting
-from dlqadmin.replays.fixing import Edit
-from dlqadmin.replays.forbidden import forbidden
-from dlqadmin.replays.messages import original
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, Selection
-from dlqadmin.replays.planning import Options
-from dlqadmin.replays.sorting import ADDED_BYTES
+from dlqadmin.replays.planning import fixing, plans, selecting
+from dlqadmin.replays.planning.choosing import ADDED_BYTES
+from dlqadmin.replays.planning.fixing import Edit
+from dlqadmin.replays.planning.plans import Options
+from dlqadmin.replays.sending.forbidden import forbidden
+from dlqadmin.replays.sending.messages import original
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter, plain
@@ -42,7 +42,7 @@ def plan(actor: User, cluster: FakeCluster | None = None, chosen: Selection | No
     """A plan of everything that is indexed, or of a selection."""
     ids = list(DeadLetter.objects.values_list("pk", flat=True))
     selection = chosen or selecting.by_ids(ids, actor, Once(), LATER)
-    return planning.create(selection, Options(**options), "", actor, Once(), LATER, cluster or FakeCluster())
+    return plans.create(selection, Options(**options), "", actor, Once(), LATER, cluster or FakeCluster())
 
 
 def reasons(replay: Replay) -> list[str]:

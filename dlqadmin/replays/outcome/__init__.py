@@ -1,0 +1,1 @@
+"""What became of a sent item, and how that is known."""

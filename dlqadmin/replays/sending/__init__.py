@@ -1,0 +1,1 @@
+"""Writing items to Kafka, each once, whatever is killed."""
