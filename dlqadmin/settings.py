@@ -41,6 +41,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # Kafka, engine, Redis
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:19092")
+KAFKA_TIMEOUT_S = env.float("KAFKA_TIMEOUT_S", default=3.0)  # for one question to the broker
 ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:16379/0")
 # The engine's own topics, as its `*.storage.topic` options name them: no replay writes there.

@@ -15,7 +15,6 @@ from django.conf import settings
 from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from engine.record.record import RawRecord
 
-TIMEOUT_S = 3.0
 MOVED_WAIT_S = 0.1
 ClientOption = str | int | float | bool
 T = TypeVar("T")
@@ -45,10 +44,10 @@ def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, 
     }
 
 
-def cluster(timeout_s: float = TIMEOUT_S) -> ClusterView:
+def cluster(timeout_s: float | None = None) -> ClusterView:
     """Brokers and topics. Raises BrokerUnavailable."""
     with _translated():
-        metadata = _admin().list_topics(timeout=timeout_s)
+        metadata = _admin().list_topics(timeout=timeout_s or settings.KAFKA_TIMEOUT_S)
     topics = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
     return ClusterView(len(metadata.brokers), topics)
 
@@ -63,11 +62,11 @@ def topic_ids(names: Sequence[str]) -> dict[str, str]:
     if not names:
         return {}
     with _translated():
-        futures = _admin().describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_S)
+        futures = _admin().describe_topics(TopicCollection(list(names)), request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for name, future in futures.items():
         with _translated(), _missing_is_fine():
-            found[name] = str(future.result(TIMEOUT_S + 1).topic_id)
+            found[name] = str(future.result(settings.KAFKA_TIMEOUT_S + 1).topic_id)
     return found
 
 
@@ -75,10 +74,10 @@ def max_message_bytes(topic: str) -> int | None:
     """The largest batch the topic takes; None if there is no such topic. Raises BrokerUnavailable."""
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     with _translated():
-        [future] = _admin().describe_configs([resource], request_timeout=TIMEOUT_S).values()
+        [future] = _admin().describe_configs([resource], request_timeout=settings.KAFKA_TIMEOUT_S).values()
     found: dict[str, int] = {}
     with _translated(), _missing_is_fine():
-        found[topic] = int(future.result(TIMEOUT_S + 1)["max.message.bytes"].value)
+        found[topic] = int(future.result(settings.KAFKA_TIMEOUT_S + 1)["max.message.bytes"].value)
     return found.get(topic)
 
 
@@ -107,9 +106,9 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
     return {(item.topic, item.partition): item.offset for item in answer if item.offset >= 0}
 
 
-def patiently(call: Callable[[], T], timeout_s: float = TIMEOUT_S, wait: Callable[[float], None] = time.sleep) -> T:
+def patiently(call: Callable[[], T], timeout_s: float | None = None, wait: Callable[[float], None] = time.sleep) -> T:
     """What the call returns; it is repeated until the time is over where a coordinator is not in its place yet."""
-    until = time.monotonic() + timeout_s
+    until = time.monotonic() + (timeout_s or settings.KAFKA_TIMEOUT_S)
     while True:
         try:
             return call()
@@ -127,10 +126,12 @@ def lag(group: str, topics: Sequence[str]) -> int:
     return sum(max(0, end - done.get(item, first.get(item, end))) for item, end in last.items())
 
 
-def read_range(topic: str, partition: int, start: int, count: int, timeout_s: float = TIMEOUT_S) -> Sequence[RawRecord]:
+def read_range(
+    topic: str, partition: int, start: int, count: int, timeout_s: float | None = None
+) -> Sequence[RawRecord]:
     """Up to `count` committed records from offset `start` on (compacted ones are missing). Raises BrokerUnavailable."""
     found: list[RawRecord] = []
-    for record in read_to_end(topic, partition, start, timeout_s):
+    for record in read_to_end(topic, partition, start, timeout_s or settings.KAFKA_TIMEOUT_S):
         found.append(record)
         if len(found) >= count:
             break
@@ -175,7 +176,7 @@ def read_to_end(
 
 
 def _committed(reader: Consumer, wanted: Sequence[tuple[str, int]]) -> Sequence[KafkaTopicPartition]:
-    answer = reader.committed([KafkaTopicPartition(*item) for item in wanted], timeout=TIMEOUT_S)
+    answer = reader.committed([KafkaTopicPartition(*item) for item in wanted], timeout=settings.KAFKA_TIMEOUT_S)
     for item in answer:
         if item.error is not None:  # an error has no offset either, and must not read as "nothing is committed"
             raise KafkaException(item.error)
@@ -203,11 +204,11 @@ def _offsets(
     request = {KafkaTopicPartition(*item): spec for item in wanted}
     with _translated():
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        futures = _admin().list_offsets(request, isolation_level=level, request_timeout=TIMEOUT_S)
+        futures = _admin().list_offsets(request, isolation_level=level, request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for item, future in futures.items():
         with _translated(), _missing_is_fine():
-            found[(item.topic, item.partition)] = future.result(TIMEOUT_S + 1).offset
+            found[(item.topic, item.partition)] = future.result(settings.KAFKA_TIMEOUT_S + 1).offset
     return found
 
 
