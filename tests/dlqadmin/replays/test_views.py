@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
 from dlqadmin.replays.views import look
 from dlqadmin.rest.pagination import encode_cursor
@@ -42,6 +43,11 @@ def get(client: APIClient, path: str, **params: Any) -> Any:
     return response.json()
 
 
+def nth(number: int) -> int:
+    """The id of the dead letter that was indexed as the nth, from 1."""
+    return DeadLetter.objects.order_by("pk").values_list("pk", flat=True)[number - 1]
+
+
 def planned(client: APIClient, **options: Any) -> Any:
     chosen = post(client, "selections", {"filter": WEEK})
     return post(client, "replays", {"selection": chosen["id"], **options})
@@ -49,20 +55,20 @@ def planned(client: APIClient, **options: Any) -> Any:
 
 def test_a_selection_is_a_count_a_watermark_and_a_digest(as_operator: APIClient, indexed: None) -> None:
     answer = post(as_operator, "selections", {"filter": f"{WEEK}&text=gap"})
-    assert (answer["count"], answer["watermark"], len(answer["digest"])) == (7, 10, 64)
+    assert (answer["count"], answer["watermark"], len(answer["digest"])) == (7, nth(10), 64)
     assert answer["title"] == "text gap"
     assert get(as_operator, f"selections/{answer['id']}")["drifted"] is False
 
 
 def test_ticked_records_are_selected_without_telling_their_ids_again(as_operator: APIClient, indexed: None) -> None:
-    answer = post(as_operator, "selections", {"ids": [3, 1, 3]})
+    answer = post(as_operator, "selections", {"ids": [nth(3), nth(1), nth(3)]})
     assert (answer["count"], answer["filters"]) == (2, {"ticked": 2})
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        {}, {"ids": []}, {"ids": [99]}, {"ids": ["x"]}, {"filter": f"{WEEK}&topic=no.such"}, {"filter": "from=x"},
+        {}, {"ids": []}, {"ids": [2**40]}, {"ids": ["x"]}, {"filter": f"{WEEK}&topic=no.such"}, {"filter": "from=x"},
         {"ids": [1], "filter": ""}, {"filter": f"{WEEK}&grup=5"}, {"ids": list(range(1, 1002))}, {"ids": [2**70]},
     ],
 )  # fmt: skip
@@ -89,8 +95,8 @@ def test_the_same_key_answers_the_same_thing_and_each_person_has_keys_of_their_o
 
 def test_a_key_that_was_used_for_something_else_is_refused(as_operator: APIClient, indexed: None) -> None:
     key = {"Idempotency-Key": "once"}
-    first = post(as_operator, "selections", {"ids": [1]}, **key)["id"]
-    post(as_operator, "selections", {"ids": [2]}, expect=409, **key)
+    first = post(as_operator, "selections", {"ids": [nth(1)]}, **key)["id"]
+    post(as_operator, "selections", {"ids": [nth(2)]}, expect=409, **key)
     post(as_operator, "replays", {"selection": first}, **key)
     detail = post(as_operator, "replays", {"selection": first, "resend": True}, expect=409, **key)["detail"]
     assert detail == "This Idempotency-Key was used before, for a request with another body."
@@ -173,22 +179,22 @@ def test_a_draft_keeps_bytes_exactly_and_parts_left_out_stay(as_operator: APICli
 
 
 def test_a_draft_changed_in_another_window_is_not_written_over(as_operator: APIClient, indexed: None) -> None:
-    url = f"{API}/dead-letters/1/fix"
+    url = f"{API}/dead-letters/{nth(1)}/fix"
     first = as_operator.put(url, {"value": {"base64": "AAA="}, "base_updated_at": None})
     base = first.json()["updated_at"]
     second = as_operator.put(url, {"value": {"base64": "AQE="}, "base_updated_at": base})
     assert (first.status_code, second.status_code) == (200, 200)
     stale = as_operator.put(url, {"value": {"base64": "AgI="}, "base_updated_at": base})
     assert (stale.status_code, stale["Content-Type"]) == (409, "application/problem+json")
-    assert get(as_operator, "dead-letters/1/fix")["draft"]["value"]["base64"] == "AQE="
+    assert get(as_operator, f"dead-letters/{nth(1)}/fix")["draft"]["value"]["base64"] == "AQE="
 
 
 def test_each_person_has_a_draft_and_is_told_of_others(as_operator: APIClient, indexed: None) -> None:
-    as_operator.put(f"{API}/dead-letters/1/fix", {"key": {"base64": None}})
-    other = get(signed_in(person("operator-2", "operator")), "dead-letters/1/fix")
+    as_operator.put(f"{API}/dead-letters/{nth(1)}/fix", {"key": {"base64": None}})
+    other = get(signed_in(person("operator-2", "operator")), f"dead-letters/{nth(1)}/fix")
     assert (other["draft"], [row["author"] for row in other["others"]]) == (None, ["operator-1"])
-    assert as_operator.delete(f"{API}/dead-letters/1/fix").status_code == 204
-    assert get(as_operator, "dead-letters/1/fix")["draft"] is None
+    assert as_operator.delete(f"{API}/dead-letters/{nth(1)}/fix").status_code == 204
+    assert get(as_operator, f"dead-letters/{nth(1)}/fix")["draft"] is None
 
 
 @pytest.mark.parametrize(
@@ -200,11 +206,11 @@ def test_each_person_has_a_draft_and_is_told_of_others(as_operator: APIClient, i
     ],
 )  # fmt: skip
 def test_a_draft_that_is_no_message_is_refused(as_operator: APIClient, indexed: None, body: Any) -> None:
-    assert as_operator.put(f"{API}/dead-letters/1/fix", body).status_code == 400
+    assert as_operator.put(f"{API}/dead-letters/{nth(1)}/fix", body).status_code == 400
 
 
 def test_every_write_is_audited_with_digests(as_operator: APIClient, indexed: None) -> None:
-    as_operator.put(f"{API}/dead-letters/1/fix", {"key": {"base64": None}})
+    as_operator.put(f"{API}/dead-letters/{nth(1)}/fix", {"key": {"base64": None}})
     planned(as_operator)
     entries = {entry.action: entry.detail for entry in AuditEntry.objects.all()}
     assert {len(entries["saved draft"][name]) for name in ("before", "after")} == {64}
@@ -247,7 +253,7 @@ def test_a_record_s_way_names_its_replays_and_outcomes(as_operator: APIClient, i
     ReplayItem.objects.filter(dead_letter=1).update(
         state=ItemState.PASSED, evidence="proven: usgs-to-sql reported it delivered", sent_partition=0, sent_offset=9
     )
-    way = get(as_operator, "dead-letters/1/replays")
+    way = get(as_operator, f"dead-letters/{nth(1)}/replays")
     assert [row["replay"]["id"] for row in way["results"]] == [replay["id"]]
     assert [(row["kind"], row["replay"]) for row in way["timeline"]] == [
         ("replay_sent", replay["id"]),
