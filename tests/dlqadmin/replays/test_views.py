@@ -250,7 +250,7 @@ def test_the_chart_ends_with_what_was_sent_and_settled(as_operator: APIClient, i
 
 def test_a_record_s_way_names_its_replays_and_outcomes(as_operator: APIClient, indexed: None) -> None:
     replay = planned(as_operator)
-    ReplayItem.objects.filter(dead_letter=1).update(
+    ReplayItem.objects.filter(dead_letter=nth(1)).update(
         state=ItemState.PASSED, evidence="proven: usgs-to-sql reported it delivered", sent_partition=0, sent_offset=9
     )
     way = get(as_operator, f"dead-letters/{nth(1)}/replays")
@@ -259,7 +259,7 @@ def test_a_record_s_way_names_its_replays_and_outcomes(as_operator: APIClient, i
         ("replay_sent", replay["id"]),
         ("replay_outcome", replay["id"]),
     ]
-    assert [row["dead_letter"] for row in way["lineage"]] == [1]
+    assert [row["dead_letter"] for row in way["lineage"]] == [nth(1)]
 
 
 def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed: None) -> None:
