@@ -86,7 +86,8 @@ def said_of(owner: ReplayItem) -> str:
     who = owner.replay.started_by.get_username() if owner.replay.started_by else "somebody"
     if owner.sent_at is None:
         return f"in {owner.replay} ({who}), which is {owner.replay.status}"
-    return f"sent by {owner.replay} ({who}, {owner.sent_at:%d %b %H:%M} UTC)"
+    began = owner.replay.started_at or owner.sent_at  # one time for all records of a replay
+    return f"sent by {owner.replay} ({who}, {began:%d %b %H:%M} UTC)"
 
 
 def _one_of_each(found: Iterable[Candidate]) -> dict[ledger.Pair, Candidate]:
