@@ -21,6 +21,7 @@ CALL_TIMEOUT_S = 10.0
 TRANSACTION_TIMEOUT_MS = 30_000  # how long the chunk of a killed writer can hold back readers
 DELIVERY_TIMEOUT_MS = 20_000
 COMMIT_ATTEMPTS = 3
+BY_KEY = -1  # the client's word for a partition that the key chooses
 
 Delivered = Callable[[KafkaError | None, Message], None]
 
@@ -167,14 +168,13 @@ class ChunkProducer:
         return [places[place] for place in range(len(records))]
 
     def _produce(self, record: Outbound, delivered: Delivered) -> None:
-        partition = {} if record.partition is None else {"partition": record.partition}
         self._producer.produce(
             record.topic,
             record.value,
             record.key,
             headers=list(record.headers),
             on_delivery=delivered,
-            **partition,  # type: ignore[arg-type]
+            partition=BY_KEY if record.partition is None else record.partition,
         )
 
     def _note(self, progress: Progress, member: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.health import IndexLag
 from dlqadmin.replays.models import Replay, ReplayStatus
+from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso
 
 BUDGET_WARNING = 0.5
@@ -75,9 +76,9 @@ def all_well(
     tasks = sum(len(rows) for rows in snapshots.values())
     parts = [
         "index" if indexed and not troubled & {"index_behind", "broker_down"} else "",
-        "" if failed or not tasks else _count(tasks, "task"),
-        "" if "engine_down" in troubled or not workers else _count(workers, "worker"),
-        "" if "broker_down" in troubled else _count(brokers, "broker"),
+        "" if failed or not tasks else counted(tasks, "task"),
+        "" if "engine_down" in troubled or not workers else counted(workers, "worker"),
+        "" if "broker_down" in troubled else counted(brokers, "broker"),
     ]
     words = [part for part in parts if part]
     if not words:
@@ -103,7 +104,3 @@ def _page(row: TaskSnapshot) -> str:
 
 def _first_line(trace: object) -> str:
     return str(trace).strip().partition("\n")[0][:300] if trace else "No trace was reported."
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

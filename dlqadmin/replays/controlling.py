@@ -11,10 +11,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from dlqadmin.audit.recording import record
-from dlqadmin.replays.models import ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus
+from dlqadmin.replays import events
+from dlqadmin.replays.models import ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.sending import items, ledger, recovering
 from dlqadmin.replays.tasks import enqueue
 from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.text import counted
 
 SETTLE_S = 1.0  # how long an answer waits for the chunk that is on its way
 LOOK_S = 0.05
@@ -40,9 +42,9 @@ def run(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetim
         items.move(planned, ItemState.PLANNED, ItemState.QUEUED, now)
         Replay.objects.filter(pk=replay.pk).update(progress_topic=planned[0].target_topic)
         facts = {"reason": reason, "records": len(planned), "resend": replay.resend, "rate": replay.rate}
-        _say(replay, actor, "run", f"began to send {_records(len(planned))}: {reason}", now, facts)
+        _say(replay, actor, "run", f"began to send {counted(len(planned), 'record')}: {reason}", now, facts)
         transaction.on_commit(lambda: enqueue(replay.pk))
-    return f"sending {_records(len(planned))}"
+    return f"sending {counted(len(planned), 'record')}"
 
 
 def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], None] = time.sleep) -> str:
@@ -51,7 +53,7 @@ def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], No
         _change(replay, (ReplayStatus.RUNNING,), ReplayStatus.PAUSED, "paused")
         record(actor, "pause", "replay", str(replay), _facts(replay))
     said = f"paused after {_settled(replay, wait)}{_on_the_way(replay)}"
-    _log(replay, actor, "pause", said, now)
+    events.note(replay.pk, "pause", said, now, actor.get_username())
     return said
 
 
@@ -60,7 +62,7 @@ def resume(replay: Replay, actor: User, now: datetime) -> str:
     with transaction.atomic():
         _change(replay, (ReplayStatus.PAUSED,), ReplayStatus.RUNNING, "resumed", trouble="")
         left = replay.items.filter(state=ItemState.QUEUED).count()
-        said = f"went on with {_records(left)}"
+        said = f"went on with {counted(left, 'record')}"
         _say(replay, actor, "resume", said, now)
         transaction.on_commit(lambda: enqueue(replay.pk))
     return said
@@ -73,8 +75,8 @@ def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callab
         _change(replay, stoppable, ReplayStatus.CANCELLED, "cancelled", done_at=now)
         left = recovering.leave_out(replay, now)
         record(actor, "cancel", "replay", str(replay), {"reason": reason, "left_out": left, **_facts(replay)})
-    said = f"cancelled after {_settled(replay, wait)}{_on_the_way(replay)}; {_records(left)} not sent"
-    _log(replay, actor, "cancel", f"{said}: {reason}" if reason else said, now)
+    said = f"cancelled after {_settled(replay, wait)}{_on_the_way(replay)}; {counted(left, 'record')} not sent"
+    events.note(replay.pk, "cancel", f"{said}: {reason}" if reason else said, now, actor.get_username())
     return said
 
 
@@ -114,12 +116,8 @@ def _on_the_way(replay: Replay) -> str:
 def _say(
     replay: Replay, actor: User, kind: str, text: str, now: datetime, detail: dict[str, Any] | None = None
 ) -> None:
-    _log(replay, actor, kind, text, now)
+    events.note(replay.pk, kind, text, now, actor.get_username())
     record(actor, kind, "replay", str(replay), {"said": text, **_facts(replay), **(detail or {})})
-
-
-def _log(replay: Replay, actor: User, kind: str, text: str, now: datetime) -> None:
-    ReplayEvent.objects.create(replay=replay, at=now, actor=actor.get_username(), kind=kind, text=text)
 
 
 def _facts(replay: Replay) -> dict[str, str]:
@@ -137,7 +135,3 @@ def _taken(lost: list[ReplayItem], planned: int) -> str:
     names = [f"{one} ({one.started_by.get_username() if one.started_by else 'somebody'})" for one in others]
     by = " and ".join(sorted(names)[:3]) or "another replay"
     return f"{len(lost)} of {planned} records are taken by {by} since the plan was made. Check the plan again."
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"

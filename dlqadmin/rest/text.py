@@ -14,3 +14,8 @@ def storable(value: Any) -> Any:
     if isinstance(value, list):
         return [storable(one) for one in value]
     return value
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of them, in words: `1 record`, `2 records`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

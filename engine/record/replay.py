@@ -3,4 +3,4 @@
 PREFIX = "dlq.replay."
 ID = PREFIX + "id"  # the replay
 ITEM = PREFIX + "item"  # the record within it, unique everywhere
-ATTEMPT = PREFIX + "attempt"  # 1 for the first time that this item was sent
+ATTEMPT = PREFIX + "attempt"  # 1 for the first time that the record was written back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,13 +74,14 @@ def test_a_cancelled_replay_with_items_left_over_is_taken_up(target: Target) -> 
     assert not replaying.unsettled(Replay.objects.all()).exists()
 
 
-def test_a_slower_rate_holds_from_the_next_record_on(target: Target) -> None:
+def test_a_rate_made_slower_does_not_prolong_the_rest_that_has_begun(target: Target) -> None:
     replay = target.replay(THREE)
-    waits: list[float] = []
+    resting_with: list[int] = []  # how many records were sent, at each look of a rest
 
     def wait(seconds: float) -> None:
-        waits.append(seconds)
-        Replay.objects.update(rate=1, status="paused" if len(waits) > 3 else "running")
+        time.sleep(seconds)
+        resting_with.append(replay.items.filter(state=ItemState.SENT).count())
+        Replay.objects.update(rate=1, status="paused" if resting_with[-1] > 1 else "running")
 
     producer = replaying.ChunkProducer(replay.transactional_id)
     Replay.objects.update(rate=5, sender="one")
@@ -87,7 +89,7 @@ def test_a_slower_rate_holds_from_the_next_record_on(target: Target) -> None:
     slice_ = replaying.Slice(Replay.objects.get(pk=replay.pk), producer, "one")
     assert slice_.run(float("inf"), wait) is False
     producer.close()
-    assert max(waits) <= replaying.LOOK_S
+    assert resting_with.count(1) <= 4  # 0.2 s at five a second; a whole second would be ten looks
 
 
 def test_an_older_replays_outcome_does_not_hide_that_of_the_newer(target: Target) -> None:

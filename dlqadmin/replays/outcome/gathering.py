@@ -24,9 +24,11 @@ from dlqadmin.metrics.positions import Read
 from dlqadmin.replays.models import ItemState, OutcomeReport, ReplayItem
 from dlqadmin.replays.outcome import indexed, reports
 from dlqadmin.replays.outcome.indexed import Reach
-from dlqadmin.replays.outcome.letters import Letters, find, parts
-from dlqadmin.replays.outcome.outcomes import INDEX_MAY_TAKE, Group, ItemFacts, Reason
+from dlqadmin.replays.outcome.letters import Letters, find
+from dlqadmin.replays.outcome.outcomes import INDEX_MAY_TAKE, Group, ItemFacts
 from dlqadmin.replays.outcome.readers import Reader, look
+from dlqadmin.replays.parts import parts
+from dlqadmin.replays.reasons import Reason
 from engine.record.record import RawRecord
 
 MOST_READ = 20_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -17,11 +16,10 @@ from dlqadmin.deadletters.preparing import MAX_INT, key_hash
 from dlqadmin.deadletters.titles import short
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
 from dlqadmin.replays.outcome.outcomes import Letter
+from dlqadmin.replays.parts import parts
 
-PARAMETERS = 500
 WHY = 200  # characters of an error's message
 CLOCKS_DIFFER = timedelta(seconds=10)
-Value = TypeVar("Value")
 
 
 class Found(msgspec.Struct):
@@ -175,8 +173,3 @@ def _edited_keys(ids: Sequence[int]) -> Mapping[int, int | None]:
 
 def _since(item: ReplayItem) -> datetime:
     return item.sent_at or item.state_at
-
-
-def parts(values: Sequence[Value]) -> Iterator[Sequence[Value]]:
-    """The values in as many at once as one query asks for."""
-    return (values[start : start + PARAMETERS] for start in range(0, len(values), PARAMETERS))

@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 import msgspec
 
 from dlqadmin.replays.models import ItemState
+from dlqadmin.replays.reasons import Reason
 
 WATCHED_FOR = timedelta(hours=24)
 INDEX_MAY_TAKE = timedelta(seconds=60)
 COMMIT_MAY_TAKE = timedelta(seconds=60)  # a connector that has only just started has committed nothing yet
-
-
-class Reason(StrEnum):
-    """What qualifies a state. The first three belong to `sent`: nothing is known yet."""
-
-    WAITING = "waiting"
-    IN_RETRY = "in_retry"
-    INDEXING = "indexing"
-    FILTERED = "filtered"
-    SKIPPED = "skipped"
-    NO_GROUP = "no_group"
-    GROUP_EMPTY = "group_empty"
-    NO_COMMITTED_OFFSET = "no_committed_offset"
-    OFFSET_MOVED_BY_HAND = "offset_moved_by_hand"
-    NO_REPORTS = "no_reports"
-    NO_DEAD_LETTER_PATH = "no_dead_letter_path"
-    EXPIRED_OR_COMPACTED = "expired_or_compacted"
-    TOPIC_RECREATED = "topic_recreated"
-    INDEX_STOPPED = "index_stopped"
-    POSSIBLE_MATCH = "possible_match"
-    COORDINATES_LOST = "coordinates_lost"
-    WATCH_TIMEOUT = "watch_timeout"
 
 
 class Letter(msgspec.Struct, frozen=True):

@@ -15,26 +15,27 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity
+from dlqadmin.replays import events
 from dlqadmin.replays.models import (
     ItemState,
     OutcomeReport,
     Replay,
-    ReplayEvent,
     ReplayItem,
     ReplayStatus,
     WatchPosition,
 )
 from dlqadmin.replays.outcome.gathering import Cluster, gather, recreated
-from dlqadmin.replays.outcome.letters import PARAMETERS, kind_of, letter, matched, parts
+from dlqadmin.replays.outcome.letters import kind_of, letter, matched
 from dlqadmin.replays.outcome.outcomes import WATCHED_FOR, Decision, ItemFacts, decide
+from dlqadmin.replays.parts import PARAMETERS, parts
 from dlqadmin.replays.sending import items as states
+from dlqadmin.replays.sending.items import MAX_EVIDENCE
+from dlqadmin.rest.text import counted
 
-ACTOR = "dlqadmin"
 MOST_ITEMS = 10_000
 SPAN = 50_000  # dead letters searched at once
 OVERLAP = timedelta(seconds=60)
 SLOWLY = timedelta(seconds=15)
-EVIDENCE = 500
 PENDING = (ItemState.QUEUED, ItemState.SENDING, ItemState.SENT)
 TURNED = (ItemState.PASSED, ItemState.UNKNOWN)
 WORDS = {
@@ -134,7 +135,7 @@ def settle(verdicts: Iterable[Verdict], now: datetime) -> int:
     """Move items to what was decided, alike ones together, with the log of their replays and groups."""
     alike: dict[tuple[str, str, str, str], list[Verdict]] = {}
     for item, decision in verdicts:
-        evidence = decision.evidence[:EVIDENCE]
+        evidence = decision.evidence[:MAX_EVIDENCE]
         if (item.state, item.reason, item.evidence) != (decision.state, decision.reason, evidence) or (
             decision.refailure is not None and item.refailure_id != decision.refailure
         ):
@@ -151,7 +152,7 @@ def finish(now: datetime) -> int:
         with transaction.atomic():
             rows = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.WATCHING)
             if rows.update(status=ReplayStatus.DONE, done_at=now):
-                _log(replay.pk, "done", _summary(replay), now)
+                events.note(replay.pk, "done", _summary(replay), now)
                 done += 1
     return done
 
@@ -215,13 +216,12 @@ def _tell(moved: Sequence[ReplayItem], before: ItemState, after: ItemState, now:
     """An outcome that turned is an event of its replay; a record that failed again one of its group."""
     if before in TURNED:
         for replay, n in Counter(item.replay_id for item in moved).items():
-            records = "1 record" if n == 1 else f"{n} records"
-            _log(replay, "turned", f"{records} turned from {WORDS[before]} to {WORDS[after]}", now)
+            events.note(replay, "turned", f"{counted(n, 'record')} turned from {WORDS[before]} to {WORDS[after]}", now)
     if after is ItemState.FAILED_AGAIN:
         for group, name in _groups(moved):
             entry = {"group_id": group, "kind": "failed_again", "text": f"failed again in {name}"}
             if not GroupActivity.objects.filter(**entry).exists():
-                GroupActivity.objects.create(**entry, at=now, actor=ACTOR)
+                GroupActivity.objects.create(**entry, at=now, actor=events.ITSELF)
 
 
 def _groups(moved: Sequence[ReplayItem]) -> set[tuple[int, str]]:
@@ -262,7 +262,3 @@ def _summary(replay: Replay) -> str:
     counts = dict(replay.items.order_by().values_list("state").annotate(n=Count("pk")))
     words = [f"{counts[state]} {word}" for state, word in WORDS.items() if counts.get(state)]
     return f"no outcome is awaited any more: {', '.join(words)}" if words else "no outcome is awaited any more"
-
-
-def _log(replay: int, kind: str, text: str, now: datetime) -> None:
-    ReplayEvent.objects.create(replay_id=replay, at=now, actor=ACTOR, kind=kind, text=text)

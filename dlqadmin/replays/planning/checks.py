@@ -14,6 +14,7 @@ from dlqadmin.replays.outcome.readers import Reader
 from dlqadmin.replays.planning.choosing import Sorted, said_of
 from dlqadmin.replays.planning.targets import Target, Targets
 from dlqadmin.replays.sending import ledger
+from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso
 from engine.record.replay import ATTEMPT, ID, ITEM
 
@@ -74,7 +75,7 @@ def _frozen(facts: Facts) -> Iterator[Check]:
         yield _check(STOP, "Selection drifted", text)
         return
     digest = f"{chosen.digest[:4]}…{chosen.digest[-4:]}"
-    text = f"{chosen}: {_count(chosen.count, 'dead letter')}, watermark {chosen.watermark}, digest {digest}."
+    text = f"{chosen}: {counted(chosen.count, 'dead letter')}, watermark {chosen.watermark}, digest {digest}."
     yield _check(OK, "Selection frozen", f"{text} New arrivals stay out.")
 
 
@@ -84,10 +85,10 @@ def _not_sent(facts: Facts) -> Iterator[Check]:
     if not held:
         again = sum(1 for row in facts.sent if (row.candidate.lineage, row.candidate.target) in facts.owners)
         if again:
-            text = f"{again} of {_count(len(facts.rows), 'record')} went out before, and will again."
+            text = f"{again} of {counted(len(facts.rows), 'record')} went out before, and will again."
             yield _check(WARN, "Sent before", f"{text} {_lost(lost)}")
         else:
-            text = f"0 of {_count(len(facts.rows), 'lineage')} in the ledger."
+            text = f"0 of {counted(len(facts.rows), 'lineage')} in the ledger."
             yield _check(OK, "Not sent before", f"{text} {_lost(lost)}")
         return
     by = Counter(row.evidence for row in held).most_common(3)
@@ -97,7 +98,7 @@ def _not_sent(facts: Facts) -> Iterator[Check]:
 
 
 def _lost(count: int) -> str:
-    return f"{_count(count, 'record')} without bytes."
+    return f"{counted(count, 'record')} without bytes."
 
 
 def _kafka(facts: Facts) -> Iterator[Check]:
@@ -110,7 +111,7 @@ def _targets(facts: Facts) -> Iterator[Check]:
         return
     for target in facts.targets.by_name.values():
         there = [row for row in facts.sent if row.candidate.target == target.topic]
-        left_out = _count(sum(1 for row in facts.rows if row.candidate.target == target.topic), "record")
+        left_out = counted(sum(1 for row in facts.rows if row.candidate.target == target.topic), "record")
         if target.forbidden:
             text = f"It {target.forbidden}: replays don't write there; {left_out} left out."
             yield _check(WARN, f"Target {target.topic}", text)
@@ -121,11 +122,11 @@ def _targets(facts: Facts) -> Iterator[Check]:
 
 
 def _spread(target: Target, rows: Sequence[Sorted]) -> str:
-    count = _count(target.partitions or 0, "partition")
+    count = counted(target.partitions or 0, "partition")
     numbered = Counter(row.partition for row in rows if row.partition is not None)
     by_key = sum(1 for row in rows if row.partition is None)
     if not numbered:
-        return f"Exists, {count}; {_count(by_key, 'record')} by key."
+        return f"Exists, {count}; {counted(by_key, 'record')} by key."
     figures = [str(numbered[number]) for number in sorted(numbered)]
     listed = figures[0] if len(figures) == 1 else f"{', '.join(figures[:-1])} and {figures[-1]}"
     where = "partition" if len(figures) == 1 else "partitions"
@@ -142,12 +143,12 @@ def _sizes(target: Target, rows: Sequence[Sorted]) -> str:
 
 def _oversize(facts: Facts) -> Iterator[Check]:
     if count := sum(1 for row in facts.rows if row.reason == "oversize"):
-        yield _check(WARN, "Too large", f"{_count(count, 'record')} left out: larger than max.message.bytes.")
+        yield _check(WARN, "Too large", f"{counted(count, 'record')} left out: larger than max.message.bytes.")
 
 
 def _tombstones(facts: Facts) -> Iterator[Check]:
     if count := sum(1 for row in facts.sent if row.candidate.tombstone):
-        text = f"{_count(count, 'record')} with a null value: a compacted topic forgets the key by it."
+        text = f"{counted(count, 'record')} with a null value: a compacted topic forgets the key by it."
         yield _check(WARN, "Tombstones", text)
 
 
@@ -159,7 +160,7 @@ def _provable(facts: Facts) -> Iterator[Check]:
         target = facts.targets.by_name[topic]
         reader = next((one for one in target.readers if one.name == connector), None)
         if reader is None:
-            text = f"No connector of the engine reads {topic}: unknown(no_group) for {_count(count, 'record')}."
+            text = f"No connector of the engine reads {topic}: unknown(no_group) for {counted(count, 'record')}."
             yield _check(WARN, "Outcome will be unknown", text + old)
         elif stopped := target.stopped(reader):
             yield _check(WARN, "Outcome can't be proven", f"{stopped}: unknown(group_empty) until it runs.{old}")
@@ -177,7 +178,7 @@ def _index(reader: Reader, behind: Mapping[str, int]) -> str:
     if not reader.followed:
         return "it writes no dead letters, and reports what it skips"
     count = behind.get(reader.followed, 0)
-    left = f"{_count(count, 'record')} from indexed" if count else "indexed to the end"
+    left = f"{counted(count, 'record')} from indexed" if count else "indexed to the end"
     return f"its dead letter topic {reader.followed} is {left}"
 
 
@@ -185,13 +186,13 @@ def _also_read(facts: Facts) -> Iterator[Check]:
     for target in facts.targets.by_name.values():
         count = sum(1 for row in facts.sent if row.candidate.target == target.topic)
         for name in _others(facts, target) if count else ():
-            text = f"{name} will see {_count(count, 'record')} again. Its outcome is not watched."
+            text = f"{name} will see {counted(count, 'record')} again. Its outcome is not watched."
             yield _check(WARN, "Another connector reads this topic", text)
 
 
 def _lineages(facts: Facts) -> Iterator[Check]:
     if count := sum(1 for row in facts.rows if row.reason == "same_lineage"):
-        text = f"{_count(count, 'dead letter')} left out: of each record the newest is sent, or the newest edited one."
+        text = f"{counted(count, 'dead letter')} left out: of each record the newest is sent, or the newest edited one."
         yield _check(WARN, "Several dead letters of one record", text)
 
 
@@ -208,7 +209,7 @@ def _times(facts: Facts) -> Iterator[Check]:
 
 def _something(facts: Facts) -> Iterator[Check]:
     if not facts.sent:
-        yield _check(STOP, "Nothing to send", f"All {_count(len(facts.rows), 'record')} are left out.")
+        yield _check(STOP, "Nothing to send", f"All {counted(len(facts.rows), 'record')} are left out.")
 
 
 CHECKS = (
@@ -275,10 +276,6 @@ def _stripped(facts: Facts) -> list[str]:
 
 def _check(level: str, title: str, text: str) -> Check:
     return {"level": level, "title": title, "text": text}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _bytes(number: int) -> str:

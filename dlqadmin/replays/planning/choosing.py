@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.replays.models import Fix, ReplayItem, Selection
-from dlqadmin.replays.outcome.letters import parts
+from dlqadmin.replays.parts import parts
 from dlqadmin.replays.planning.fixing import drafts_of, message_of
 from dlqadmin.replays.planning.lineage import roots
 from dlqadmin.replays.planning.selecting import MAX_RECORDS, rows

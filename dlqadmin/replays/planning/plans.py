@@ -10,20 +10,22 @@ from datetime import datetime
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Max
 
 from dlqadmin.audit.recording import record
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.preparing import pack_headers
-from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus, Selection
+from dlqadmin.replays import events
+from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayItem, ReplayStatus, Selection
+from dlqadmin.replays.parts import PARAMETERS, parts
 from dlqadmin.replays.planning import selecting, targets
 from dlqadmin.replays.planning.checks import Facts, document
 from dlqadmin.replays.planning.choosing import Candidate, Sorted, candidates, sort
 from dlqadmin.replays.planning.targets import Cluster, Targets
 from dlqadmin.replays.sending import ledger
+from dlqadmin.replays.sending.items import MAX_EVIDENCE
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import Conflict
-
-BATCH = 500
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -92,7 +94,7 @@ def _plan(replay: Replay, options: Options, actor: User, now: datetime, cluster:
         _items(replay, rows, seen, now)
         left_out = plan["total"] - plan["to_send"]
         text = f"checked the plan: {plan['to_send']} to send, {left_out} left out; nothing written"
-        ReplayEvent.objects.create(replay=replay, at=now, actor=actor.get_username(), kind="planned", text=text)
+        events.note(replay.pk, "planned", text, now, actor.get_username())
         detail = {
             "selection": str(replay.selection), "selection_digest": replay.selection.digest,
             "plan_digest": plan["digest"], "total": plan["total"], "to_send": plan["to_send"],
@@ -119,6 +121,7 @@ def _keep(replay: Replay, options: Options, plan: Mapping[str, object], now: dat
 def _items(replay: Replay, rows: Sequence[Sorted], seen: Targets, now: datetime) -> None:
     """The items of the plan in place of those of an earlier one, and the bytes of those that were edited."""
     replay.items.all().delete()
+    before = _tries(rows)
     items = [
         ReplayItem(
             replay=replay,
@@ -129,14 +132,15 @@ def _items(replay: Replay, rows: Sequence[Sorted], seen: Targets, now: datetime)
             target_topic=row.candidate.target,
             target_partition=row.partition,
             edited=row.candidate.edited is not None,
+            attempt=1 + before.get((row.candidate.lineage, row.candidate.target), 0),
             state=ItemState.SKIPPED if row.reason else ItemState.PLANNED,
             reason=row.reason,
-            evidence=row.evidence[:500],
+            evidence=row.evidence[:MAX_EVIDENCE],
             state_at=now,
         )
         for ordinal, row in enumerate(rows)
     ]
-    ReplayItem.objects.bulk_create(items, batch_size=BATCH)
+    ReplayItem.objects.bulk_create(items, batch_size=PARAMETERS)
     payloads = [
         ItemPayload(
             item=item, key=edited.key, value=edited.value, headers=pack_headers(edited.headers), digest=edited.digest
@@ -144,7 +148,17 @@ def _items(replay: Replay, rows: Sequence[Sorted], seen: Targets, now: datetime)
         for item, row in zip(items, rows, strict=True)
         if (edited := row.candidate.edited) is not None
     ]
-    ItemPayload.objects.bulk_create(payloads, batch_size=BATCH)
+    ItemPayload.objects.bulk_create(payloads, batch_size=PARAMETERS)
+
+
+def _tries(rows: Sequence[Sorted]) -> dict[ledger.Pair, int]:
+    """How often each record was written back to its target before."""
+    sent = ReplayItem.objects.filter(sent_at__isnull=False).order_by()
+    found: dict[ledger.Pair, int] = {}
+    for part in parts(sorted({row.candidate.lineage for row in rows})):
+        tried = sent.filter(lineage__in=part).values_list("lineage", "target_topic").annotate(last=Max("attempt"))
+        found |= {(lineage, topic): last for lineage, topic, last in tried}
+    return found
 
 
 def _digest(rows: Sequence[Sorted], options: Options) -> str:

@@ -12,9 +12,10 @@ from django.db.models.functions import Coalesce
 
 from dlqadmin.deadletters.models import DeadLetter, ReplayState
 from dlqadmin.replays.models import ItemState, ReplayItem
+from dlqadmin.replays.parts import parts
 from dlqadmin.rest.times import iso
 
-BATCH = 500
+MAX_EVIDENCE = 500
 SETTLED = (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
 # What the latest replay made of a dead letter: on its way again, else the state of the item that was sent last.
 _OF_LETTER = ReplayItem.objects.filter(dead_letter=OuterRef("pk"))
@@ -42,11 +43,11 @@ def move(
     """
     wanted = list(items)
     states = (expected,) if isinstance(expected, ItemState) else tuple(expected)
-    values = {"state": to, "state_at": now, "reason": reason, "evidence": evidence[:500], **fields}
+    values = {"state": to, "state_at": now, "reason": reason, "evidence": evidence[:MAX_EVIDENCE], **fields}
     moved = 0
-    for start in range(0, len(wanted), BATCH):
+    for part in parts(wanted):
         with transaction.atomic():
-            moved += _move(wanted[start : start + BATCH], states, to, values)
+            moved += _move(part, states, to, values)
     return moved
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dlqadmin.replays.models import ItemState, LedgerEntry, ReplayItem
+from dlqadmin.replays.parts import PARAMETERS, parts
 
 Pair = tuple[str, str]  # lineage, target topic
-BATCH = 300
 # Items that hold no claim any more: a later one may take their place without being asked for.
 FREE = (ItemState.FAILED_AGAIN, ItemState.SKIPPED, ItemState.PLANNED)
 # Items whose record went out: only a person who says "send again" may take their place.
-SETTLED = (ItemState.PASSED, ItemState.UNKNOWN)
+SENT_FOR_GOOD = (ItemState.PASSED, ItemState.UNKNOWN)
 
 
 def owners(pairs: Iterable[Pair]) -> dict[Pair, ReplayItem]:
     """The items that hold these pairs; pairs that nobody ever sent are left out."""
     wanted = sorted(set(pairs))
     found: dict[Pair, ReplayItem] = {}
-    for start in range(0, len(wanted), BATCH):
-        part = wanted[start : start + BATCH]
+    for part in parts(wanted):
         entries = LedgerEntry.objects.filter(
             lineage__in={lineage for lineage, _ in part}, target_topic__in={topic for _, topic in part}
         ).select_related("item__replay__started_by", "item__dead_letter")
@@ -29,7 +28,7 @@ def owners(pairs: Iterable[Pair]) -> dict[Pair, ReplayItem]:
 
 def is_free(owner: ReplayItem, *, resend: bool) -> bool:
     """May another item take this one's place?"""
-    return owner.state in FREE or (resend and owner.state in SETTLED)
+    return owner.state in FREE or (resend and owner.state in SENT_FOR_GOOD)
 
 
 def claim(items: Iterable[ReplayItem], *, resend: bool) -> list[ReplayItem]:
@@ -44,7 +43,7 @@ def claim(items: Iterable[ReplayItem], *, resend: bool) -> list[ReplayItem]:
             if pair not in before
         ],
         ignore_conflicts=True,
-        batch_size=BATCH,
+        batch_size=PARAMETERS,
     )
     for pair, owner in before.items():
         if is_free(owner, resend=resend):
@@ -58,10 +57,10 @@ def claim(items: Iterable[ReplayItem], *, resend: bool) -> list[ReplayItem]:
 def release(items: Iterable[ReplayItem]) -> int:
     """Give up the pairs of items that were never sent, to those that sent them before if there are any; how many."""
     pks = [item.pk for item in items]
-    return sum(_release(pks[start : start + BATCH]) for start in range(0, len(pks), BATCH))
+    return sum(_release(part) for part in parts(pks))
 
 
-def _release(pks: list[int]) -> int:
+def _release(pks: Sequence[int]) -> int:
     entries = list(LedgerEntry.objects.filter(item_id__in=pks))
     lineages = [entry.lineage for entry in entries]
     earlier = ReplayItem.objects.filter(lineage__in=lineages, sent_at__isnull=False).exclude(pk__in=pks)

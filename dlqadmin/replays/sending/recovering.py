@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayEvent, ReplayItem
+from dlqadmin.replays import events
+from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
+from dlqadmin.replays.reasons import Reason
 from dlqadmin.replays.sending import items, ledger
 from dlqadmin.replays.sending.messages import outgoing
 from engine.record.record import RawRecord
@@ -20,8 +22,6 @@ from engine.record.replay import ITEM
 READABLE_S = 5.0
 LOOK_S = 0.1
 FIND_TIMEOUT_S = 600.0  # for one partition; a busy one has much behind the chunk
-COORDINATES_LOST = "coordinates_lost"
-WAITING = "waiting"
 FIELDS = ["sent_partition", "sent_offset", "sent_digest"]
 Places = dict[str, tuple[int, int]]  # item's token → partition, offset
 Beat = Callable[[], None]
@@ -33,7 +33,7 @@ def committed(chunk: Chunk, batch: Sequence[ReplayItem], sent_at: datetime, now:
         if not close(chunk, ChunkState.COMMITTED, now):
             return False
         ReplayItem.objects.bulk_update(batch, FIELDS, batch_size=100)
-        items.move(batch, ItemState.SENDING, ItemState.SENT, now, reason=WAITING, sent_at=sent_at)
+        items.move(batch, ItemState.SENDING, ItemState.SENT, now, reason=Reason.WAITING, sent_at=sent_at)
         Replay.objects.filter(pk=chunk.replay_id).update(progress=chunk.after, trouble="")
     return True
 
@@ -44,7 +44,7 @@ def left_open(replay: Replay) -> list[Chunk]:
     return list(rows.order_by("first"))
 
 
-def settle(chunks: Sequence[Chunk], beat: Beat) -> None:
+def settle(chunks: Sequence[Chunk], beat: Beat, wait: Callable[[float], None] = time.sleep) -> None:
     """Settle what `left_open` found, after fencing: these transactions have ended, one way or the other.
 
     The stand-in group says whether a chunk was committed. Where it says nothing (nothing was committed yet, or
@@ -61,7 +61,7 @@ def settle(chunks: Sequence[Chunk], beat: Beat) -> None:
         if progress is not None and progress < chunk.after:
             _aborted(chunk, batch, timezone.now())
             continue
-        _await_readable(chunk, beat)
+        _await_readable(chunk, beat, wait)
         places = find(chunk, batch, beat)
         if progress is None and not places:
             _aborted(chunk, batch, timezone.now())
@@ -80,7 +80,7 @@ def catch_up(replay: Replay) -> int:
     evidence = "Kafka's progress is past it, but the database had forgotten that it was sent"
     now = timezone.now()
     return items.move(
-        lost, ItemState.QUEUED, ItemState.UNKNOWN, now, reason=COORDINATES_LOST, evidence=evidence, sent_at=now
+        lost, ItemState.QUEUED, ItemState.UNKNOWN, now, reason=Reason.COORDINATES_LOST, evidence=evidence, sent_at=now
     )
 
 
@@ -121,7 +121,7 @@ def find(chunk: Chunk, batch: Sequence[ReplayItem], beat: Beat) -> Places:
     return found
 
 
-def _await_readable(chunk: Chunk, beat: Beat) -> None:
+def _await_readable(chunk: Chunk, beat: Beat, wait: Callable[[float], None]) -> None:
     """Return when a read_committed reader sees all that is there now: others' open transactions hide ours too."""
     known = topics.cluster().topics
     wanted = [(topic, int(partition)) for topic, ends in chunk.ends.items() if topic in known for partition in ends]
@@ -135,7 +135,7 @@ def _await_readable(chunk: Chunk, beat: Beat) -> None:
         if time.monotonic() > until:
             raise BrokerUnavailable(f"open transactions of other writers hide the end of {hidden} partitions")
         beat()
-        time.sleep(LOOK_S)
+        wait(LOOK_S)
 
 
 def token_of(record: RawRecord) -> str:
@@ -156,7 +156,7 @@ def _recovered(chunk: Chunk, batch: Sequence[ReplayItem], places: Places, now: d
             return
         items.move(
             lost, ItemState.SENDING, ItemState.UNKNOWN, now,
-            reason=COORDINATES_LOST, evidence=evidence, sent_at=chunk.opened_at,
+            reason=Reason.COORDINATES_LOST, evidence=evidence, sent_at=chunk.opened_at,
         )  # fmt: skip
         _note(chunk, f"went on after an interruption: {len(batch)} records were sent already", now)
 
@@ -174,4 +174,4 @@ def close(chunk: Chunk, state: ChunkState, now: datetime) -> bool:
 
 
 def _note(chunk: Chunk, text: str, now: datetime) -> None:
-    ReplayEvent.objects.create(replay_id=chunk.replay_id, at=now, actor="dlqadmin", kind="recovered", text=text)
+    events.note(chunk.replay_id, "recovered", text, now)

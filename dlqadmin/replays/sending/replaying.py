@@ -20,10 +20,12 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Hopeless, Outbound, Progress, Refused
-from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayEvent, ReplayItem, ReplayStatus
+from dlqadmin.replays import events
+from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.sending import items, ledger, recovering
 from dlqadmin.replays.sending.forbidden import forbidden
 from dlqadmin.replays.sending.messages import Outgoing, Unsendable, outgoing, stamped
+from dlqadmin.rest.text import counted
 
 SLICE_S = 5.0
 MOST_RECORDS = 500  # an open transaction holds back every read_committed reader
@@ -32,7 +34,6 @@ CHUNK_S = 0.2
 LOOK_S = 0.1  # how often a waiting sender looks whether it is to go on
 BEAT_S = 1.0
 STALE = timedelta(seconds=10)  # a heartbeat older than this belongs to a sender that is gone
-ACTOR = "dlqadmin"
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
         with ChunkProducer(replay.transactional_id) as producer:
             producer.fence()
             recovering.settle(left, _beats(replay, sender))
-            recovering.catch_up(Replay.objects.get(pk=pk))
+            recovering.catch_up(replay)
             more = Slice(replay, producer, sender).run(time.monotonic() + budget_s)
             if Replay.objects.filter(pk=pk, status=ReplayStatus.CANCELLED).exists():
                 recovering.leave_out(replay, timezone.now())
@@ -85,7 +86,7 @@ def pause(replay: Replay, trouble: str, now: datetime) -> None:
     """Pause by itself, and say why."""
     with transaction.atomic():
         if _running(replay.pk).update(status=ReplayStatus.PAUSED, trouble=trouble):
-            ReplayEvent.objects.create(replay=replay, at=now, actor=ACTOR, kind="paused", text=f"paused: {trouble}")
+            events.note(replay.pk, "paused", f"paused: {trouble}", now)
 
 
 class Slice:
@@ -140,7 +141,7 @@ class Slice:
                 item.target_partition,
                 message.key,
                 message.value,
-                stamped(message.headers, str(replay.uuid), f"{replay.uuid}/{item.ordinal}", item.attempt),
+                stamped(message.headers, str(replay.uuid), item.token, item.attempt),
             )
             for item, message in zip(batch, messages, strict=True)
         ]
@@ -192,7 +193,7 @@ class Slice:
             if chosen and (size > MOST_BYTES or ordinal < self.one_by_one_until):
                 break
             chosen.append(pk)
-        rows = ReplayItem.objects.filter(pk__in=chosen).select_related("dead_letter__body", "payload")
+        rows = self.replay.items.filter(pk__in=chosen).select_related("dead_letter__body", "payload")
         return list(rows.order_by("ordinal"))
 
     def _open(self, batch: Sequence[ReplayItem]) -> Chunk | None:
@@ -241,8 +242,8 @@ class Slice:
             if busy or not self._held().update(status=ReplayStatus.WATCHING, sent_at=now):
                 return not busy
             sent = self.replay.items.filter(sent_at__isnull=False).count()
-            text = "1 record was sent" if sent == 1 else f"{sent} records were sent"
-            ReplayEvent.objects.create(replay=self.replay, at=now, actor=ACTOR, kind="sent", text=text)
+            text = f"{counted(sent, 'record')} {'was' if sent == 1 else 'were'} sent"
+            events.note(self.replay.pk, "sent", text, now)
         return True
 
     def _held(self) -> QuerySet[Replay]:

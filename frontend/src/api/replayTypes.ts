@@ -1,4 +1,5 @@
 /** What the REST API sends about fixes, selections and replays. */
+import type { Figures } from "../lib/outcome";
 
 /** Bytes in base64; null is a null, which is not empty. Without base64 but with a size they are too large to be sent. */
 export interface Bytes {
@@ -88,18 +89,6 @@ export interface Plan {
   runnable: boolean;
 }
 
-export interface Counts {
-  total: number;
-  planned: number;
-  queued: number;
-  sending: number;
-  waiting: number;
-  passed: number;
-  failed_again: number;
-  unknown: number;
-  skipped: number;
-}
-
 export interface Replay {
   id: number;
   title: string;
@@ -120,7 +109,7 @@ export interface Replay {
   sent_at: string | null;
   done_at: string | null;
   watching: string[];
-  counts: Counts;
+  counts: Figures;
   reasons: { state: ItemState; reason: string; count: number }[];
   sent: number;
   edited: number;

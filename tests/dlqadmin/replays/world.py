@@ -174,3 +174,14 @@ def carrying(item: ReplayItem, attempt: int = 1) -> Headers:
 
 def _ms(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
+
+
+Build = Callable[..., World]
+
+
+def past(world: World, outcome: str | None = "delivered", **report: Any) -> World:
+    """The connector has committed past all items, and reported the first."""
+    world.cluster.position = BASE + 50
+    if outcome:
+        world.cluster.report(world.item(), outcome, **report)
+    return world

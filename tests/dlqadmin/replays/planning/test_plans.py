@@ -178,6 +178,14 @@ def test_a_second_send_needs_to_be_asked_for_unless_the_first_failed(
     assert reasons(plan(operator, resend=resend)) == [reason]
 
 
+def test_the_tries_of_a_record_are_counted_over_its_replays(operator: User) -> None:
+    index([letter(1)])
+    for tries in (1, 2, 3):
+        again = plan(operator, resend=True)
+        assert again.items.get().attempt == tries
+        sent(again, ItemState.FAILED_AGAIN)
+
+
 def test_a_dead_letter_that_names_the_item_is_the_same_record_though_its_place_was_lost(operator: User) -> None:
     first_letter = index_one(letter(1))
     item = sent(plan(operator), ItemState.FAILED_AGAIN)

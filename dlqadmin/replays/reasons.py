@@ -1,0 +1,25 @@
+"""Why an item is in the state it is in, as far as sending and watching say so."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """What qualifies a state. The first three belong to `sent`: nothing is known yet."""
+
+    WAITING = "waiting"
+    IN_RETRY = "in_retry"
+    INDEXING = "indexing"
+    FILTERED = "filtered"
+    SKIPPED = "skipped"
+    NO_GROUP = "no_group"
+    GROUP_EMPTY = "group_empty"
+    NO_COMMITTED_OFFSET = "no_committed_offset"
+    OFFSET_MOVED_BY_HAND = "offset_moved_by_hand"
+    NO_REPORTS = "no_reports"
+    NO_DEAD_LETTER_PATH = "no_dead_letter_path"
+    EXPIRED_OR_COMPACTED = "expired_or_compacted"
+    TOPIC_RECREATED = "topic_recreated"
+    INDEX_STOPPED = "index_stopped"
+    POSSIBLE_MATCH = "possible_match"
+    COORDINATES_LOST = "coordinates_lost"
+    WATCH_TIMEOUT = "watch_timeout"
