@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine.assembly import validate
+from engine.assembly.plan import validate
 from engine.config.properties import load_properties
 from engine.config.topic import TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
@@ -83,9 +83,15 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
 
     def examine(properties: Mapping[str, str]) -> ConnectorFacts:
         plan = validate(properties, worker)
-        stages = tuple({"type": stage.type.value, "class": stage.class_name} for stage in plan.stages)
-        secrets = tuple(option.name for option in plan.sink.options or () if option.secret)
-        return ConnectorFacts(delivery=plan.delivery, stages=stages, secrets=secrets)
+        return ConnectorFacts(
+            kind=plan.known.kind,
+            delivery=plan.delivery,
+            dead_letters=plan.dead_letters,
+            stages=plan.stages,
+            tolerance=plan.tolerance,
+            task_configs=plan.task_configs,
+            secrets=plan.secrets,
+        )
 
     for properties in connectors.values():
         examine(properties)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -114,6 +114,46 @@ class Sink(Protocol):
     def stop(self) -> None: ...
 
 
+SourcePosition = Mapping[str, Any]  # what a source calls a partition, or an offset within one
+
+
+class Source(Protocol):
+    """The beginning of a source connector. One object per task and lease.
+
+    Its records carry `source_partition` and `source_offset`; both must be JSON objects. `position(partition)` is
+    the offset committed last, or None.
+    """
+
+    idle_ms: int  # how long after an empty poll there may be something new
+
+    def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None: ...
+    def poll(self) -> Sequence[Record]:
+        """The next records, in order; none when there is nothing now. RetriableError: poll again later."""
+        ...
+
+    def commit_record(self, record: Record) -> None:
+        """The record, and its offset, are durable; or it was filtered or skipped on purpose."""
+        ...
+
+    def commit(self) -> None:
+        """Everything polled so far is settled."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+class Kind(StrEnum):
+    """What a connector does, and so how its tasks run.
+
+    A sink's task has partitions and runs while they hold something new; a source's has none and runs when it says
+    so; a stream's keeps its processors in memory, so that its lease is standing: it ends only on stop.
+    """
+
+    SINK = "sink"
+    SOURCE = "source"
+    STREAM = "stream"
+
+
 class TaskConfig(msgspec.Struct, frozen=True):
     """A task of one generation: the connector's options and the partitions that are its own."""
 
@@ -124,6 +164,7 @@ class TaskConfig(msgspec.Struct, frozen=True):
     partitions: tuple[TopicPartition, ...]
     restarts: int = 0  # raised by an operator's restart: resets the tolerance counters
     has_committed: bool = False  # somebody has seen committed offsets of this task: missing ones are an error
+    kind: Kind = Kind.SINK
 
     @property
     def task_id(self) -> str:
@@ -131,13 +172,18 @@ class TaskConfig(msgspec.Struct, frozen=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last."""
+    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last; a standing one has no end."""
 
     lease_id: str
     tasks: tuple[TaskConfig, ...]
     leader_epoch: int
     budget_ms: int
     worker: dict[str, str]  # the worker's options: bootstrap.servers, group.id, config.storage.topic …
+
+    @property
+    def standing(self) -> bool:
+        """Does it end only when it is told to?"""
+        return any(task.kind is Kind.STREAM for task in self.tasks)
 
 
 class LeaseEnd(StrEnum):
@@ -162,10 +208,11 @@ class TaskReport(msgspec.Struct, frozen=True):
     ends: dict[str, int]
     metrics: dict[str, int]  # cumulative, by the names of reporting/metrics.py
     stage_failures: dict[str, int]  # cumulative, "<index>:<stage type>:<class>" → failures
+    stage_dropped: dict[str, int]  # the same of records that a handler let go (KIP-1033)
     tolerance: dict[str, int]  # limit, used, rate_limit, rate_used
     progressed: bool  # did this lease commit a new position?
-    wake_at: int | None = None  # ms; for PARKED
-    trace: str | None = None  # for FAILED
+    wake_at: int | None = None  # ms; when to run again although Kafka has nothing new
+    trace: str | None = None  # for FAILED, and why for PARKED
 
 
 class TaskRunner(Protocol):

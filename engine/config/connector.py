@@ -18,6 +18,7 @@ from engine.config.worker import (
     WorkerConfig,
 )
 from engine.errors import ConfigError
+from engine.ports import Kind
 
 
 def _topics(value: tuple[str, ...]) -> str | None:
@@ -70,9 +71,12 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
+READERS_OPTIONS = ("topics", "topics.regex")  # of sinks and streams
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """A connector. `properties` is what it was read from; `sink` the parsed options of its class."""
+    """A connector. `properties` is what it was read from; `own` the parsed options of its class."""
 
     name: str
     connector_class: str
@@ -88,39 +92,48 @@ class ConnectorConfig:
     consumer: dict[str, str]
     producer: dict[str, str]
     admin: dict[str, str]
-    sink: dict[str, Any]
+    own: dict[str, Any]
     properties: dict[str, str]
     warnings: tuple[Problem, ...] = field(default=())
 
 
 def parse_connector(
-    props: Mapping[str, str], worker: WorkerConfig | None = None, sink_options: Sequence[Option] | None = None
+    props: Mapping[str, str],
+    worker: WorkerConfig | None = None,
+    own_options: Sequence[Option] | None = None,
+    kind: Kind = Kind.SINK,
 ) -> ConnectorConfig:
     """The connector. Raises ConfigError with every problem at once."""
-    config, problems = read_connector(props, worker, sink_options)
+    config, problems = read_connector(props, worker, own_options, kind)
     if problems:
         raise ConfigError(tuple(problems))
     return config
 
 
 def read_connector(
-    props: Mapping[str, str], worker: WorkerConfig | None = None, sink_options: Sequence[Option] | None = None
+    props: Mapping[str, str],
+    worker: WorkerConfig | None = None,
+    own_options: Sequence[Option] | None = None,
+    kind: Kind = Kind.SINK,
 ) -> tuple[ConnectorConfig, list[Problem]]:
     """The connector and all problems of its own options (steps check theirs in `steps.registry`).
 
-    `sink_options` are the rows of the connector's class; None when the class is not known, and then names
+    `own_options` are the rows of the connector's class; None when the class is not known, and then names
     that might be the class's own are let pass.
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
-    shared = {option.name: option for option in OPTIONS}
-    extra = tuple(option for option in sink_options or () if option.name not in shared)
-    every = (*OPTIONS, *extra)
-    if sink_options is None:
-        own = {name: value for name, value in own.items() if not unknown(OPTIONS, {name: value})}
-    values, problems = read(every, own)
+    shared = tuple(option for option in OPTIONS if kind is not Kind.SOURCE or option.name not in READERS_OPTIONS)
+    names = {option.name for option in shared}
+    extra = tuple(option for option in own_options or () if option.name not in names)
+    if own_options is None:
+        own = {name: value for name, value in own.items() if not unknown(shared, {name: value})}
+    values, problems = read((*shared, *extra), own)
     errors, error_problems, warnings = read_errors(props)
     problems += error_problems
-    problems += _source_problems(values, errors)
+    if kind is Kind.SOURCE:
+        values |= {"topics": (), "topics.regex": None}
+    else:
+        problems += _topics_problems(values, errors)
     predicates = _steps("predicates", values, problems)
     transforms = _steps("transforms", values, problems)
     problems += _predicate_problems(transforms, predicates)
@@ -141,7 +154,7 @@ def read_connector(
         consumer=values["consumer.override.*"],
         producer=values["producer.override.*"],
         admin=values["admin.override.*"],
-        sink={option.name: values[option.name] for option in extra},
+        own={option.name: values[option.name] for option in extra},
         properties=dict(props),
         warnings=tuple(warnings),
     )
@@ -153,7 +166,7 @@ def all_options() -> tuple[Option, ...]:
     return OPTIONS + errors_policy.OPTIONS
 
 
-def _source_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:
+def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Problem]:
     topics, regex = values["topics"], values["topics.regex"]
     if not topics and not regex:
         return [("topics", None, "is required, or topics.regex")]

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from engine.ports import TaskConfig
+from engine.ports import Kind, TaskConfig
 from engine.record.record import TopicPartition
 
 TOPIC_CONFIG = {"cleanup.policy": "compact"}
@@ -38,6 +38,7 @@ class TaskEntry(msgspec.Struct, frozen=True):
     generation: int
     properties: dict[str, str]
     partitions: tuple[TopicPartition, ...]
+    kind: Kind = Kind.SINK
 
 
 class ConnectorState(msgspec.Struct, frozen=True):
@@ -102,7 +103,15 @@ def task_configs(state: ConfigState, connector: str) -> tuple[TaskConfig, ...]:
     """The tasks of the connector's current generation."""
     entry = state.connectors.get(connector, ConnectorState())
     return tuple(
-        TaskConfig(connector, number, task.generation, task.properties, task.partitions, entry.restarts_of(number))
+        TaskConfig(
+            connector,
+            number,
+            task.generation,
+            task.properties,
+            task.partitions,
+            entry.restarts_of(number),
+            kind=task.kind,
+        )
         for number, task in enumerate(entry.tasks)
     )
 
@@ -131,7 +140,12 @@ def task_record(connector: str, task: int, entry: TaskEntry | None) -> KeyValue:
     if entry is None:
         return _record(key, None)
     partitions = [list(partition) for partition in entry.partitions]
-    body = {"properties": entry.properties, "partitions": partitions, "generation": entry.generation}
+    body = {
+        "properties": entry.properties,
+        "partitions": partitions,
+        "generation": entry.generation,
+        "kind": entry.kind,
+    }
     return _record(key, body)
 
 
@@ -177,7 +191,8 @@ def _fold_connector(before: ConnectorState, kind: str, task: int | None, body: d
             pending = {number: entry for number, entry in before.pending.items() if number != task}
             if body is not None:
                 partitions = tuple(TopicPartition(topic, partition) for topic, partition in body["partitions"])
-                pending[task] = TaskEntry(body["generation"], body["properties"], partitions)
+                does = Kind(body.get("kind", Kind.SINK))
+                pending[task] = TaskEntry(body["generation"], body["properties"], partitions, does)
             return replace(before, pending=pending)
         case "commit" if body:
             return _commit(before, body["tasks"], body["generation"])

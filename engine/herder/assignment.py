@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.config.topic import ConnectorState, TaskEntry
+from engine.ports import Kind
 from engine.record.record import TopicPartition
 
 
@@ -36,8 +37,29 @@ def assign(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[
     return tuple(tuple(rows[task::tasks]) for task in range(tasks))
 
 
-def next_generation(entry: ConnectorState, partitions: Iterable[TopicPartition]) -> tuple[TaskEntry, ...] | None:
-    """The tasks of a new generation, or None when the current one still fits.
+def assign_by_number(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[TopicPartition, ...], ...]:
+    """Equal numbers to the same task, as Kafka Streams does it: what has one key in two topics meets."""
+    rows = sorted(set(partitions))
+    numbers = sorted({partition.partition for partition in rows})
+    tasks = min(tasks_max, len(numbers))
+    place = {number: index % tasks for index, number in enumerate(numbers)}
+    return tuple(tuple(row for row in rows if place[row.partition] == task) for task in range(tasks))
+
+
+def source_generation(entry: ConnectorState, task_configs: Sequence[Mapping[str, str]]) -> tuple[TaskEntry, ...] | None:
+    """The tasks of a source's new generation, one for each of its task configurations; None when they still fit."""
+    if entry.properties is None:
+        return None
+    wanted = [{**entry.properties, **own} for own in task_configs]
+    if [task.properties for task in entry.tasks] == wanted:
+        return None
+    return tuple(TaskEntry(entry.generation + 1, properties, (), Kind.SOURCE) for properties in wanted)
+
+
+def next_generation(
+    entry: ConnectorState, partitions: Iterable[TopicPartition], kind: Kind = Kind.SINK
+) -> tuple[TaskEntry, ...] | None:
+    """The tasks of a new generation of a sink or a stream, or None when the current one still fits.
 
     Partitions seen once stay: a topic that is out of sight for a moment must not move work around.
     """
@@ -49,10 +71,11 @@ def next_generation(entry: ConnectorState, partitions: Iterable[TopicPartition])
     if found <= known and not fresh:
         return None
     kept = _still_read(known, entry.properties)
-    rows = assign(found | kept, int(entry.properties.get("tasks.max", "1")))
+    share = assign_by_number if kind is Kind.STREAM else assign
+    rows = share(found | kept, int(entry.properties.get("tasks.max", "1")))
     if not rows and not entry.tasks:
         return None
-    return tuple(TaskEntry(entry.generation + 1, entry.properties, own) for own in rows)
+    return tuple(TaskEntry(entry.generation + 1, entry.properties, own, kind) for own in rows)
 
 
 def _still_read(known: set[TopicPartition], properties: Mapping[str, str]) -> set[TopicPartition]:

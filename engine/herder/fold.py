@@ -8,8 +8,11 @@ from msgspec.structs import replace
 
 from engine.config.topic import ConfigState, TargetState, owns, task_configs
 from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
+from engine.pipeline.task_state import TaskState
+from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
+from engine.reporting.metrics import Metric
 
 
 def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
@@ -91,6 +94,23 @@ def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> He
     return replace(state, tasks={**state.tasks, key: located})
 
 
+def fold_progress(
+    state: HerderState, key: TaskKey, positions: Positions, memory: TaskState, tolerance: TolerancePolicy, now: int
+) -> HerderState:
+    """What a task under a standing lease has committed so far: such a lease reports only when it ends."""
+    task = state.tasks[key]
+    figures = Figures(
+        {str(name): value for name, value in memory.metrics.items()},
+        memory.by_stage(memory.stage_failures),
+        memory.by_stage(memory.stage_dropped),
+        tolerance.used(memory.tolerance, now),
+    )
+    after = replace(
+        task, positions={**task.positions, **positions}, figures=_with_rate(task.figures, figures, now), lost=0
+    )
+    return replace(state, tasks={**state.tasks, key: after})
+
+
 def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
     """`{"topic-0": 5}` as a report writes it."""
     rows = ((name.rpartition("-"), offset) for name, offset in positions.items())
@@ -129,11 +149,12 @@ def _hold(state: HerderState, run: LeaseRun, until: int) -> HerderState:
 def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, settings: Settings) -> TaskRun:
     idle = report.end in (LeaseEnd.CAUGHT_UP, LeaseEnd.FENCED) and not report.progressed
     parked = report.wake_at if report.end is LeaseEnd.PARKED else None
+    figures = Figures(report.metrics, report.stage_failures, report.stage_dropped, report.tolerance)
     after = replace(
         task,
         positions={**task.positions, **parse_positions(report.positions)},
         # A task that could not be opened reports no figures, which is not the same as zeros.
-        figures=Figures(report.metrics, report.stage_failures, report.tolerance) if report.metrics else task.figures,
+        figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
         behind=report.end is LeaseEnd.BUDGET,
         last_run=now,
         lost=0,
@@ -142,7 +163,20 @@ def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, sett
         return after
     if report.end is LeaseEnd.FAILED:
         return replace(after, trace=report.trace or "the task failed without a trace", parked_until=None)
-    return replace(after, parked_until=parked, not_before=parked or (now + settings.idle_delay_ms if idle else 0))
+    return replace(
+        after,
+        parked_until=parked,
+        parked_reason=report.trace if parked else None,
+        not_before=report.wake_at or (now + settings.idle_delay_ms if idle else 0),
+    )
+
+
+def _with_rate(before: Figures, figures: Figures, now: int) -> Figures:
+    """The figures with the rate of dropped records since the report before."""
+    name = str(Metric.DROPPED_RECORDS_TOTAL)
+    dropped = figures.metrics.get(name, 0) - before.metrics.get(name, 0)
+    rate = 1000 * dropped / (now - before.at) if before.at and dropped > 0 and now > before.at else 0.0
+    return replace(figures, dropped_rate=round(rate, 3), at=now)
 
 
 def _lost(task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: int, settings: Settings) -> TaskRun:

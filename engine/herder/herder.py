@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from engine.config.topic import ConnectorState, TargetState
 from engine.errors import Conflict, EngineError, LeaseLost, RetriableError
 from engine.herder import fold
-from engine.herder.assignment import named_topics, next_generation, wanted_topics
+from engine.herder.assignment import named_topics, next_generation, source_generation, wanted_topics
 from engine.herder.connectors import Connectors, unmask
 from engine.herder.examination import Examination, Examine
 from engine.herder.mailbox import Mailbox
@@ -28,7 +28,7 @@ from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
 from engine.herder.view import View
-from engine.ports import Admin, Lease, TaskReport, TaskRunner
+from engine.ports import Admin, Kind, Lease, TaskReport, TaskRunner
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -75,6 +75,7 @@ class Herder:
         self._growth_timer = Timer(settings.growth_every_ms)
         self._heartbeat_timer = Timer(settings.heartbeat_ms)
         self._recommit_timer = Timer(settings.recommit_ms)
+        self._progress_timer = Timer(settings.progress_ms)
         self._view = View(worker_id, slots=settings.slots)
 
     def view(self) -> View:
@@ -151,6 +152,8 @@ class Herder:
         self._grant(ends, now)
         if self._recommit_timer.due(now):
             self._offsets.recommit(self._state)
+        if self._progress_timer.due(now):
+            self._follow_standing(now)
         self._show(ends, now)
 
     def _reconcile(self, now: int) -> None:
@@ -166,7 +169,11 @@ class Herder:
             self._state = fold.fold_positions(self._state, task.key, self._offsets.committed(task.config))
 
     def _assign(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> None:
-        tasks = next_generation(entry, self._partitions(properties))
+        facts = self._examination.facts(name, properties)
+        if facts.kind is Kind.SOURCE:
+            tasks = source_generation(entry, facts.task_configs)
+        else:
+            tasks = next_generation(entry, self._partitions(properties), facts.kind)
         if tasks is not None:
             self._connectors.new_generation(name, tasks)
             log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
@@ -190,6 +197,17 @@ class Herder:
             # One deleted topic must not hold up all connectors.
             existing = set(self._admin.topics())
             return dict(self._admin.end_offsets([partition for partition in partitions if partition.topic in existing]))
+
+    def _follow_standing(self, now: int) -> None:
+        """Standing leases do not report while they run; what they have committed says how they are."""
+        for run in self._state.leases.values():
+            for task in run.lease.tasks if run.lease.standing else ():
+                current = self._state.tasks.get((task.connector, task.task))
+                if current is None or current.config.generation != task.generation:
+                    continue
+                facts = self._view.facts_of(task.connector)
+                positions, memory = self._offsets.progress(current.config, facts.stages)
+                self._state = fold.fold_progress(self._state, current.key, positions, memory, facts.tolerance, now)
 
     def _cancel(self, now: int) -> None:
         late = overdue(self._state, now, self._settings)

@@ -2,7 +2,8 @@
 
 A busy task has a lease of its own; light ones share a pooled lease; one that lost a lease runs alone, so
 that a poisonous task can't take its neighbours down again. Paused, stopped, failed, parked and caught-up
-tasks hold no slot. Who waited longest goes first.
+tasks hold no slot. Who waited longest goes first. A stream's task holds its slot until it is stopped; of more
+than one slot, one is kept for everybody else.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from msgspec.structs import replace
 
 from engine.config.topic import TargetState
 from engine.herder.state import HerderState, Positions, Settings, TaskRun, lag
-from engine.ports import Lease
+from engine.ports import Kind, Lease
 
 
 def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> tuple[Lease, ...]:
     """The leases to grant now; leases are short when more tasks are due than slots are free."""
-    units = list(_units(due(state, ends, now), ends, settings))
+    ready = due(state, ends, now)
     free = max(0, settings.slots - len(state.leases))
+    standing = _standing(state, ready, settings)[:free]
+    free -= len(standing)
+    units = list(_units([task for task in ready if task.config.kind is not Kind.STREAM], ends, settings))
     budget = settings.budget_ms if len(units) <= free else settings.short_budget_ms
     return tuple(
         Lease(
@@ -29,7 +33,7 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
             budget_ms=min(budget, settings.budget_ms),
             worker=settings.worker,
         )
-        for number, unit in enumerate(units[:free], start=1)
+        for number, unit in enumerate([*standing, *units[:free]], start=1)
     )
 
 
@@ -50,7 +54,7 @@ def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
         and task.target is TargetState.STARTED
         and not task.failed
         and task.not_before <= now
-        and (task.parked_until is not None or lag(task, ends) > 0)
+        and (task.config.kind is not Kind.SINK or task.parked_until is not None or lag(task, ends) > 0)
     ]
     return sorted(ready, key=lambda task: (task.last_run, task.key))
 
@@ -62,8 +66,15 @@ def overdue(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]
         for lease_id, run in state.leases.items()
         if run.stop_asked_at is not None
         and not run.cancelled
-        and now > max(run.stop_asked_at, run.deadline) + settings.graceful_ms
+        and now > max(run.stop_asked_at, 0 if run.lease.standing else run.deadline) + settings.graceful_ms
     )
+
+
+def _standing(state: HerderState, ready: Sequence[TaskRun], settings: Settings) -> Sequence[tuple[TaskRun]]:
+    """The streams' tasks that may have a slot for good, one each."""
+    running = sum(run.lease.standing for run in state.leases.values())
+    room = max(0, max(settings.slots - 1, 1) - running)
+    return [(task,) for task in ready if task.config.kind is Kind.STREAM][:room]
 
 
 def _units(tasks: Sequence[TaskRun], ends: Positions, settings: Settings) -> Iterator[tuple[TaskRun, ...]]:

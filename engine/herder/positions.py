@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engine.herder.state import HerderState
 from engine.herder.view import held
-from engine.ports import Admin, Consumer, TaskConfig
+from engine.pipeline.task_state import TaskState, restore
+from engine.ports import Admin, Committed, Consumer, TaskConfig
 from engine.record.record import TopicPartition
+from engine.record.stage import Stage
 
 
 def group_of(connector: str) -> str:
@@ -24,18 +26,33 @@ class GroupOffsets:
 
     def committed(self, task: TaskConfig) -> dict[TopicPartition, int]:
         """The committed next offset of each partition of a task; those never committed are missing."""
-        committed = self._admin.committed(group_of(task.connector), task.partitions)
-        return {partition: found.offset for partition, found in committed.items() if found is not None}
+        return {partition: found.offset for partition, found in self._found(task).items()}
+
+    def progress(self, task: TaskConfig, stages: Sequence[Stage]) -> tuple[dict[TopicPartition, int], TaskState]:
+        """The committed next offsets of a task, and its memory as it was committed with them."""
+        found = self._found(task)
+        memory = restore(
+            [one.metadata for one in found.values()],
+            task=task.task,
+            generation=task.generation,
+            restarts=task.restarts,
+            stages=stages,
+        )
+        return {partition: one.offset for partition, one in found.items()}, memory
 
     def recommit(self, state: HerderState) -> None:
         """Commit again, unchanged, what each task that no lease holds has committed: paused and failed ones too."""
         for task in state.tasks.values():
             if held(state, task.key):
                 continue
-            group = group_of(task.config.connector)
-            found = self._admin.committed(group, task.config.partitions)
-            offsets = {partition: committed for partition, committed in found.items() if committed is not None}
+            offsets = self._found(task.config)
             if offsets:
-                consumer = self._consumers(group)
+                consumer = self._consumers(group_of(task.config.connector))
                 consumer.commit(offsets)
                 consumer.close()
+
+    def _found(self, task: TaskConfig) -> dict[TopicPartition, Committed]:
+        if not task.partitions:
+            return {}  # a source's positions are not kept in a group
+        found = self._admin.committed(group_of(task.connector), task.partitions)
+        return {partition: committed for partition, committed in found.items() if committed is not None}

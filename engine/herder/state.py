@@ -19,7 +19,10 @@ class Figures(msgspec.Struct, frozen=True):
 
     metrics: dict[str, int] = {}
     stage_failures: dict[str, int] = {}
+    stage_dropped: dict[str, int] = {}
     tolerance: dict[str, int] = {}
+    dropped_rate: float = 0.0  # records a second that handlers let go, since the report before
+    at: int = 0
 
 
 class TaskRun(msgspec.Struct, frozen=True):
@@ -27,8 +30,8 @@ class TaskRun(msgspec.Struct, frozen=True):
 
     `positions` are next offsets, read from Kafka once they are `located`; a partition without one was
     never committed. `not_before` holds back the next lease (ms); `parked_until` says that the task itself
-    asked for that. `lost` counts consecutive lost leases without committed progress. `trace` is set when
-    the task is FAILED.
+    asked for that, `parked_reason` why. `lost` counts consecutive lost leases without committed progress.
+    `trace` is set when the task is FAILED.
     """
 
     config: TaskConfig
@@ -38,6 +41,7 @@ class TaskRun(msgspec.Struct, frozen=True):
     figures: Figures = Figures()
     not_before: int = 0
     parked_until: int | None = None
+    parked_reason: str | None = None
     behind: bool = False
     lost: int = 0
     trace: str | None = None
@@ -105,6 +109,7 @@ class Settings(msgspec.Struct, frozen=True):
     growth_every_ms: int = 10_000
     heartbeat_ms: int = 3000
     recommit_ms: int = 600_000
+    progress_ms: int = 1000
     worker: dict[str, str] = {}
 
 

@@ -83,7 +83,8 @@ def recall(state: HerderState, statuses: Statuses) -> HerderState:
 def _recalled(task: TaskRun, body: dict[str, Any]) -> TaskRun:
     if not body:
         return task
-    figures = Figures(body.get("metrics", {}), body.get("stage_failures", {}), body.get("tolerance", {}))
+    names = ("metrics", "stage_failures", "stage_dropped", "tolerance")
+    figures = Figures(*(body.get(name, {}) for name in names))
     same = body.get("generation") == task.config.generation
     positions = parse_positions(body.get("positions", {})) if same else {}
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"

@@ -10,15 +10,21 @@ import msgspec
 from engine.config.topic import ConfigState, ConnectorState, TargetState
 from engine.herder.assignment import named_topics
 from engine.herder.state import HerderState, TaskKey, TaskRun, lag
+from engine.policy.tolerance import TolerancePolicy
+from engine.ports import Kind
 from engine.record.record import TopicPartition
+from engine.record.stage import Stage
 
 
 class ConnectorFacts(msgspec.Struct, frozen=True):
     """What validation found out about a connector's configuration. `trace` is set when it is unusable."""
 
-    kind: str = "sink"
+    kind: Kind = Kind.SINK
     delivery: str = "at_least_once"
-    stages: tuple[dict[str, str], ...] = ()  # {"type", "class"}
+    dead_letters: str | None = None  # "durable", or "best_effort" on a cluster that acknowledges nothing; None: off
+    stages: tuple[Stage, ...] = ()
+    tolerance: TolerancePolicy = TolerancePolicy()
+    task_configs: tuple[dict[str, str], ...] = ()  # of a source: what each of its tasks adds to the properties
     secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
 
@@ -74,26 +80,43 @@ def task_status(view: View, task: TaskRun) -> dict[str, Any]:
         "worker_id": view.worker_id,
         "generation": task.config.generation,
         "restarts": task.config.restarts,
+        "kind": facts.kind,
         "parked_until": task.parked_until,
+        "parked_reason": task.parked_reason,
         "lost_leases": task.lost,
         "metrics": task.figures.metrics,
         "stage_failures": task.figures.stage_failures,
+        "stage_dropped": task.figures.stage_dropped,
+        "dropped_rate": task.figures.dropped_rate,
         "tolerance": task.figures.tolerance,
         "positions": _by_name(task.positions, task),
         "ends": _by_name(view.ends, task),
         "lag": lag(task, view.ends),
-        "stages": list(facts.stages),
+        "stages": [stage_body(stage) for stage in facts.stages],
         "topics": sorted({partition.topic for partition in task.config.partitions}),
         "delivery": facts.delivery,
+        "dead_letters": facts.dead_letters,
     }
 
 
+def stage_body(stage: Stage) -> dict[str, str]:
+    """A stage for people: never its options."""
+    body = {"type": stage.type.value, "class": stage.class_name}
+    return {**body, "name": stage.name} if stage.name else body
+
+
 def task_state(view: View, task: TaskRun) -> str:
-    """Kafka Connect's word for it. A paused task is RUNNING until its lease has ended."""
+    """Kafka Connect's word for it. A paused task is RUNNING until its lease has ended.
+
+    A stream's task without a lease is UNASSIGNED: it waits for a slot.
+    """
     if task.failed:
         return "FAILED"
-    if task.target is TargetState.STARTED or held(view.state, task.key):
+    if held(view.state, task.key):
         return "RUNNING"
+    if task.target is TargetState.STARTED:
+        waits = task.config.kind is Kind.STREAM and task.parked_until is None
+        return "UNASSIGNED" if waits else "RUNNING"
     return task.target.value
 
 

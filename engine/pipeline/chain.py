@@ -22,9 +22,10 @@ class Transform(Protocol):
     def apply(self, record: Record) -> Record | None: ...
 
 
-def sink_steps(
-    key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]
-) -> tuple[Step, ...]:
+Steps = tuple[Step, ...]
+
+
+def sink_steps(key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]) -> Steps:
     """Steps of a sink: key, value and headers converters, then transforms. Indexes follow that order.
 
     Without a header converter there is no header stage, and headers stay bytes.

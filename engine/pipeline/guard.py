@@ -6,19 +6,19 @@ and waits; `decide` asks the handler, reports, and answers with an outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from engine.errors import FatalError, TaskError
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
 from engine.policy.classify import classify
-from engine.policy.handlers import ErrorHandler, ErrorHandlerContext, Response
+from engine.policy.handlers import TOLERANCE_NAME, ErrorHandlerContext, NamedHandler, Response
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.ports import Clock
 from engine.record.context import ErrorContext
-from engine.record.record import RawRecord, Record
+from engine.record.record import Origin, Punctuation, RawRecord, Record
 from engine.record.schema import BYTES
 from engine.record.stage import Stage, StageType
 from engine.record.trace import describe
@@ -30,7 +30,7 @@ Step = tuple[int, Callable[[Any], Any]]  # the stage's index, and what it does; 
 class Reporter(Protocol):
     """Tells somebody of an error."""
 
-    def report(self, context: ErrorContext, raw: RawRecord) -> None: ...
+    def report(self, context: ErrorContext, origin: Origin) -> None: ...
 
 
 class DeadLetters(Reporter, Protocol):
@@ -43,6 +43,7 @@ class Guard:
     """Retry, classify, tolerate, report, for one task.
 
     `patience_ms(now)` is how long a wait may last; a longer one parks the task. `jitter()` is in [0, 1).
+    `handlers` decide in place of the tolerance policy at the stages they are named for (KIP-1033).
     """
 
     def __init__(
@@ -59,8 +60,7 @@ class Guard:
         clock: Clock,
         jitter: Callable[[], float],
         patience_ms: Callable[[int], int],
-        handler: ErrorHandler | None = None,
-        handler_name: str = "errors.tolerance",
+        handlers: Mapping[StageType, NamedHandler] | None = None,
     ) -> None:
         self.connector = connector
         self.stages = tuple(stages)
@@ -73,8 +73,7 @@ class Guard:
         self.clock = clock
         self.jitter = jitter
         self.patience_ms = patience_ms
-        self.handler = handler
-        self.handler_name = handler_name
+        self.handlers = handlers or {}
 
     def run(self, steps: Sequence[Step], items: Iterable[Any], out: list[Any]) -> Raised | None:
         """Pass items through the steps into `out` until one raises; an iterator can then be gone on with."""
@@ -95,17 +94,17 @@ class Guard:
             return Raised(index, given, error)
         return None
 
-    def failed(self, raised: Raised, raw: RawRecord, trouble: Trouble) -> Trouble | Errored | Interrupted:
+    def failed(self, raised: Raised, origin: Origin, trouble: Trouble) -> Trouble | Errored | Interrupted:
         """Count a failure; then wait and answer how things stand for the next attempt, or that there is none."""
         now = self.clock.now_ms()
-        place = Place.of(raw, raised.index)
+        place = Place.of(origin, raised.index)
         trouble = self.count_failure(place, self._gone_on_with(place, trouble), now)
         verdict = classify(self.stages[raised.index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
             delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
         if delay is None:
-            return self.errored(raised, raw, trouble, tolerable=verdict.tolerate)
+            return self.errored(raised, origin, trouble, tolerable=verdict.tolerate)
         wake_at = now + delay
         if delay > self.patience_ms(now):
             self.state.parked = ParkedRetry(place, trouble, wake_at)
@@ -116,19 +115,19 @@ class Guard:
         self.state.metrics[Metric.TOTAL_RETRIES] += 1
         return trouble
 
-    def rejected(self, raised: Raised, raw: RawRecord) -> Errored:
+    def rejected(self, raised: Raised, origin: Origin) -> Errored:
         """A sink named this record as the guilty one: a failure that is not retried."""
-        trouble = self.count_failure(Place.of(raw, raised.index), Trouble(), self.clock.now_ms())
-        return self.errored(raised, raw, trouble, tolerable=True)
+        trouble = self.count_failure(Place.of(origin, raised.index), Trouble(), self.clock.now_ms())
+        return self.errored(raised, origin, trouble, tolerable=True)
 
-    def errored(self, raised: Raised, raw: RawRecord, trouble: Trouble, *, tolerable: bool) -> Errored:
+    def errored(self, raised: Raised, origin: Origin, trouble: Trouble, *, tolerable: bool) -> Errored:
         """The error as a value, with its context rendered where it was raised."""
         now = self.clock.now_ms()
         given = unconverted(raised.given) if isinstance(raised.given, RawRecord) else raised.given
         trace, class_name, message, root_class, root_message = describe(raised.error)
         context = ErrorContext(
             record=given if isinstance(given, Record) else None,
-            original=raw,
+            original=origin if isinstance(origin, RawRecord) else None,
             stages=self.stages,
             index=raised.index,
             exception=trace,
@@ -142,16 +141,16 @@ class Guard:
             time_of_error=now,
             first_failure_time=trouble.first_ms,
             elapsed_ms=now - trouble.first_ms,
-            handler=self.handler_name,
+            handler=self._name_of_handler(raised.index),
         )
-        return Errored(context, raw, raised.error, tolerable)
+        return Errored(context, origin, raised.error, tolerable)
 
     def would_fail(self, before: ToleranceState, errored: Errored) -> tuple[bool, ToleranceState]:
         """Would this error stop the task, after those already in `before`? Decides nothing."""
         if not errored.tolerable:
             return True, before
         after = self.tolerance.add(before, errored.context.time_of_error)
-        if self.handler is not None:
+        if self._handler(errored) is not None:
             return False, after
         return self.tolerance.exceeded(after, errored.context.time_of_error), after
 
@@ -161,52 +160,53 @@ class Guard:
         metrics = self.state.metrics
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
-        if self.handler is not None and not fails:
-            fails = self._ask(self.handler, errored) is not Response.CONTINUE
+        named = self._handler(errored)
+        if named is not None and not fails:
+            fails = self._ask(named, errored) is not Response.CONTINUE
         told = self._report(errored, stops=fails)
         metrics[Metric.TOTAL_FAILURES_LOGGED] += told
         if fails:
             return Failed(_why(errored), context)
         metrics[Metric.TOTAL_RECORDS_SKIPPED] += 1
+        if named is not None:
+            metrics[Metric.DROPPED_RECORDS_TOTAL] += 1
+            self.state.stage_dropped[context.index] += 1
         return Skipped(self.dead_letters is not None)
 
     def log(self, errored: Errored) -> None:
         """Tell all but the dead letter topic of an error that no record is known to be guilty of."""
         for reporter in self.reporters:
-            reporter.report(errored.context, errored.raw)
+            reporter.report(errored.context, errored.origin)
         self.state.metrics[Metric.TOTAL_FAILURES_LOGGED] += bool(self.reporters)
 
     def _report(self, errored: Errored, *, stops: bool) -> bool:
         """Tell every reporter; the dead letter topic only once. Was anybody told?"""
-        context, raw = errored.context, errored.raw
+        context, origin = errored.context, errored.origin
         for reporter in self.reporters:
-            reporter.report(context, raw)
+            reporter.report(context, origin)
         if self.dead_letters is None:
             return bool(self.reporters)
-        mark = Mark.of(Place.of(raw, context.index), self.dead_letters.topic)
+        mark = Mark.of(Place.of(origin, context.index), self.dead_letters.topic)
         known = mark in self.state.reported
         if not known:
-            self.dead_letters.report(context, raw)
+            self.dead_letters.report(context, origin)
         others = tuple(one for one in self.state.reported if one != mark)
         self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else others
         return not known or bool(self.reporters)
 
-    def _ask(self, handler: ErrorHandler, errored: Errored) -> Response:
+    def _handler(self, errored: Errored) -> NamedHandler | None:
+        return self.handlers.get(errored.context.stage.type)
+
+    def _name_of_handler(self, index: int) -> str:
+        named = self.handlers.get(self.stages[index].type)
+        return TOLERANCE_NAME if named is None else named.name
+
+    def _ask(self, named: NamedHandler, errored: Errored) -> Response:
         answers: list[Any] = []
-        context, raw = errored.context, errored.raw
-        about = ErrorHandlerContext(
-            raw.topic,
-            raw.partition,
-            raw.offset,
-            raw.headers,
-            context.stage.class_name,
-            context.task_id,
-            raw.timestamp,
-            raw.key,
-            raw.value,
-        )
+        context = errored.context
+        about = _about(errored)
         # A handler is foreign code as every step is: one that raises means FAIL.
-        ask = (context.index, lambda one: handler.handle(about, one.context.record, one.error))
+        ask = (context.index, lambda one: named.handler.handle(about, one.context.record, one.error))
         raised = self.run((ask,), (errored,), answers)
         return Response.CONTINUE if raised is None and answers[0] is Response.CONTINUE else Response.FAIL
 
@@ -250,8 +250,29 @@ def unconverted(raw: RawRecord) -> Record:
     )
 
 
+def _about(errored: Errored) -> ErrorHandlerContext:
+    origin, context = errored.origin, errored.context
+    node, task_id = context.stage.label, context.task_id
+    if isinstance(origin, Punctuation):
+        return ErrorHandlerContext(None, -1, -1, (), node, task_id, origin.timestamp)
+    if isinstance(origin, Record):
+        return ErrorHandlerContext(origin.topic, -1, -1, (), node, task_id, origin.timestamp or -1)
+    return ErrorHandlerContext(
+        origin.topic, origin.partition, origin.offset, origin.headers, node, task_id, origin.timestamp,
+        origin.key, origin.value,
+    )  # fmt: skip
+
+
+def _where(origin: Origin) -> str:
+    if isinstance(origin, RawRecord):
+        return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
+    if isinstance(origin, Record):
+        return f"source partition {origin.source_partition} at {origin.source_offset}"
+    return f"the punctuation at {origin.timestamp}"
+
+
 def _why(errored: Errored) -> str:
     context = errored.context
     reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
-    where = f"{errored.raw.topic}-{errored.raw.partition} at offset {errored.raw.offset}"
+    where = _where(errored.origin)
     return f"{reason}: {context.stage.type} ({context.stage.class_name}) failed on {where}: {context.message}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 import msgspec
 
 from engine.errors import EngineError, Fenced, RetriableError
 from engine.pipeline.claim import ConfigTail, denied
-from engine.pipeline.outcome import Failed
-from engine.pipeline.sink_task import CHUNK_RECORDS, SinkTask
+from engine.pipeline.outcome import Failed, Interrupted
+from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
@@ -23,11 +24,40 @@ TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could n
 Open = Callable[[TaskConfig], "OpenTask"]
 
 
+class Task(Protocol):
+    """A task of any kind, during one lease."""
+
+    state: TaskState
+    progressed: bool
+
+    @property
+    def committed(self) -> Mapping[TopicPartition, int]: ...
+
+    def step(self, timeout_s: float) -> Failed | Interrupted | None:
+        """Poll and process one chunk; commit when it is time. None: it may go on."""
+        ...
+
+    def save(self, *, final: bool = False) -> Interrupted | None:
+        """Commit, if anything moved since the last time."""
+        ...
+
+    def is_idle(self) -> bool:
+        """Is there nothing more to do now?"""
+        ...
+
+    def wake_at(self) -> int | None:
+        """When to run an idle task again (ms); None: when its partitions hold something new."""
+        ...
+
+    def known_ends(self) -> Mapping[TopicPartition, int]: ...
+    def figures(self) -> dict[str, int]: ...
+
+
 class OpenTask(msgspec.Struct, frozen=True):
     """A claimed task with its clients."""
 
     config: TaskConfig
-    task: SinkTask
+    task: Task
     tolerance: TolerancePolicy
     close: Callable[[], None]
 
@@ -68,7 +98,7 @@ def run_tasks(
             gc.collect()  # cycles of exceptions and tracebacks: inside a lease the collector does not run by itself
             collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
         for opened in tuple(active):
-            out_of_time = LeaseEnd.BUDGET if clock.now_ms() >= deadline.at_ms else None
+            out_of_time = LeaseEnd.BUDGET if not lease.standing and clock.now_ms() >= deadline.at_ms else None
             stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
             report = _turn(opened, stop, POLL_TIMEOUT_S / len(active), clock)
             if report is not None:
@@ -92,7 +122,7 @@ def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, ope
         return _unopened(config, *_ended_by(error, clock))
     parked = opened.task.state.parked
     if parked is not None and parked.until_ms > clock.now_ms():
-        return _close(opened, LeaseEnd.PARKED, parked.until_ms, None, clock)
+        return _close(opened, LeaseEnd.PARKED, parked.until_ms, _why_parked(opened.task.state), clock)
     return opened
 
 
@@ -100,7 +130,7 @@ def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Cloc
     task = opened.task
     try:
         ended = task.save(final=True) if stop is not None else task.step(timeout_s)
-        if ended is None and stop is None and task.last_count < CHUNK_RECORDS and task.at_end():
+        if ended is None and stop is None and task.is_idle():
             stop = LeaseEnd.CAUGHT_UP
             ended = task.save(final=True)
     except EngineError as error:
@@ -109,18 +139,29 @@ def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Cloc
         return _close(opened, LeaseEnd.FAILED, None, f"{ended.message}\n{ended.context.exception}", clock)
     if ended is not None:
         end = LeaseEnd.STOPPED if ended.wake_at is None else LeaseEnd.PARKED
-        return _close(opened, end, ended.wake_at, None, clock)
-    return None if stop is None else _close(opened, stop, None, None, clock)
+        return _close(opened, end, ended.wake_at, _why_parked(task.state) if end is LeaseEnd.PARKED else None, clock)
+    if stop is None:
+        return None
+    return _close(opened, stop, task.wake_at() if stop is LeaseEnd.CAUGHT_UP else None, None, clock)
 
 
 def _ended_by(error: EngineError, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
     """What an exception outside a record's own operations means for the task."""
     if isinstance(error, Fenced):
         return LeaseEnd.FENCED, None, None
-    text = describe(error).text
     if isinstance(error, RetriableError):
-        return LeaseEnd.PARKED, clock.now_ms() + TROUBLE_PAUSE_MS, text
-    return LeaseEnd.FAILED, None, text
+        return LeaseEnd.PARKED, clock.now_ms() + TROUBLE_PAUSE_MS, f"{type(error).__name__}: {error}"
+    return LeaseEnd.FAILED, None, describe(error).text
+
+
+def _why_parked(state: TaskState) -> str | None:
+    """What waits for its next attempt, for people."""
+    if state.parked is None:
+        return None
+    place, failures = state.parked.place, state.parked.trouble.failures
+    stage = state.stages[place.index]
+    where = f" on {place.topic}-{place.partition} at offset {place.offset}" if place.topic else ""
+    return f"{stage.type} ({stage.label}) failed {failures} time{'s' if failures > 1 else ''}{where}; waiting to retry"
 
 
 def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
@@ -136,7 +177,8 @@ def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | No
         positions=_named(task.committed),
         ends=_named(ends),
         metrics=task.figures(),
-        stage_failures=state.named_stage_failures(),
+        stage_failures=state.by_stage(state.stage_failures),
+        stage_dropped=state.by_stage(state.stage_dropped),
         tolerance=opened.tolerance.used(state.tolerance, clock.now_ms()),
         progressed=task.progressed,
         wake_at=wake_at,
@@ -147,10 +189,10 @@ def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | No
 def _unopened(config: TaskConfig, end: LeaseEnd, wake_at: int | None = None, trace: str | None = None) -> TaskReport:
     """The report of a task that did nothing; it has no metrics, which is not the same as zeros."""
     return TaskReport(
-        config.connector, config.task, config.generation, end, {}, {}, {}, {}, {}, progressed=False,
+        config.connector, config.task, config.generation, end, {}, {}, {}, {}, {}, {}, progressed=False,
         wake_at=wake_at, trace=trace,
     )  # fmt: skip
 
 
-def _named(offsets: dict[TopicPartition, int]) -> dict[str, int]:
+def _named(offsets: Mapping[TopicPartition, int]) -> dict[str, int]:
     return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items() if offset >= 0}

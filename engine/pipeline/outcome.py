@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from engine.record.context import ErrorContext
-from engine.record.record import RawRecord
+from engine.record.record import Origin
 
 
 class Filtered(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Errored(msgspec.Struct, frozen=True):
     """Retries are exhausted: an error that still waits for its decision, in the order of the records."""
 
     context: ErrorContext
-    raw: RawRecord
+    origin: Origin
     error: Exception
     tolerable: bool
 

@@ -103,10 +103,15 @@ class SinkTask:
         """The next offset of each partition that is not processed."""
         return {**self.consumer.positions(), **self._held}
 
-    def at_end(self) -> bool:
+    def is_idle(self) -> bool:
         """Is everything processed that there is, as far as the last fetch knows?"""
+        if self.last_count == CHUNK_RECORDS or self._held:
+            return False
         ends = self.consumer.ends()
-        return not self._held and all(ends[partition] == at for partition, at in self.consumer.positions().items())
+        return all(ends[partition] == at for partition, at in self.consumer.positions().items())
+
+    def wake_at(self) -> None:
+        """Its partitions say when."""
 
     def known_ends(self) -> dict[TopicPartition, int]:
         """The end of each partition as last seen."""

@@ -12,17 +12,20 @@ import orjson
 
 from engine.pipeline.outcome import Trouble
 from engine.policy.tolerance import ToleranceState
-from engine.record.record import RawRecord, TopicPartition
+from engine.record.record import Origin, RawRecord, Record, TopicPartition
 from engine.record.stage import Stage
 from engine.reporting.metrics import Metric, Metrics, zeros
 
 MAX_BYTES = 2048
 MAX_MARKS = 2  # partitions whose failed record is known to be dead-lettered
-VERSION = 2
+VERSION = 3
 
 
 class Place(msgspec.Struct, frozen=True):
-    """An operation on one record: its coordinates and the stage's index."""
+    """An operation on one record: its coordinates and the stage's index.
+
+    A source's record has no coordinates in Kafka: checksums of its source partition and offset stand for them.
+    """
 
     topic: str
     partition: int
@@ -30,8 +33,12 @@ class Place(msgspec.Struct, frozen=True):
     index: int
 
     @staticmethod
-    def of(raw: RawRecord, index: int) -> Place:
-        return Place(raw.topic, raw.partition, raw.offset, index)
+    def of(origin: Origin, index: int) -> Place:
+        if isinstance(origin, RawRecord):
+            return Place(origin.topic, origin.partition, origin.offset, index)
+        if isinstance(origin, Record):
+            return Place("", _checksum(origin.source_partition), _checksum(origin.source_offset), index)
+        return Place("", -1, -1, index)
 
     def is_before(self, positions: Mapping[TopicPartition, int]) -> bool:
         """Is the record passed, at these positions?"""
@@ -68,6 +75,7 @@ class TaskState:
     seq: int = 0
     metrics: Metrics = field(default_factory=zeros)
     stage_failures: list[int] = field(default_factory=list)
+    stage_dropped: list[int] = field(default_factory=list)
     tolerance: ToleranceState = field(default_factory=ToleranceState)
     parked: ParkedRetry | None = None
     reported: tuple[Mark, ...] = ()
@@ -75,6 +83,8 @@ class TaskState:
     def __post_init__(self) -> None:
         if not self.stage_failures:
             self.stage_failures = [0] * len(self.stages)
+        if not self.stage_dropped:
+            self.stage_dropped = [0] * len(self.stages)
 
     def forget_passed(self, positions: Mapping[TopicPartition, int]) -> bool:
         """Drop marks of records that the task has passed, and a retry that waited for one; was there one?"""
@@ -84,11 +94,11 @@ class TaskState:
             self.parked = None
         return waited
 
-    def named_stage_failures(self) -> dict[str, int]:
-        """Failures by `<index>:<type>:<class>`."""
+    def by_stage(self, counts: Sequence[int]) -> dict[str, int]:
+        """Counts by `<index>:<type>:<class, or the processor's name>`."""
         return {
-            f"{index}:{stage.type}:{stage.class_name}": count
-            for index, (stage, count) in enumerate(zip(self.stages, self.stage_failures, strict=True))
+            f"{index}:{stage.type}:{stage.label}": count
+            for index, (stage, count) in enumerate(zip(self.stages, counts, strict=True))
         }
 
     def to_metadata(self) -> str:
@@ -102,6 +112,7 @@ class TaskState:
             "m": [self.metrics[name] for name in Metric],
             "c": _fingerprint(self.stages),
             "f": self.stage_failures,
+            "k": self.stage_dropped,
             "o": self.tolerance.to_json(),
             "p": self.parked and msgspec.to_builtins(self.parked),
             "d": msgspec.to_builtins(self.reported),
@@ -126,6 +137,7 @@ def restore(
     fresh.metrics.update(zip(Metric, body["m"], strict=False))
     if body["c"] == _fingerprint(fresh.stages):
         fresh.stage_failures = list(body["f"])
+        fresh.stage_dropped = list(body["k"])
     fresh.reported = msgspec.convert(body["d"] or [], tuple[Mark, ...])
     if body["r"] == restarts:
         fresh.tolerance = ToleranceState.from_json(body["o"])
@@ -151,4 +163,8 @@ def first_unprocessed(raws: Iterable[RawRecord]) -> dict[TopicPartition, int]:
 
 
 def _fingerprint(stages: tuple[Stage, ...]) -> int:
-    return zlib.crc32("|".join(f"{stage.type}:{stage.class_name}" for stage in stages).encode())
+    return zlib.crc32("|".join(f"{stage.type}:{stage.label}" for stage in stages).encode())
+
+
+def _checksum(source: Mapping[str, Any] | None) -> int:
+    return zlib.crc32(orjson.dumps(source, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))

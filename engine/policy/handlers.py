@@ -10,6 +10,8 @@ import msgspec
 
 from engine.record.record import Headers, Record
 
+TOLERANCE_NAME = "errors.tolerance"
+
 
 class Response(StrEnum):
     """A handler's answer: skip the record and go on, or fail the task."""
@@ -37,6 +39,13 @@ class ErrorHandler(Protocol):
 
     def configure(self, configs: Mapping[str, str]) -> None: ...
     def handle(self, context: ErrorHandlerContext, record: Record | None, exception: Exception) -> Response: ...
+
+
+class NamedHandler(msgspec.Struct, frozen=True):
+    """A handler and the name it was configured by, as error contexts tell it."""
+
+    name: str
+    handler: ErrorHandler
 
 
 class ToleranceHandler:

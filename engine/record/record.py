@@ -57,3 +57,12 @@ class Record(msgspec.Struct, frozen=True):
     raw: RawRecord | None = None
     source_partition: dict[str, Any] | None = None
     source_offset: dict[str, Any] | None = None
+
+
+class Punctuation(msgspec.Struct, frozen=True):
+    """A call of a stream's schedule (KIP-1033): no record, only the stream time (ms) or the clock's."""
+
+    timestamp: int
+
+
+Origin = RawRecord | Record | Punctuation  # what an operation was about: consumed, polled from a source, or punctual

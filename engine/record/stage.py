@@ -23,8 +23,17 @@ class StageType(StrEnum):
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """One stage: its type, the class that does the work (the name as configured), its options."""
+    """One stage: its type, the class that does the work (the name as configured), its options.
+
+    `name` is the node of a stream's processor, and empty elsewhere.
+    """
 
     type: StageType
     class_name: str
     config: dict[str, str] = {}
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What people call it: the node's name, else the class."""
+        return self.name or self.class_name

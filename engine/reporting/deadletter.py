@@ -11,7 +11,7 @@ from engine.policy.retry import RetryPolicy
 from engine.ports import Clock, Producer
 from engine.record.codec import encode
 from engine.record.context import ErrorContext
-from engine.record.record import Headers, RawRecord
+from engine.record.record import Headers, Origin, RawRecord
 from engine.reporting.metrics import Metric, Metrics
 
 HEADER_PREFIX = "__connect.errors."
@@ -57,8 +57,8 @@ class DeadLetterReporter:
         self.jitter = jitter
         self._waiting: list[DeadLetter] = []
 
-    def report(self, context: ErrorContext, raw: RawRecord) -> None:
-        letter = self._letter(context, raw)
+    def report(self, context: ErrorContext, origin: Origin) -> None:
+        letter = self._letter(context, origin)
         self._waiting.append(letter)
         self._produce(letter)
 
@@ -92,9 +92,12 @@ class DeadLetterReporter:
     def _produce(self, letter: DeadLetter) -> None:
         self.producer.produce(self.topic, letter.key, letter.value, letter.headers, letter.timestamp)
 
-    def _letter(self, context: ErrorContext, raw: RawRecord) -> DeadLetter:
-        key, headers = raw.key if self.include_messages else None, raw.headers
-        more = connect_headers(context, raw) if self.context_headers else ()
+    def _letter(self, context: ErrorContext, origin: Origin) -> DeadLetter:
+        key: bytes | None = None
+        headers: Headers = ()
+        if isinstance(origin, RawRecord):
+            key, headers = origin.key if self.include_messages else None, origin.headers
+        more = connect_headers(context, origin) if self.context_headers else ()
         room = self.max_bytes - ENVELOPE_BYTES
         # Size never fails a task: what other tools read goes first, then what the record brought along.
         if _size(key, (*headers, *more)) <= room - LEAST_CONTEXT_BYTES:
@@ -110,13 +113,13 @@ class DeadLetterReporter:
         return DeadLetter(key, value, headers, context.time_of_error)
 
 
-def connect_headers(context: ErrorContext, raw: RawRecord) -> Headers:
-    """Kafka Connect's own headers of a dead letter, for other tools."""
+def connect_headers(context: ErrorContext, origin: Origin) -> Headers:
+    """Kafka Connect's own headers of a dead letter, for other tools; coordinates only of what was consumed."""
     stage = context.stage
-    rows = {
-        "topic": raw.topic,
-        "partition": str(raw.partition),
-        "offset": str(raw.offset),
+    rows = {}
+    if isinstance(origin, RawRecord):
+        rows = {"topic": origin.topic, "partition": str(origin.partition), "offset": str(origin.offset)}
+    rows |= {
         "connector.name": context.connector,
         "task.id": context.task_id.rpartition("-")[2],
         "stage": str(stage.type),

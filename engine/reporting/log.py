@@ -6,7 +6,7 @@ import logging
 
 from engine.record.codec import encode
 from engine.record.context import ErrorContext
-from engine.record.record import RawRecord
+from engine.record.record import Origin
 
 MAX_BYTES = 256_000
 logger = logging.getLogger("engine.record_errors")
@@ -20,7 +20,7 @@ class LogReporter:
         self.include_messages = include_messages
         self.max_bytes = max_bytes
 
-    def report(self, context: ErrorContext, raw: RawRecord) -> None:  # noqa: ARG002, the port's
+    def report(self, context: ErrorContext, origin: Origin) -> None:  # noqa: ARG002, the port's
         text = encode(
             context,
             include_configs=self.include_configs,

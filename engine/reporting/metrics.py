@@ -21,6 +21,7 @@ class Metric(StrEnum):
     RECORDS_DEAD_LETTERED = "records-dead-lettered"
     RECORDS_SKIPPED = "records-skipped"
     RECORDS_FILTERED = "records-filtered"
+    DROPPED_RECORDS_TOTAL = "dropped-records-total"
 
 
 Metrics = dict[Metric, int]

@@ -54,7 +54,7 @@ class SparkRunner:
         self,
         master: str,
         slots: int,
-        function: str = "engine.assembly:run_lease",
+        function: str = "engine.assembly.lease:run_lease",
         options: Mapping[str, str] | None = None,
         name: str = "engine",
     ) -> None:

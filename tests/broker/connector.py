@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import orjson
 
-from engine.assembly import run_lease
+from engine.assembly.lease import run_lease
 from engine.config.topic import (
     Leader,
     TargetState,

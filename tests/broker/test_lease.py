@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine import assembly
+from engine.assembly.lease import run_lease
 from engine.config.topic import Leader, TargetState, leader_record
 from engine.ports import Lease, LeaseEnd
 from tests.broker.connector import Connector, file_sink
@@ -97,7 +97,7 @@ def test_a_lease_that_is_no_longer_valid_does_nothing(broker: str, tmp_path: Pat
         connector.write(leader_record(Leader(2, "other", 0)))
     else:
         connector.target(TargetState.PAUSED)
-    (report,) = assembly.run_lease(stale)
+    (report,) = run_lease(stale)
     assert report.end is (LeaseEnd.STOPPED if change == "target" else LeaseEnd.FENCED)
     assert not (tmp_path / "out").exists()
 
@@ -151,7 +151,7 @@ def test_a_pooled_lease_serves_all_its_tasks_and_a_failing_one_leaves_the_others
     connector.send([b"1", b"{"])
     other.send([b"1", b"2"])
     tasks = (*connector.lease().tasks, *other.lease().tasks)
-    reports = assembly.run_lease(Lease("pool", tasks, 1, 20_000, connector.worker))
+    reports = run_lease(Lease("pool", tasks, 1, 20_000, connector.worker))
     ends = {report.connector: report.end for report in reports}
     assert ends == {connector.name: LeaseEnd.FAILED, other.name: LeaseEnd.CAUGHT_UP}
 
@@ -172,7 +172,7 @@ def test_a_crash_between_delivery_and_commit_loses_nothing(broker: str, tmp_path
 def run_in_child(lease: Lease) -> int:
     """Run the lease in a process of its own; its exit code."""
     program = (
-        "import sys, msgspec; from engine.assembly import run_lease; from engine.ports import Lease;"
+        "import sys, msgspec; from engine.assembly.lease import run_lease; from engine.ports import Lease;"
         "run_lease(msgspec.json.decode(sys.stdin.buffer.read(), type=Lease))"
     )
     command = [sys.executable, "-c", program]

@@ -11,7 +11,7 @@ FILE = (Option("file", "string", REQUIRED, "Where to."),)
 
 
 def problems_of(props: dict[str, str], sink: tuple[Option, ...] | None = None) -> dict[str, str]:
-    return {option: message for option, _, message in read_connector({**BASE, **props}, sink_options=sink)[1]}
+    return {option: message for option, _, message in read_connector({**BASE, **props}, own_options=sink)[1]}
 
 
 def test_a_connector_is_read_whole() -> None:
@@ -22,9 +22,9 @@ def test_a_connector_is_read_whole() -> None:
             "transforms.f.delimiter": "_", "transforms.f.predicate": "p", "transforms.f.negate": "true",
             "predicates": "p", "predicates.p.type": "RecordIsTombstone", "consumer.override.x": "1",
         },
-        sink_options=FILE,
+        own_options=FILE,
     )  # fmt: skip
-    assert (config.topics, config.tasks_max, config.sink) == (("a", "b"), 2, {"file": "/x"})
+    assert (config.topics, config.tasks_max, config.own) == (("a", "b"), 2, {"file": "/x"})
     assert config.value_converter.options == {"schemas.enable": "false"}
     step = config.transforms[0]
     assert (step.class_name, step.options) == ("Flatten$Value", {"delimiter": "_"})

@@ -45,7 +45,7 @@ def leased(topic: ConfigState, keys: tuple[tuple[str, int], ...] = (("c", 0),)) 
 
 
 def report(end: LeaseEnd = LeaseEnd.CAUGHT_UP, **changes: Any) -> TaskReport:
-    base = TaskReport("c", 0, 1, end, {"t-0": 10}, {"t-0": 10}, {"records-consumed": 10}, {}, {}, progressed=True)
+    base = TaskReport("c", 0, 1, end, {"t-0": 10}, {"t-0": 10}, {"records-consumed": 10}, {}, {}, {}, progressed=True)
     return replace(base, **changes)
 
 

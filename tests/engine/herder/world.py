@@ -19,6 +19,7 @@ from engine.herder.topic_log import TopicLog
 from engine.herder.view import ConnectorFacts
 from engine.ports import Committed, Lease, LeaseEnd, TaskReport
 from engine.record.record import RawRecord, TopicPartition
+from engine.record.stage import Stage, StageType
 from tests import fakes
 
 T = TypeVar("T")
@@ -99,7 +100,7 @@ class World:
             for task in lease.tasks:
                 ends = {f"{topic}-{number}": self.ends[topic, number] for topic, number in task.partitions}
                 metrics = {"records-consumed": sum(ends.values())}
-                base = (task.connector, task.task, task.generation, end, ends, ends, metrics, {}, {}, True)
+                base = (task.connector, task.task, task.generation, end, ends, ends, metrics, {}, {}, {}, True)
                 reports.append(TaskReport(*base, **more))
             del self.leases[lease.lease_id]
             future.set_result(tuple(reports))
@@ -150,7 +151,7 @@ class World:
 def examine(properties: Mapping[str, str]) -> ConnectorFacts:
     if properties.get("tasks.max") == "many":
         raise ConfigError((("tasks.max", "many", "is no number"),))
-    return ConnectorFacts(stages=({"type": "TASK_PUT", "class": "FileStreamSink"},))
+    return ConnectorFacts(stages=(Stage(StageType.TASK_PUT, "FileStreamSink"),))
 
 
 def turn(herder: Herder, times: int = 1) -> None:

@@ -14,6 +14,7 @@ from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
+from engine.policy.handlers import NamedHandler
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Committed
@@ -97,7 +98,7 @@ class Rig:
             clock=self.clock,
             jitter=lambda: 1.0,
             patience_ms=lambda _: patience_ms,
-            handler=handler,
+            handlers={} if handler is None else dict.fromkeys(StageType, NamedHandler("test", handler)),
         )
         self.producer = Producer()  # of the outcome topic
         self.opened = 0  # how often it was

@@ -24,6 +24,7 @@ from engine.herder.fold import fold_config
 from engine.herder.state import Figures, HerderState
 from engine.herder.view import ConnectorFacts, View
 from engine.record.record import TopicPartition
+from engine.record.stage import Stage, StageType
 from engine.rest.app import build_app
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ class Herder:
             )
             for key, task in state.tasks.items()
         }
-        facts = {"c": ConnectorFacts(stages=({"type": "TASK_PUT", "class": "SqlSink"},))}
+        facts = {"c": ConnectorFacts(stages=(Stage(StageType.TASK_PUT, "SqlSink"),))}
         state = HerderState(1, tasks)
         return View("w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8)
 
@@ -157,9 +158,9 @@ def test_metrics_have_positions_ends_and_lag(client: TestClient) -> None:
 
 def test_prometheus_has_the_kips_names(client: TestClient) -> None:
     text = client.get("/metrics").text
-    assert 'kafka_connect_task_error_metrics_total_record_failures{connector="c",task="0"} 2.0' in text
+    assert 'kafka_connect_task_error_metrics_total_record_failures_total{connector="c",task="0"} 2.0' in text
     stage = '{class="Json:x",connector="c",index="1",stage="VALUE_CONVERTER",task="0"} 2.0'
-    assert f"kafka_connect_task_error_metrics_stage_failures{stage}" in text
+    assert f"kafka_connect_task_error_metrics_stage_failures_total{stage}" in text
     assert 'kafka_connect_task_lag{connector="c",task="0"} 7.0' in text
 
 

@@ -1,0 +1,165 @@
+"""What every kind of task needs beside its own work: Kafka clients, the guard, and those who are told of errors."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from engine.assembly.plan import ConnectorPlan
+from engine.config.worker import WorkerConfig
+from engine.kafka.admin import KafkaAdmin
+from engine.kafka.clock import WorkerClock
+from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.producer import KafkaProducer
+from engine.kafka.settings import (
+    QUICK,
+    admin_settings,
+    consumer_settings,
+    producer_settings,
+    unacknowledged_settings,
+)
+from engine.pipeline.guard import Guard, Reporter
+from engine.pipeline.outcome import Interrupted
+from engine.pipeline.task_state import TaskState
+from engine.policy.handlers import NamedHandler
+from engine.policy.retry import RetryPolicy
+from engine.ports import TaskConfig
+from engine.record.stage import StageType
+from engine.reporting.deadletter import DeadLetterReporter
+from engine.reporting.log import LogReporter
+from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
+
+DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
+JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A task about to be opened. `closing` closes whatever was opened for it; `patience_ms(now)` is the guard's."""
+
+    task: TaskConfig
+    plan: ConnectorPlan
+    worker: WorkerConfig
+    clock: WorkerClock
+    patience_ms: Callable[[int], int]
+    closing: ExitStack
+
+    @property
+    def retry(self) -> RetryPolicy:
+        errors = self.plan.config.errors
+        return RetryPolicy(errors.retry_limit, errors.retry_delay_max_ms, errors.retry_timeout_ms)
+
+
+def open_consumer(opening: Opening) -> KafkaConsumer:
+    """The consumer of the connector's group."""
+    config, worker = opening.plan.config, opening.worker
+    settings = consumer_settings(f"connect-{config.name}", base(worker), worker.consumer, config.consumer)
+    consumer = KafkaConsumer(settings)
+    opening.closing.callback(consumer.close)
+    return consumer
+
+
+def open_producer(opening: Opening) -> KafkaProducer:
+    """The producer of what a source or a stream writes."""
+    worker = opening.worker
+    producer = KafkaProducer(producer_settings(base(worker), worker.producer, opening.plan.config.producer))
+    opening.closing.callback(producer.close)
+    return producer
+
+
+def build_guard(
+    opening: Opening,
+    state: TaskState,
+    letters: DeadLetterReporter | None,
+    handlers: Mapping[StageType, NamedHandler] | None = None,
+) -> Guard:
+    """The guard, with the log reporter if it is wanted."""
+    config, errors = opening.plan.config, opening.plan.config.errors
+    reporters: list[Reporter] = []
+    if errors.log_enable:
+        log = LogReporter(include_configs=errors.log_include_configs, include_messages=errors.log_include_messages)
+        reporters.append(log)
+    return Guard(
+        connector=config.name,
+        stages=opening.plan.stages,
+        state=state,
+        retry=opening.retry,
+        tolerance=opening.plan.tolerance,
+        retry_on=errors.retry_on,
+        reporters=reporters,
+        dead_letters=letters,
+        clock=opening.clock,
+        jitter=JITTER,
+        patience_ms=opening.patience_ms,
+        handlers=handlers,
+    )
+
+
+def open_dead_letters(opening: Opening, state: TaskState) -> DeadLetterReporter | None:
+    """The reporter, its topic made if need be, its size limit that of the topic; None where it is off."""
+    plan, worker = opening.plan, opening.worker
+    config, errors = plan.config, plan.config.errors
+    if not errors.dlq_enable:
+        return None
+    layers = (base(worker), worker.producer, config.producer, errors.dlq_producer)
+    admin = KafkaAdmin(admin_settings(base(worker), worker.admin, connection(errors.dlq_producer)))
+    admin.create_topic(errors.dlq_topic, errors.dlq_partitions, errors.dlq_replication_factor)
+    max_bytes = admin.max_message_bytes(errors.dlq_topic) or DEFAULT_MAX_MESSAGE_BYTES
+    best_effort = plan.dead_letters == "best_effort"
+    settings = unacknowledged_settings(*layers) if best_effort else producer_settings(*layers)
+    settings.setdefault("message.max.bytes", str(max_bytes))
+    letters = DeadLetterReporter(
+        producer=KafkaProducer(settings),
+        topic=errors.dlq_topic,
+        include_configs=errors.dlq_include_configs,
+        include_messages=errors.dlq_include_messages,
+        context_headers=errors.dlq_context_headers,
+        max_bytes=min(max_bytes, int(settings["message.max.bytes"])),
+        metrics=state.metrics,
+        retry=opening.retry,
+        clock=opening.clock,
+        jitter=JITTER,
+    )
+    opening.closing.callback(letters.producer.close)
+    return letters
+
+
+def open_replay_reporter(opening: Opening) -> ReplayReporter:
+    """The reporter of replayed records; its producer and topic are made when the first one waits."""
+    worker = opening.worker
+
+    def open_its_producer() -> KafkaProducer:
+        admin = KafkaAdmin(admin_settings(base(worker), worker.admin))
+        admin.create_topic(
+            worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
+        )
+        return KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
+
+    replayed = ReplayReporter(
+        open_producer=open_its_producer,
+        topic=worker.outcome_topic,
+        connector=opening.task.connector,
+        task=opening.task.task,
+        clock=opening.clock,
+        jitter=JITTER,
+    )
+    opening.closing.callback(replayed.close)
+    return replayed
+
+
+def flush(reporter: DeadLetterReporter | ReplayReporter | None) -> Interrupted | None:
+    """Make its reports durable; Interrupted when a stop request came in between."""
+    return None if reporter is None or reporter.flush() else Interrupted(None)
+
+
+def base(worker: WorkerConfig) -> dict[str, str]:
+    """Where the brokers are, and how to speak to them."""
+    return {"bootstrap.servers": worker.bootstrap_servers, **worker.client}
+
+
+def connection(options: Mapping[str, str]) -> dict[str, str]:
+    """Those of a client's options that say where the brokers are, and how to speak to them."""
+    names = ("bootstrap.servers", "security.protocol")
+    return {name: value for name, value in options.items() if name in names or name.startswith(("sasl.", "ssl."))}

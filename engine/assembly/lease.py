@@ -1,0 +1,79 @@
+"""A lease in this process: what a Spark worker runs."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from engine.assembly.clients import Opening, base
+from engine.assembly.plan import validate
+from engine.assembly.sink import open_sink
+from engine.config.worker import WorkerConfig, parse_worker
+from engine.errors import EngineError
+from engine.kafka.clock import WorkerClock
+from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.settings import consumer_settings
+from engine.pipeline.claim import ConfigTail, denied
+from engine.pipeline.lease import Deadline, OpenTask, run_tasks, unopened
+from engine.ports import Kind, Lease, TaskConfig, TaskReport
+
+POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
+FOR_EVER_MS = 2**62  # a stream waits where it stands: its memory ends with its lease
+OPENERS: dict[Kind, Callable[[Opening], OpenTask]] = {Kind.SINK: open_sink}
+
+
+def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
+    """Run the lease here and now; one report a task. Raises only what is a bug or kills the worker."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()  # each commit collects: a collection in the middle of a chunk costs a factor of four
+    try:
+        worker = parse_worker(lease.worker)
+        try:
+            tail = _config_tail(worker)
+        except EngineError as error:
+            return unopened(lease.tasks, error, WorkerClock())
+        deadline = Deadline(tail.clock, lease.budget_ms)
+
+        def open_task(task: TaskConfig) -> OpenTask:
+            def must_stop() -> bool:
+                return denied(tail.poll(), task, lease.leader_epoch) is not None
+
+            def patience_ms(now: int) -> int:
+                if lease.standing:
+                    return FOR_EVER_MS
+                left_ms = deadline.at_ms - now
+                return left_ms if len(lease.tasks) == 1 else min(left_ms, POOLED_PATIENCE_MS)
+
+            return _open(task, worker, WorkerClock(must_stop), patience_ms)
+
+        return run_tasks(lease, tail, tail.clock, open_task, deadline)
+    finally:
+        gc.enable()
+
+
+_tails: dict[tuple[str, str], ConfigTail] = {}
+
+
+def _config_tail(worker: WorkerConfig) -> ConfigTail:
+    """This process's reader of the config topic, at its end; it is kept, because it only ever goes forward."""
+    key = (worker.bootstrap_servers, worker.config_topic)
+    tail = _tails.pop(key, None)
+    if tail is None:
+        group = f"connect-{worker.group_id}-config"
+        consumer = KafkaConsumer(consumer_settings(group, base(worker), worker.consumer, {"fetch.min.bytes": "1"}))
+        tail = ConfigTail(consumer, worker.config_topic, WorkerClock())
+    tail.read_to_end()
+    _tails[key] = tail
+    return tail
+
+
+def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int]) -> OpenTask:
+    plan = validate(task.config, worker)
+    closing = ExitStack()
+    try:
+        return OPENERS[plan.known.kind](Opening(task, plan, worker, clock, patience_ms, closing))
+    except BaseException:
+        closing.close()
+        raise
