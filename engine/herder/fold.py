@@ -99,14 +99,14 @@ def fold_progress(
 ) -> HerderState:
     """What a task under a standing lease has committed so far: such a lease reports only when it ends."""
     task = state.tasks[key]
-    figures = Figures(
-        {str(name): value for name, value in memory.metrics.items()},
-        memory.by_stage(memory.stage_failures),
-        memory.by_stage(memory.stage_dropped),
-        tolerance.used(memory.tolerance, now),
-    )
+    told = memory.figures()
+    figures = Figures(told.metrics, told.stage_failures, told.stage_dropped, tolerance.used(memory.tolerance, now))
+    moved = any(offset > task.positions.get(partition, -1) for partition, offset in positions.items())
     after = replace(
-        task, positions={**task.positions, **positions}, figures=_with_rate(task.figures, figures, now), lost=0
+        task,
+        positions={**task.positions, **positions},
+        figures=_with_rate(task.figures, figures, now),
+        lost=0 if moved else task.lost,
     )
     return replace(state, tasks={**state.tasks, key: after})
 

@@ -12,7 +12,7 @@ import msgspec
 from engine.errors import EngineError, Fenced, RetriableError
 from engine.pipeline.claim import ConfigTail, denied
 from engine.pipeline.outcome import Failed, Interrupted
-from engine.pipeline.task_state import TaskState
+from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
@@ -50,8 +50,7 @@ class Task(Protocol):
         ...
 
     def known_ends(self) -> Mapping[TopicPartition, int]: ...
-    def figures(self) -> dict[str, int]: ...
-
+    def figures(self) -> TaskFigures: ...
 
 class OpenTask(msgspec.Struct, frozen=True):
     """A claimed task with its clients."""
@@ -165,8 +164,8 @@ def _why_parked(state: TaskState) -> str | None:
 
 
 def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
-    task, state = opened.task, opened.task.state
-    ends = task.known_ends()
+    task = opened.task
+    ends, figures = task.known_ends(), task.figures()
     with suppress(EngineError):  # whatever counts is committed; the rest is read again
         opened.close()
     return TaskReport(
@@ -176,10 +175,10 @@ def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | No
         end=end,
         positions=_named(task.committed),
         ends=_named(ends),
-        metrics=task.figures(),
-        stage_failures=state.by_stage(state.stage_failures),
-        stage_dropped=state.by_stage(state.stage_dropped),
-        tolerance=opened.tolerance.used(state.tolerance, clock.now_ms()),
+        metrics=figures.metrics,
+        stage_failures=figures.stage_failures,
+        stage_dropped=figures.stage_dropped,
+        tolerance=opened.tolerance.used(figures.tolerance, clock.now_ms()),
         progressed=task.progressed,
         wake_at=wake_at,
         trace=trace,

@@ -9,10 +9,11 @@ from engine.errors import RecordError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble
-from engine.pipeline.task_state import Place, TaskState, first_unprocessed
+from engine.pipeline.task_state import Place, TaskFigures, TaskState, first_unprocessed
+from engine.policy.classify import STOP
 from engine.ports import Clock, Consumer, Sink
 from engine.record.record import RawRecord, Record, TopicPartition
-from engine.reporting.metrics import BUCKETS, Metric
+from engine.reporting.metrics import Metric
 from engine.reporting.replayed import Outcome, ReplayReporter
 
 CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
@@ -117,10 +118,9 @@ class SinkTask:
         """The end of each partition as last seen."""
         return dict(self.consumer.ends())
 
-    def figures(self) -> dict[str, int]:
-        """The counters by name; those of records as they were committed, so that they agree with `committed`."""
-        metrics = self.state.metrics | {name: self._counted[name] for name in (Metric.RECORDS_CONSUMED, *BUCKETS)}
-        return {str(name): value for name, value in metrics.items()}
+    def figures(self) -> TaskFigures:
+        """The figures now; records are counted as they were committed, so that they agree with `committed`."""
+        return self.state.figures(self._counted)
 
     def _memory(self) -> tuple[Any, ...]:
         """What a commit keeps beside the positions."""
@@ -207,7 +207,8 @@ class SinkTask:
                 parts += [(part[middle:], None), (part[:middle], None)]
                 continue
             guilty = Raised(self.put_index, entries[part[0]], failure.error)
-            entries[part[0]] = self.guard.errored(guilty, raws[part[0]], trouble, tolerable=True)
+            tolerable = not isinstance(failure.error, STOP)
+            entries[part[0]] = self.guard.errored(guilty, raws[part[0]], trouble, tolerable=tolerable)
             self._cut(entries)
 
     def _cut(self, entries: list[Any]) -> None:

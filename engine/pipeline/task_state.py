@@ -14,7 +14,7 @@ from engine.pipeline.outcome import Trouble
 from engine.policy.tolerance import ToleranceState
 from engine.record.record import Origin, RawRecord, Record, TopicPartition
 from engine.record.stage import Stage
-from engine.reporting.metrics import Metric, Metrics, zeros
+from engine.reporting.metrics import BUCKETS, Metric, Metrics, zeros
 
 MAX_BYTES = 2048
 MAX_MARKS = 2  # partitions whose failed record is known to be dead-lettered
@@ -64,6 +64,15 @@ class ParkedRetry(msgspec.Struct, frozen=True):
     until_ms: int
 
 
+class TaskFigures(msgspec.Struct, frozen=True):
+    """What a task tells of itself at one moment; counts by stage are named `<index>:<type>:<class, or node>`."""
+
+    metrics: dict[str, int]
+    stage_failures: dict[str, int]
+    stage_dropped: dict[str, int]
+    tolerance: ToleranceState
+
+
 @dataclass(slots=True)
 class TaskState:
     """A task's memory. `seq` grows with each commit; the highest one among the partitions is the truth."""
@@ -94,8 +103,21 @@ class TaskState:
             self.parked = None
         return waited
 
-    def by_stage(self, counts: Sequence[int]) -> dict[str, int]:
-        """Counts by `<index>:<type>:<class, or the processor's name>`."""
+    def figures(self, committed: Metrics | None = None) -> TaskFigures:
+        """The figures now. Records are counted as in `committed`, if it is given; failures, retries and the like
+        have happened, whatever became of the commit.
+        """
+        metrics = self.metrics
+        if committed is not None:
+            metrics = metrics | {name: committed[name] for name in (Metric.RECORDS_CONSUMED, *BUCKETS)}
+        return TaskFigures(
+            {str(name): value for name, value in metrics.items()},
+            self._by_stage(self.stage_failures),
+            self._by_stage(self.stage_dropped),
+            self.tolerance,
+        )
+
+    def _by_stage(self, counts: Sequence[int]) -> dict[str, int]:
         return {
             f"{index}:{stage.type}:{stage.label}": count
             for index, (stage, count) in enumerate(zip(self.stages, counts, strict=True))

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.config.topic import ConnectorState, TaskEntry
-from engine.herder.assignment import assign, next_generation, wanted_topics
+from engine.herder.assignment import assign, assign_by_number, next_generation, source_generation, wanted_topics
+from engine.ports import Kind
 from engine.record.record import TopicPartition
 
 PARTITIONS = st.lists(st.builds(TopicPartition, st.sampled_from("abc"), st.integers(0, 20)), max_size=40)
@@ -21,6 +22,27 @@ def test_every_partition_has_exactly_one_task_and_no_task_is_idle(found: list[To
     assert len(tasks) == min(most, len(set(found)))
     sizes = [len(task) for task in tasks]
     assert not sizes or max(sizes) - min(sizes) <= 1
+
+
+@given(PARTITIONS, st.integers(1, 12))
+def test_equal_numbers_of_a_streams_topics_share_a_task(found: list[TopicPartition], most: int) -> None:
+    tasks = assign_by_number(found, most)
+    assert sorted(partition for task in tasks for partition in task) == sorted(set(found))
+    owner = {partition: number for number, task in enumerate(tasks) for partition in task}
+    assert all(owner[a] == owner[b] for a in owner for b in owner if a.partition == b.partition)
+    assert all(tasks)
+
+
+def test_a_source_has_a_task_for_each_of_its_configurations() -> None:
+    entry = ConnectorState({"name": "c"}, generation=3)
+    tasks = source_generation(entry, [{"tables": "a"}, {"tables": "b"}])
+    assert tasks == (
+        TaskEntry(4, {"name": "c", "tables": "a"}, (), Kind.SOURCE),
+        TaskEntry(4, {"name": "c", "tables": "b"}, (), Kind.SOURCE),
+    )
+    settled = ConnectorState({"name": "c"}, generation=4, tasks=tasks)
+    assert source_generation(settled, [{"tables": "a"}, {"tables": "b"}]) is None
+    assert source_generation(settled, [{"tables": "a"}]) is not None
 
 
 def test_partitions_go_round_robin() -> None:

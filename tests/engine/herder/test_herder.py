@@ -10,8 +10,11 @@ from engine.config.masking import MASK
 from engine.config.topic import Leader, TargetState, leader_record
 from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableError
 from engine.herder.herder import Herder
+from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
+from engine.record.stage import Stage, StageType
+from engine.reporting.metrics import Metric
 from tests.engine.herder.world import World, ask, turn
 
 ZERO = TopicPartition("t", 0)
@@ -47,6 +50,47 @@ def test_a_new_connector_is_leased_and_its_report_published(world: World, herder
     assert status["metrics"] == {"records-consumed": 5}
     assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
     assert world.leases == {}
+
+
+def test_a_source_is_leased_at_once_and_again_when_it_wakes(world: World, herder: Herder) -> None:
+    ask(herder, partial(herder.put, "s", {"name": "s", "kind": "source"}))
+    turn(herder)
+    [(lease, _)] = world.leases.values()
+    assert [task.config["number"] for task in lease.tasks] == ["0", "1"]
+    world.end(wake_at=world.now + 500)
+    turn(herder, 2)
+    assert world.leases == {}
+    world.now += 500
+    turn(herder)
+    assert len(world.leases) == 1
+
+
+def test_a_standing_lease_is_followed_by_what_it_commits(world: World, herder: Herder) -> None:
+    world.ends[ZERO] = 5
+    ask(herder, partial(herder.put, "c", {"name": "c", "topics": "t", "kind": "stream"}))
+    turn(herder)
+    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
+    memory = TaskState(0, 1, 0, (Stage(StageType.TASK_PUT, "FileStreamSink"),))
+    memory.metrics[Metric.DROPPED_RECORDS_TOTAL] = 3
+    world.groups["connect-c"] = {ZERO: Committed(4, memory.to_metadata())}
+    world.now += 1000
+    turn(herder)
+    status = world.statuses()["status-task-c-0"]
+    assert (status["lag"], status["metrics"]["dropped-records-total"], status["kind"]) == (1, 3, "stream")
+    memory.metrics[Metric.DROPPED_RECORDS_TOTAL] = 5
+    world.groups["connect-c"] = {ZERO: Committed(5, memory.to_metadata())}
+    world.now += 1000
+    turn(herder)
+    assert world.statuses()["status-task-c-0"]["dropped_rate"] == 2.0
+    assert len(world.leases) == 1
+
+
+def test_a_stream_without_a_slot_is_unassigned(world: World, herder: Herder) -> None:
+    world.ends[ZERO] = 5
+    for name in ("c", "d"):
+        ask(herder, partial(herder.put, name, {"name": name, "topics": "t", "kind": "stream"}))
+    turn(herder, 2)
+    assert [world.statuses()[f"status-task-{name}-0"]["state"] for name in "cd"] == ["RUNNING", "UNASSIGNED"]
 
 
 def test_an_idle_task_is_leased_when_records_arrive(world: World, herder: Herder) -> None:

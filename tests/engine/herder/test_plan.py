@@ -10,7 +10,7 @@ from engine.config.topic import TargetState
 from engine.herder.fold import fold_cancelled, fold_granted
 from engine.herder.plan import overdue, plan
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
-from engine.ports import Lease, TaskConfig
+from engine.ports import Kind, Lease, TaskConfig
 from engine.record.record import TopicPartition
 
 SETTINGS = Settings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)
@@ -55,6 +55,34 @@ def test_light_tasks_share_one_lease() -> None:
     assert names(found) == [["a", "b", "c"]]
     assert found[0].leader_epoch == 7
     assert found[0].budget_ms == 5000
+
+
+def of_kind(kind: Kind, connector: str, **changes: Any) -> TaskRun:
+    return replace(TaskRun(TaskConfig(connector, 0, 1, {}, (), kind=kind), located=True), **changes)
+
+
+def test_a_source_runs_when_it_said_that_it_would_have_something() -> None:
+    assert plan(state(of_kind(Kind.SOURCE, "s", not_before=NOW + 1)), {}, NOW, SETTINGS) == ()
+    assert names(plan(state(of_kind(Kind.SOURCE, "s", not_before=NOW)), {}, NOW, SETTINGS)) == [["s"]]
+
+
+def test_a_stream_stands_alone_and_leaves_one_slot_to_the_others() -> None:
+    streams = (of_kind(Kind.STREAM, "x"), of_kind(Kind.STREAM, "y"))
+    leases = plan(state(*streams, task("a")), ends(a=1), NOW, SETTINGS)
+    assert names(leases) == [["x"], ["a"]]
+    assert [lease.standing for lease in leases] == [True, False]
+    running = LeaseRun(leases[0], NOW)
+    assert plan(state(*streams, leases=(running,)), {}, NOW, SETTINGS) == ()
+
+
+def test_one_slot_is_given_to_a_stream_if_there_is_no_other() -> None:
+    assert names(plan(state(of_kind(Kind.STREAM, "x")), {}, NOW, replace(SETTINGS, slots=1))) == [["x"]]
+
+
+def test_a_standing_lease_that_was_asked_to_stop_has_only_its_graceful_time() -> None:
+    run = LeaseRun(Lease("7-1", (of_kind(Kind.STREAM, "x").config,), 7, 5000, {}), NOW, stop_asked_at=NOW)
+    assert overdue(state(leases=(run,)), NOW + 3000, SETTINGS) == ()
+    assert overdue(state(leases=(run,)), NOW + 3001, SETTINGS) == ("7-1",)
 
 
 def test_a_pool_has_a_size() -> None:

@@ -17,7 +17,7 @@ from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
 from engine.herder.view import ConnectorFacts
-from engine.ports import Committed, Lease, LeaseEnd, TaskReport
+from engine.ports import Committed, Kind, Lease, LeaseEnd, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from tests import fakes
@@ -151,7 +151,9 @@ class World:
 def examine(properties: Mapping[str, str]) -> ConnectorFacts:
     if properties.get("tasks.max") == "many":
         raise ConfigError((("tasks.max", "many", "is no number"),))
-    return ConnectorFacts(stages=(Stage(StageType.TASK_PUT, "FileStreamSink"),))
+    kind = Kind(properties.get("kind", Kind.SINK))
+    configs = ({"number": "0"}, {"number": "1"}) if kind is Kind.SOURCE else ()
+    return ConnectorFacts(kind=kind, stages=(Stage(StageType.TASK_PUT, "FileStreamSink"),), task_configs=configs)
 
 
 def turn(herder: Herder, times: int = 1) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import RecordError, RetriableError
+from engine.errors import ConfigError, RecordError, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
@@ -191,7 +191,8 @@ def test_counted_records_agree_with_the_committed_position_when_a_commit_fails()
     rig.task.commit.flush_dead_letters = lambda: Interrupted(None)
     assert rig.run() == Interrupted(None)
     assert rig.task.committed == {TopicPartition("t", 0): 2}
-    assert (rig.task.figures()["records-consumed"], rig.task.figures()["records-delivered"]) == (2, 1)
+    metrics = rig.task.figures().metrics
+    assert (metrics["records-consumed"], metrics["records-delivered"]) == (2, 1)
 
 
 def test_a_stop_request_ends_the_wait_and_the_record_is_not_processed() -> None:
@@ -236,6 +237,20 @@ def test_an_idempotent_sink_is_bisected() -> None:
     rig = Rig(rows(*values), sink=Sink(trouble, put_is_idempotent=True))
     assert rig.run() is None
     assert (sorted(rig.sink.delivered), rig.reporter.offsets) == ([0, 1, 2, 3, 4, 6, 7], [5])
+
+
+def test_an_error_that_means_the_task_is_never_blamed_on_a_record() -> None:
+    gone = ConfigError((("table.name", "t", "the table is gone"),))
+
+    def trouble(records: Sequence[Record]) -> None:
+        if any(record.value == 5 for record in records):
+            raise gone
+
+    rig = Rig(rows(*(str(value).encode() for value in range(8))), sink=Sink(trouble, put_is_idempotent=True))
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert end.message.startswith("Not tolerable: TASK_PUT")
+    assert rig.committed() == 5
 
 
 def test_errors_are_decided_in_the_order_of_the_records() -> None:
