@@ -1,6 +1,8 @@
 """`python -m tests [-k …]`: runs the suites, each against its real parts, and closes with one line of totals.
 
-Each suite is a pytest process of its own (the frontend's is vitest); what is on the command line goes to pytest.
+Each suite is a pytest process of its own (the frontend's is vitest); what is on the command line goes to pytest. The
+broker's suite mostly waits (for restarts, time-outs, takeovers), so those that compute run beside it; suites that
+are about time and the whole product run alone.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from tests.support.postgres import Postgres
 
@@ -43,37 +46,49 @@ class Counts(NamedTuple):
         return Counts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-SUITES = (
+BROKER = Suite("broker", ("tests", "-m", "broker"))
+COMPUTING = (
     Suite("unit, SQLite", ("tests", "-m", "unit")),
     Suite("dashboard, PostgreSQL", ("tests/dlqadmin", "-m", "unit"), postgres=True),
-    Suite("broker", ("tests", "-m", "broker")),
-    Suite("spark", ("tests", "-m", "spark")),
-    Suite("browser", ("tests", "-m", "browser")),
 )
+ALONE = (Suite("spark", ("tests", "-m", "spark")), Suite("browser", ("tests", "-m", "browser")))
+SUITES = (*COMPUTING, BROKER, *ALONE)
 
 
 def main(arguments: list[str]) -> int:
     """Run all suites; 0 if no test failed and at least one passed."""
-    total = Counts()
-    for suite in SUITES:
-        started = time.monotonic()
-        print(f"\n── {suite.name} ──", flush=True)
-        counts = run_pytest(suite, arguments)
-        total += counts
-        print(f"   {suite.name}: {counts.passed} passed in {time.monotonic() - started:.0f} s", flush=True)
-    if not arguments:
-        print("\n── frontend ──", flush=True)
-        total += run_vitest()
+    with ThreadPoolExecutor(1) as beside:
+        broker = beside.submit(run, BROKER, arguments, aside=True)
+        total = sum((run(suite, arguments) for suite in COMPUTING), Counts())
+        if not arguments:
+            print("\n── frontend ──", flush=True)
+            total += run_vitest()
+        total += broker.result()
+    total = sum((run(suite, arguments) for suite in ALONE), total)
     print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0
 
 
-def run_pytest(suite: Suite, arguments: list[str]) -> Counts:
+def run(suite: Suite, arguments: list[str], *, aside: bool = False) -> Counts:
+    """Run one suite and say how it went; what runs aside keeps its words until its end."""
+    started = time.monotonic()
+    if not aside:
+        print(f"\n── {suite.name} ──", flush=True)
+    with tempfile.TemporaryFile("w+") as words:
+        counts = run_pytest(suite, arguments, words if aside else None)
+        if aside:
+            words.seek(0)
+            print(f"\n── {suite.name} ──\n{words.read()}", flush=True)
+    print(f"   {suite.name}: {counts.passed} passed in {time.monotonic() - started:.0f} s", flush=True)
+    return counts
+
+
+def run_pytest(suite: Suite, arguments: list[str], output: TextIO | None) -> Counts:
     """Run one suite and count; a suite that ends without a report counts as one failure."""
     with database(suite) as env, tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *suite.arguments, *arguments]
-        code = subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+        code = subprocess.run(command, cwd=ROOT, env=env, stdout=output, stderr=output, check=False).returncode
         if code == NOTHING_COLLECTED:
             return Counts()
         counts = read_report(report)
