@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from engine.config.topic import ConnectorState, TargetState
 from engine.errors import Conflict, EngineError, LeaseLost, RetriableError
 from engine.herder import fold
-from engine.herder.assignment import named_topics, next_generation, source_generation, wanted_topics
+from engine.herder.assignment import next_generation, source_generation
 from engine.herder.connectors import Connectors, unmask
 from engine.herder.examination import Examination, Examine
 from engine.herder.mailbox import Mailbox
@@ -27,6 +27,7 @@ from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
+from engine.herder.topics import Topics
 from engine.herder.view import View
 from engine.ports import Admin, Kind, Lease, TaskReport, TaskRunner
 from engine.record.record import TopicPartition
@@ -58,7 +59,7 @@ class Herder:
         self._connectors = connectors
         self._status = status
         self._offsets = offsets
-        self._admin = admin
+        self._topics = Topics(admin)
         self._runner = runner
         self._examination = Examination(examine)
         self._settings = settings
@@ -147,7 +148,7 @@ class Herder:
             self._connectors.heartbeat(now)
         self._settle()
         self._reconcile(now)
-        ends = self._ends()
+        ends = self._topics.ends(task.config for task in self._state.tasks.values())
         self._cancel(now)
         self._grant(ends, now)
         if self._recommit_timer.due(now):
@@ -173,30 +174,11 @@ class Herder:
         if facts.kind is Kind.SOURCE:
             tasks = source_generation(entry, facts.task_configs)
         else:
-            tasks = next_generation(entry, self._partitions(properties), facts.kind)
+            tasks = next_generation(entry, self._topics.partitions(properties), facts.kind)
         if tasks is not None:
             self._connectors.new_generation(name, tasks)
             log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
         self._sought[name] = properties
-
-    def _partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
-        names = self._admin.topics() if properties.get("topics.regex") else named_topics(properties)
-        return [
-            TopicPartition(topic, number)
-            for topic in wanted_topics(properties, names)
-            for number in range(self._admin.partitions(topic) or 0)
-        ]
-
-    def _ends(self) -> dict[TopicPartition, int]:
-        partitions = sorted({partition for task in self._state.tasks.values() for partition in task.config.partitions})
-        if not partitions:
-            return {}
-        try:
-            return dict(self._admin.end_offsets(partitions))
-        except EngineError:
-            # One deleted topic must not hold up all connectors.
-            existing = set(self._admin.topics())
-            return dict(self._admin.end_offsets([partition for partition in partitions if partition.topic in existing]))
 
     def _follow_standing(self, now: int) -> None:
         """Standing leases do not report while they run; what they have committed says how they are."""

@@ -1,0 +1,38 @@
+"""What the brokers have: the partitions that connectors read, and where these end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engine.errors import EngineError
+from engine.herder.assignment import named_topics, wanted_topics
+from engine.ports import Admin, TaskConfig
+from engine.record.record import TopicPartition
+
+
+class Topics:
+    """Asked once a turn, for all connectors together."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    def partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
+        """The existing partitions of the topics that a connector reads."""
+        names = self._admin.topics() if properties.get("topics.regex") else named_topics(properties)
+        return [
+            TopicPartition(topic, number)
+            for topic in wanted_topics(properties, names)
+            for number in range(self._admin.partitions(topic) or 0)
+        ]
+
+    def ends(self, tasks: Iterable[TaskConfig]) -> dict[TopicPartition, int]:
+        """The end offsets of all partitions of these tasks; of a topic that is gone there are none."""
+        partitions = sorted({partition for task in tasks for partition in task.partitions})
+        if not partitions:
+            return {}
+        try:
+            return dict(self._admin.end_offsets(partitions))
+        except EngineError:
+            # One deleted topic must not hold up all connectors.
+            existing = set(self._admin.topics())
+            return dict(self._admin.end_offsets([partition for partition in partitions if partition.topic in existing]))
