@@ -11,7 +11,7 @@ from dlqadmin.deadletters.payloads import header, payload
 from dlqadmin.deadletters.preparing import unpack_headers
 from dlqadmin.deadletters.traces import parse
 from dlqadmin.rest.times import iso, iso_or_none
-from engine.config.masking import mask
+from engine.config.masking import mask, mask_url
 from engine.record.record import RawRecord
 
 
@@ -43,6 +43,7 @@ def detail(row: DeadLetter) -> dict[str, Any]:
         "elapsed_ms": row.elapsed_ms,
         "attempt": row.attempt,
         "original": row.original,
+        "source": _source(facts),
         "dialect": {
             "name": facts.dialect,
             "version": facts.version,
@@ -90,6 +91,19 @@ def _stages(facts: DeadLetterFacts) -> list[dict[str, Any]]:
         }
         for index, stage in enumerate(facts.stages)
     ]
+
+
+def _source(facts: DeadLetterFacts) -> dict[str, Any] | None:
+    """Where a source connector read the record; None for records that were consumed from Kafka."""
+    source = facts.source
+    if source is None:
+        return None
+    return {
+        "partition": [{"name": name, "value": mask_url(value)} for name, value in source.partition.items()],
+        "offset": [{"name": name, "value": mask_url(value)} for name, value in source.offset.items()],
+        "schema": source.schema,
+        "value": source.value,
+    }
 
 
 def _exception(row: DeadLetter, facts: DeadLetterFacts) -> dict[str, Any]:

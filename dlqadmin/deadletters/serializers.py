@@ -234,6 +234,18 @@ class GroupDocument(Document):
     sparkline = SparklineDocument()
 
 
+class NamedText(Document):
+    name = serializers.CharField()
+    value = serializers.CharField()
+
+
+class SourceDocument(Document):
+    partition = NamedText(many=True)
+    offset = NamedText(many=True)
+    schema = serializers.CharField()
+    value = serializers.CharField(allow_null=True)
+
+
 class DeadLetterDetail(DeadLetterRow):
     cluster = serializers.CharField()
     origin_timestamp = serializers.DateTimeField(allow_null=True)
@@ -242,6 +254,7 @@ class DeadLetterDetail(DeadLetterRow):
     elapsed_ms = serializers.IntegerField(allow_null=True)
     attempt = serializers.IntegerField(allow_null=True)
     original = serializers.ChoiceField(choices=["embedded", "fetched", "expired", "unknown"])
+    source = SourceDocument(allow_null=True)  # type: ignore[assignment] # the field's name in the API
     dialect = DialectDocument()
     stages = StageDocument(many=True)
     exception = ExceptionDocument()

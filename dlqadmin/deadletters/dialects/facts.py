@@ -19,6 +19,15 @@ class Origin(msgspec.Struct, frozen=True):
     timestamp: int | None = None
 
 
+class SourceRecord(msgspec.Struct, frozen=True):
+    """A record that never was in Kafka: where a source connector read it, and its value as far as it is told."""
+
+    partition: dict[str, str]
+    offset: dict[str, str]
+    schema: str = ""
+    value: str | None = None
+
+
 class DeadLetterFacts(msgspec.Struct, frozen=True):
     """One dead letter, whoever wrote it. Times are epoch milliseconds.
 
@@ -34,6 +43,7 @@ class DeadLetterFacts(msgspec.Struct, frozen=True):
     version: str = ""
     readable: bool = True
     origin: Origin | None = None
+    source: SourceRecord | None = None
     connector: str = ""
     task_id: str = ""
     trace: str = ""

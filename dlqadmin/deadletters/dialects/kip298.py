@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin, SourceRecord
 from engine.record.codec import decode
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord
@@ -27,6 +27,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         root_class=context.root_class or context.exception_class or "UnknownException",
         root_message=context.root_message or context.message,
         origin=_origin(context),
+        source=_source(context, decoded.fields),
         connector=context.connector,
         task_id=context.task_id,
         trace=context.exception,
@@ -38,7 +39,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
         index=context.index,
         key=key,
         value=value,
-        complete=complete and _has_message(decoded.fields),
+        complete=complete and _has_message(decoded.fields) and not _is_of_source(context),
         truncated=decoded.truncated,
         notes=_notes(context),
         problems=decoded.problems,
@@ -68,17 +69,46 @@ def _original_bytes(context: ErrorContext, message: RawRecord) -> tuple[bytes | 
 
 def _origin(context: ErrorContext) -> Origin | None:
     source: Any = context.original or context.record
-    if source is None or not source.topic:
+    if source is None or not source.topic or _is_of_source(context):
         return None
     timestamp = source.timestamp if source.timestamp is not None and source.timestamp >= 0 else None
     return Origin(source.topic, source.partition, source.offset, timestamp)
 
 
+def _is_of_source(context: ErrorContext) -> bool:
+    return context.record is not None and context.record.source_partition is not None
+
+
+def _source(context: ErrorContext, fields: dict[str, Any]) -> SourceRecord | None:
+    """What a source connector's context tells instead of coordinates in Kafka."""
+    record = context.record
+    if record is None or record.source_partition is None:
+        return None
+    written = (fields.get("record") or {}).get("value")
+    told = written if isinstance(written, dict) else {}
+    value = told.get("value", told.get("object"))
+    return SourceRecord(
+        partition=_texts(record.source_partition),
+        offset=_texts(record.source_offset or {}),
+        schema=str(told.get("schema") or ""),
+        value=value if isinstance(value, str) else None,
+    )
+
+
+def _texts(given: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in given.items()}
+
+
 def _notes(context: ErrorContext) -> tuple[tuple[str, str], ...]:
     source = "original_record" if context.original is not None else "record"
-    return (
+    read = (
         ("origin", f"{source}.topic, .partition, .offset, .timestamp"),
         ("key and value", f"{source}.key, .value (base64)"),
+    )
+    if _is_of_source(context):
+        read = (("source", "record.source_partition, .source_offset"), ("value", "record.value"))
+    return (
+        *read,
         ("stage", "stages[index]"),
         ("exception", "exception: the last of its cause chain"),
         ("failed at", "time_of_error"),

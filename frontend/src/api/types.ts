@@ -134,6 +134,11 @@ export interface Header {
   is_null: boolean;
 }
 
+export interface NamedText {
+  name: string;
+  value: string;
+}
+
 export interface DeadLetter extends Omit<DeadLetterRow, "group"> {
   group: (GroupRef & Partial<Group>) | null;
   cluster: string;
@@ -143,6 +148,7 @@ export interface DeadLetter extends Omit<DeadLetterRow, "group"> {
   elapsed_ms: number | null;
   attempt: number | null;
   original: "embedded" | "fetched" | "expired" | "unknown";
+  source: { partition: NamedText[]; offset: NamedText[]; schema: string; value: string | null } | null;
   dialect: {
     name: string;
     version: string | number | null;
@@ -266,37 +272,81 @@ export interface Tolerance {
   rate_used?: number;
 }
 
+/** One limit of the errors a task may make; -1 is none, and then `left` is null. */
+export interface Limit {
+  limit: number;
+  used: number;
+  left: number | null;
+}
+
+export type Risk = "failed" | "exhausted" | "near" | "within" | "fail_fast" | "unused" | "unlimited" | "handler" | "unknown";
+
+/** How near a task is to failing; `rate` counts errors within the last `window_ms`. */
+export interface Nearness {
+  risk: Risk;
+  left: number | null;
+  total: Limit | null;
+  rate: Limit | null;
+  window_ms: number;
+  errors_per_hour: number | null;
+  empty_in_ms: number | null;
+}
+
+export interface ErrorBudget extends Nearness {
+  handler: string | null;
+}
+
+export interface NearTask extends Nearness {
+  connector: string;
+  task: number;
+}
+
+export interface StageCounts {
+  index: number;
+  type: string;
+  class: string;
+  name: string;
+  failed: number;
+  dropped: number;
+}
+
 export interface Task {
   id: number;
   state: string;
   trace: string | null;
   lag: number | null;
   metrics: Record<string, number>;
-  stage_failures: Record<string, number>;
+  stages: StageCounts[];
   tolerance: Tolerance | null;
+  budget: ErrorBudget;
+  dropped_rate: number | null;
   worker_id: string | null;
-  parked_until: string | number | null;
+  parked_until: string | null;
+  parked_reason: string | null;
 }
 
 export interface Connector {
   name: string;
   type: string;
+  kind: string;
   state: string;
   worker_id: string | null;
   topics: string[];
   dlq_topic: string | null;
   delivery: string | null;
+  dead_letters: string | null;
   config: Record<string, string>;
   tasks: Task[];
   metrics: Record<string, number>;
   lag: number | null;
-  stages: { type: string; class: string | null }[];
+  stages: StageCounts[];
   last_error_at: string | null;
 }
 
 export interface ConnectorList {
   reachable: boolean;
   as_of: string | null;
+  nearest: NearTask[];
   results: Connector[];
 }
 

@@ -6,6 +6,11 @@ import pytest
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters import queries
+from engine.record.codec import encode
+from engine.record.context import ErrorContext
+from engine.record.record import Record
+from engine.record.schema import Schema
+from engine.record.stage import Stage, StageType
 from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, GAP, HOUR_MS, NOW_MS, NST, index, index_one, letter, plain
 
 pytestmark = pytest.mark.django_db
@@ -197,3 +202,26 @@ def test_a_record_that_is_not_there_is_a_404_problem(as_viewer: APIClient, pk: s
 
 def test_gap_is_what_the_column_is_called(as_viewer: APIClient, indexed: None) -> None:
     assert get(as_viewer, text="earthquakes.gap")["results"][0]["message"] == GAP
+
+
+def test_a_sources_record_says_where_it_was_read_and_is_nothing_to_replay(as_viewer: APIClient) -> None:
+    record = Record(
+        "rows", None, NOW_MS, None, {"id": 7, "name": "x"}, None, Schema("STRUCT"),
+        source_partition={"table": "people"}, source_offset={"incrementing": 7},
+    )  # fmt: skip
+    context = ErrorContext(
+        record=record, original=None, stages=(Stage(StageType.TRANSFORMATION, "Cast$Value"),), index=0,
+        exception="TransformError: no", exception_class="TransformError", message="no", root_class="TransformError",
+        root_message="no", attempt=0, task_id="people-0", connector="people", time_of_error=NOW_MS,
+        first_failure_time=NOW_MS, elapsed_ms=0,
+    )  # fmt: skip
+    row = index_one(plain(1, encode(context, include_messages=True)))
+    answer = get(as_viewer, f"{LIST}/{row.pk}")
+    assert answer["source"] == {
+        "partition": [{"name": "table", "value": "people"}],
+        "offset": [{"name": "incrementing", "value": "7"}],
+        "schema": "STRUCT",
+        "value": '{"id":7,"name":"x"}',
+    }
+    assert (answer["original"], answer["origin_topic"], answer["key_text"]) == ("unknown", None, None)
+    assert [event["kind"] for event in answer["timeline"]] == ["failed", "dead_lettered", "indexed"]

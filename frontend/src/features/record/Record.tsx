@@ -15,6 +15,7 @@ import { Payloads } from "./Payloads";
 import { Pipeline } from "./Pipeline";
 import { ReadingPanel } from "./ReadingPanel";
 import styles from "./Record.module.css";
+import { SourcePanel } from "./SourcePanel";
 import { GroupCard, NeighbourPanel, TimelinePanel } from "./Side";
 
 /** Why did this one fail, at which stage and byte, and what stood beside it? */
@@ -47,6 +48,7 @@ export function Record() {
       <div className={styles.body}>
         <div style={{ minWidth: 0 }}>
           <Payloads key={letter.id} letter={letter} />
+          <SourcePanel letter={letter} />
           <ErrorPanel letter={letter} />
           <ReadingPanel letter={letter} />
         </div>

@@ -1,0 +1,22 @@
+import type { DeadLetter } from "../../api/types";
+import { Facts, Panel } from "../../ui/Panel";
+import styles from "./Record.module.css";
+
+/** Where a source connector read the record, which never was in Kafka. */
+export function SourcePanel({ letter }: { letter: DeadLetter }) {
+  const { source } = letter;
+  if (!source) return null;
+  const rows = [
+    ...source.partition.map(({ name, value }) => [name, <span key={name} className="mono">{value}</span>] as const),
+    ...source.offset.map(({ name, value }) => [`at ${name}`, <span key={name} className="mono">{value}</span>] as const),
+  ];
+  return (
+    <Panel className={styles.gap} title={<><h2>Source record</h2>{source.schema && <span className="s t3">{source.schema}</span>}</>}>
+      <div className={styles.reading}>
+        <p className="s t2">Never written to Kafka: correct it where it was read.</p>
+        <Facts rows={rows.map(([name, value]) => [name, value])} />
+      </div>
+      {source.value !== null && <pre className={styles.trace}>{source.value}</pre>}
+    </Panel>
+  );
+}
