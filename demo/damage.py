@@ -72,8 +72,9 @@ def cut_short(event: Event, number: int) -> Event:
 
 
 def encode_wrongly(event: Event) -> Event:
-    """Write the value in UTF-16, which is not JSON's encoding."""
-    return event._replace(value=event.value.decode().encode("utf-16"), damage="wrong encoding")
+    """Put a name into the place as Latin-1 has it: JSON is UTF-8, and that byte is not."""
+    value = event.value.replace(b'"place":"', '"place":"Cañon, '.encode("latin-1"), 1)
+    return event._replace(value=value, damage="wrong encoding")
 
 
 def spoil_magnitude(event: Event) -> Event:

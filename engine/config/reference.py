@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.config import connector, errors_policy, worker
+from engine.config import connector, errors_policy, stream, topic_creation, worker
 from engine.config.options import REQUIRED, Option
 from engine.config.steps import TABLES
 
@@ -18,6 +18,9 @@ def render() -> str:
     sections: list[tuple[str, Sequence[Option]]] = [
         ("Connector", connector.OPTIONS),
         ("Failures of records", errors_policy.OPTIONS),
+        ("Stream", stream.OPTIONS),
+        ("Source", topic_creation.OPTIONS),
+        ("Source: each group of topics", topic_creation.GROUP),
         ("Worker", worker.OPTIONS),
         *TABLES.items(),
     ]

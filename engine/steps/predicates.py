@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from engine.config.options import parse
-from engine.config.steps import HAS_HEADER_KEY, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
+from engine.config.options import Problem, parse
+from engine.config.transforms import HAS_HEADER_KEY, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from engine.record.record import Record
+from engine.steps.java.regex import Pattern, compile_java
+from engine.steps.options import checked
 
 
 class Predicate(Protocol):
@@ -24,10 +25,21 @@ class TopicNameMatches:
     OPTIONS = TOPIC_NAME_MATCHES
 
     def __init__(self) -> None:
-        self._pattern = re.compile("")
+        self._pattern: Pattern = compile_java("")
+
+    @staticmethod
+    def problems(configs: Mapping[str, str]) -> list[Problem]:
+        """What the table's rows can't see: a pattern that is none."""
+        pattern = configs.get("pattern", "").strip()
+        try:
+            compile_java(pattern)
+        except ValueError as error:
+            return [("pattern", pattern, str(error))]
+        return []
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        self._pattern = re.compile(parse(self.OPTIONS, configs)["pattern"])
+        values = checked(self.OPTIONS, self.problems, configs)
+        self._pattern = compile_java(values["pattern"])
 
     def test(self, record: Record) -> bool:
         return self._pattern.fullmatch(record.topic) is not None
@@ -54,7 +66,7 @@ class RecordIsTombstone:
     OPTIONS = RECORD_IS_TOMBSTONE
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """It has nothing to configure."""
+        parse(self.OPTIONS, configs)
 
     def test(self, record: Record) -> bool:
         return record.value is None

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, cast
 
 from engine.config.connector import ConnectorConfig
-from engine.config.options import Option, Problem, nearest, read
+from engine.config.options import Option, Problem, read
+from engine.config.steps import ANY_CONVERTERS_OPTIONS
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
 from engine.record.record import Headers, Record
 from engine.record.schema import Schema
+from engine.steps import plugins
 from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.converters.json import JsonConverter
+from engine.steps.converters.numbers import PrimitiveConverter
 from engine.steps.converters.string import SimpleHeaderConverter, StringConverter
+from engine.steps.loading import Factory, NotLoaded, make
 from engine.steps.predicates import Conditional, HasHeaderKey, Predicate, RecordIsTombstone, TopicNameMatches
 from engine.steps.transforms.cast import Cast
+from engine.steps.transforms.drop_headers import DropHeaders
+from engine.steps.transforms.extract_field import ExtractField
+from engine.steps.transforms.filter import Filter
 from engine.steps.transforms.flatten import Flatten
+from engine.steps.transforms.header_from import HeaderFrom
+from engine.steps.transforms.hoist_field import HoistField
+from engine.steps.transforms.insert_field import InsertField
+from engine.steps.transforms.insert_header import InsertHeader
+from engine.steps.transforms.mask_field import MaskField
+from engine.steps.transforms.regex_router import RegexRouter
 from engine.steps.transforms.replace_field import ReplaceField
-
-Factory = Callable[[], Any]
+from engine.steps.transforms.set_schema_metadata import SetSchemaMetadata
+from engine.steps.transforms.timestamp_converter import TimestampConverter
+from engine.steps.transforms.timestamp_router import TimestampRouter
+from engine.steps.transforms.value_to_key import ValueToKey
 
 
 class Converter(Protocol):
@@ -52,33 +66,62 @@ CONVERTERS: dict[str, Factory] = {
         "org.apache.kafka.connect.storage",
         {"StringConverter": StringConverter, "SimpleHeaderConverter": SimpleHeaderConverter},
     ),
-    **_names("org.apache.kafka.connect.converters", {"ByteArrayConverter": ByteArrayConverter}),
+    **_names(
+        "org.apache.kafka.connect.converters",
+        {
+            "ByteArrayConverter": ByteArrayConverter,
+            "BooleanConverter": partial(PrimitiveConverter, "BOOLEAN"),
+            "ShortConverter": partial(PrimitiveConverter, "INT16"),
+            "IntegerConverter": partial(PrimitiveConverter, "INT32"),
+            "LongConverter": partial(PrimitiveConverter, "INT64"),
+            "FloatConverter": partial(PrimitiveConverter, "FLOAT32"),
+            "DoubleConverter": partial(PrimitiveConverter, "FLOAT64"),
+        },
+    ),
 }
 TRANSFORMS: dict[str, Factory] = _names(
     "org.apache.kafka.connect.transforms",
-    {**_sides(ReplaceField, "ReplaceField"), **_sides(Flatten, "Flatten"), **_sides(Cast, "Cast")},
+    {
+        **_sides(Cast, "Cast"),
+        "DropHeaders": DropHeaders,
+        **_sides(ExtractField, "ExtractField"),
+        "Filter": Filter,
+        **_sides(Flatten, "Flatten"),
+        **_sides(HeaderFrom, "HeaderFrom"),
+        **_sides(HoistField, "HoistField"),
+        **_sides(InsertField, "InsertField"),
+        "InsertHeader": InsertHeader,
+        **_sides(MaskField, "MaskField"),
+        "RegexRouter": RegexRouter,
+        **_sides(ReplaceField, "ReplaceField"),
+        **_sides(SetSchemaMetadata, "SetSchemaMetadata"),
+        **_sides(TimestampConverter, "TimestampConverter"),
+        "TimestampRouter": TimestampRouter,
+        "ValueToKey": ValueToKey,
+    },
 )
 PREDICATES: dict[str, Factory] = _names(
     "org.apache.kafka.connect.transforms.predicates",
     {"TopicNameMatches": TopicNameMatches, "HasHeaderKey": HasHeaderKey, "RecordIsTombstone": RecordIsTombstone},
 )
+BUILT_IN = {plugins.CONVERTERS: CONVERTERS, plugins.TRANSFORMS: TRANSFORMS, plugins.PREDICATES: PREDICATES}
 
 
 def build_converter(step: StepConfig, *, is_key: bool) -> Converter:
     """The configured converter. Raises ConfigError."""
-    converter: Converter = _make(CONVERTERS, step)
-    converter.configure(step.options, is_key)
+    converter: Converter = _make(plugins.CONVERTERS, step)
+    converter.configure(_options(plugins.CONVERTERS, step, converter), is_key)
     return converter
 
 
 def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> Transform:
     """The configured transform, under its predicate if it has one. Raises ConfigError."""
-    transform = _make(TRANSFORMS, step)
+    transform = _make(plugins.TRANSFORMS, step)
     transform.configure(step.options)
     named = [predicate for predicate in predicates if predicate.name == step.predicate]
     if not named:
         return cast("Transform", transform)
-    predicate: Predicate = _make(PREDICATES, named[0])
+    predicate: Predicate = _make(plugins.PREDICATES, named[0])
     predicate.configure(named[0].options)
     return Conditional(transform, predicate, negate=step.negate)
 
@@ -86,24 +129,24 @@ def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> 
 def step_problems(config: ConnectorConfig) -> list[Problem]:
     """All problems of the connector's converters, transforms and predicates."""
     converters = (config.key_converter, config.value_converter, config.header_converter)
-    rows = [(CONVERTERS, step, step.prefix.removesuffix(".")) for step in converters]
-    rows += [(TRANSFORMS, step, f"{step.prefix}type") for step in config.transforms if step.class_name]
-    rows += [(PREDICATES, step, f"{step.prefix}type") for step in config.predicates if step.class_name]
+    rows = [(plugins.CONVERTERS, step, step.prefix.removesuffix(".")) for step in converters]
+    rows += [(plugins.TRANSFORMS, step, f"{step.prefix}type") for step in config.transforms if step.class_name]
+    rows += [(plugins.PREDICATES, step, f"{step.prefix}type") for step in config.predicates if step.class_name]
     problems: list[Problem] = []
-    for known, step, option in rows:
-        problems += _problems(known, step, option)
+    for group, step, option in rows:
+        problems += _problems(group, step, option)
     return problems
 
 
-def _problems(known: Mapping[str, Factory], step: StepConfig, option: str) -> list[Problem]:
+def _problems(group: str, step: StepConfig, option: str) -> list[Problem]:
     try:
-        made = _make(known, step)
+        made = _make(group, step)
     except ConfigError as error:
         return [(option, step.class_name, error.problems[0][2])]
     options: Sequence[Option] | None = getattr(made, "OPTIONS", None)
     problems: list[Problem] = []
     if options is not None:
-        props = {step.prefix + name: value for name, value in step.options.items()}
+        props = {step.prefix + name: value for name, value in _options(group, step, made).items()}
         problems = read(options, props, step.prefix)[1]
     check = getattr(made, "problems", None)
     if check and not problems:
@@ -111,27 +154,16 @@ def _problems(known: Mapping[str, Factory], step: StepConfig, option: str) -> li
     return problems
 
 
-def _make(known: Mapping[str, Factory], step: StepConfig) -> Any:
-    factory = _factory(known, step)
+def _options(group: str, step: StepConfig, made: Any) -> dict[str, str]:
+    """The options that are the step's own: a worker's `schemas.enable` stays behind when only the class is changed."""
+    if group != plugins.CONVERTERS or step.class_name not in CONVERTERS:
+        return dict(step.options)
+    own = {option.name for option in made.OPTIONS}
+    return {name: value for name, value in step.options.items() if name in own or name not in ANY_CONVERTERS_OPTIONS}
+
+
+def _make(group: str, step: StepConfig) -> Any:
     try:
-        return factory()
-    except Exception as error:
-        raise ConfigError(((step.prefix + "type", step.class_name, f"can't be made: {error}"),)) from error
-
-
-def _factory(known: Mapping[str, Factory], step: StepConfig) -> Factory:
-    if step.class_name in known:
-        return known[step.class_name]
-    module, _, name = step.class_name.replace(":", ".").rpartition(".")
-    text = "is no known class"
-    if module and not module.startswith("org.apache."):
-        try:
-            factory: Any = getattr(importlib.import_module(module), name)
-        except Exception as error:  # noqa: BLE001, importing runs code of the user's own
-            text = f"can't be loaded: {error}"
-        else:
-            if isinstance(factory, type) and hasattr(factory, "configure"):
-                return factory
-            text = "is no class with a configure method"
-    problem = (step.prefix + "type", step.class_name, text + nearest(step.class_name, list(known)))
-    raise ConfigError((problem,))
+        return make(group, BUILT_IN[group], step.class_name, method="configure")
+    except NotLoaded as error:
+        raise ConfigError(((step.prefix + "type", step.class_name, str(error)),)) from error

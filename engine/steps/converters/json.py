@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +12,13 @@ from engine.config.steps import JSON_CONVERTER
 from engine.errors import ConversionError
 from engine.record.record import Headers
 from engine.record.schema import Schema
-from engine.steps.converters import json_data, json_schema
+from engine.steps.converters import json_schema
+from engine.steps.converters.json_data import Inexact, from_json
+from engine.steps.converters.json_text import CLOSING, SHALLOW, TAIL, check_depth, read_exactly, read_rare
+from engine.steps.converters.json_writing import DEFAULT, How, dumps, to_json
 
 _loads = orjson.loads
+_TOO_DEEP = "is nested too deeply for this process"
 
 
 class JsonConverter:
@@ -25,16 +28,15 @@ class JsonConverter:
 
     def __init__(self) -> None:
         self._envelope = True
-        self._numeric = False
-        self._replace_null = True
+        self._how = DEFAULT
         self._cache_size = 1000
-        self._schemas: dict[bytes, Schema | None] = {}
+        self._read: dict[bytes, Schema | None] = {}
+        self._written: dict[int, tuple[Schema, orjson.Fragment]] = {}
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         values = parse(self.OPTIONS, configs)
         self._envelope = values["schemas.enable"]
-        self._numeric = values["decimal.format"] == "NUMERIC"
-        self._replace_null = values["replace.null.with.default"]
+        self._how = How(values["decimal.format"] == "NUMERIC", values["replace.null.with.default"])
         self._cache_size = values["schemas.cache.size"]
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
@@ -43,21 +45,30 @@ class JsonConverter:
             return None, None
         try:
             value = _loads(data)
-        except orjson.JSONDecodeError as error:
-            raise ConversionError(f"{len(data)} bytes are not JSON: {error}") from error
-        return self._open(value) if self._envelope else (None, value)
+        except orjson.JSONDecodeError as refusal:
+            value = read_rare(data, refusal)
+        if len(data) > SHALLOW and data[-TAIL] in CLOSING:
+            check_depth(data)
+        if not self._envelope:
+            return None, value
+        try:
+            return self._open(value)
+        except Inexact:
+            return self._open(read_exactly(data))
+        except RecursionError as error:
+            raise ConversionError(_TOO_DEEP) from error
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         """The bytes; a value that is null and has no schema is a tombstone. Raises ConversionError."""
         if schema is None and value is None:
             return None
-        plain = json_data.to_json(schema, value, numeric=self._numeric, replace_null=self._replace_null)
-        if self._envelope:
-            plain = {"schema": schema and json_schema.write(schema), "payload": plain}
         try:
-            return orjson.dumps(plain, default=_binary, option=orjson.OPT_NON_STR_KEYS)
-        except TypeError as error:
-            raise ConversionError(f"can't be written as JSON: {error}") from error
+            plain = to_json(schema, value, self._how)
+            if self._envelope:
+                plain = {"schema": schema and self._fragment(schema), "payload": plain}
+            return dumps(plain)
+        except RecursionError as error:
+            raise ConversionError(_TOO_DEEP) from error
 
     def _open(self, value: Any) -> tuple[Schema | None, Any]:
         if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
@@ -65,18 +76,25 @@ class JsonConverter:
                 'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
             )
         schema = self._schema(value["schema"])
-        return schema, json_data.from_json(schema, value["payload"], replace_null=self._replace_null)
+        return schema, from_json(schema, value["payload"], replace_null=self._how.replace_null)
 
     def _schema(self, row: Any) -> Schema | None:
-        key = orjson.dumps(row)
-        if key not in self._schemas:
-            if len(self._schemas) >= self._cache_size:
-                self._schemas.clear()
-            self._schemas[key] = json_schema.read(row)
-        return self._schemas[key]
+        try:
+            key = orjson.dumps(row)
+        except TypeError:  # lone surrogates, numbers read exactly
+            return json_schema.read(row, replace_null=self._how.replace_null)
+        if key not in self._read:
+            if len(self._read) >= self._cache_size:
+                self._read.clear()
+            self._read[key] = json_schema.read(row, replace_null=self._how.replace_null)
+        return self._read[key]
 
-
-def _binary(value: Any) -> str:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    raise TypeError(f"a {type(value).__name__} has no JSON form")
+    def _fragment(self, schema: Schema) -> orjson.Fragment:
+        """The schema's text; kept by identity, since the records of a topic share their schema."""
+        kept = self._written.get(id(schema))
+        if kept is None:
+            if len(self._written) >= self._cache_size:
+                self._written.clear()
+            kept = schema, orjson.Fragment(dumps(json_schema.write(schema, self._how)))
+            self._written[id(schema)] = kept
+        return kept[1]

@@ -1,103 +1,46 @@
-"""Payloads of JsonConverter's envelope by their schema, logical types included."""
+"""Connect data from the payloads of JsonConverter's envelope, by their schema."""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from engine.errors import ConversionError
 from engine.record.schema import Schema
+from engine.steps.converters.text import DAY_MS, EPOCH
+from engine.steps.java.numbers import narrow, shortest_float32
 
-_LOGICAL = "org.apache.kafka.connect.data."
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PYTHON: dict[str, tuple[type, ...]] = {
-    "BOOLEAN": (bool,),
-    "STRING": (str,),
-    "FLOAT32": (float, int),
-    "FLOAT64": (float, int),
-}
+LOGICAL = "org.apache.kafka.connect.data."
 _BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
+_WRAPS_TO_NOTHING = 400  # digits: in such a number, written with an exponent, the lowest 64 bits are zero
+_QUARTET = re.compile(r"[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==")
+_QUARTETS = re.compile(rf"[\x00-\x20]*(?:(?:{_QUARTET.pattern})[\x00-\x20]*)*")
 
 
-def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -> Any:  # noqa: C901, PLR0911 (a case a type)
-    """Connect data from parsed JSON. Raises ConversionError where value and schema do not fit."""
+class Inexact(Exception):
+    """A number that the fast parser may have rounded stands where its digits count: the text must be read again."""
+
+
+def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -> Any:
+    """Connect data. Raises ConversionError, or Inexact where a float is not good enough.
+
+    As in Kafka Connect, a payload of another type is read as 0, false or null, and a number that is too large wraps.
+    """
     if schema is None:
         return value
     if value is None:
         return _null(schema, replace_null=replace_null)
-    if schema.name in _READ:
+    logical = _LOGICAL.get(schema.name) if schema.name is not None else None
+    if logical is not None:
         try:
-            return _READ[schema.name](schema, value)
-        except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+            return logical(schema, value)
+        except (ValueError, OverflowError, ArithmeticError) as error:
             raise ConversionError(f"{value!r:.60} is no {schema.name}: {error}") from error
-    match schema.type:
-        case "STRUCT" if isinstance(value, dict):
-            return {
-                field.name: _field(field.name, field.schema, value.get(field.name), replace_null=replace_null)
-                for field in schema.fields
-            }
-        case "ARRAY" if isinstance(value, list):
-            return [from_json(schema.items, item, replace_null=replace_null) for item in value]
-        case "MAP" if isinstance(value, dict):
-            return {key: from_json(schema.items, item, replace_null=replace_null) for key, item in value.items()}
-        case "MAP" if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-            pairs = [
-                [from_json(kind, part) for kind, part in zip((schema.keys, schema.items), pair, strict=True)]
-                for pair in value
-            ]
-            return dict(pairs)
-        case "BYTES" if isinstance(value, str):
-            return _base64(value)
-        case "FLOAT32" | "FLOAT64" if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-    if _fits(schema.type, value):
-        return value
-    raise ConversionError(f"{value!r:.60} is no {schema.type}")
-
-
-def to_json(  # noqa: C901, PLR0911 (a case a type)
-    schema: Schema | None, value: Any, *, numeric: bool = False, replace_null: bool = True
-) -> Any:
-    """What JSON can hold of Connect data. Raises ConversionError where value and schema do not fit."""
-    if schema is None:
-        return value
-    if value is None:
-        value = _null(schema, replace_null=replace_null)
-        if value is None:
-            return None
-    if schema.name == f"{_LOGICAL}Decimal" and isinstance(value, Decimal):
-        return float(value) if numeric else base64.b64encode(_unscaled(schema, value)).decode()
-    if schema.name in _WRITE:
-        return _WRITE[schema.name](value)
-    match schema.type:
-        case "STRUCT" if isinstance(value, dict):
-            return {
-                field.name: to_json(field.schema, value.get(field.name), numeric=numeric, replace_null=replace_null)
-                for field in schema.fields
-            }
-        case "ARRAY" if isinstance(value, list):
-            return [to_json(schema.items, item, numeric=numeric, replace_null=replace_null) for item in value]
-        case "MAP" if isinstance(value, dict):
-            items = [
-                (key, to_json(schema.items, item, numeric=numeric, replace_null=replace_null))
-                for key, item in value.items()
-            ]
-            return dict(items) if all(isinstance(key, str) for key in value) else [list(pair) for pair in items]
-        case "BYTES" if isinstance(value, bytes):
-            return base64.b64encode(value).decode()
-    if _fits(schema.type, value):
-        return value
-    raise ConversionError(f"{value!r:.60} is no {schema.type}")
-
-
-def _fits(kind: str, value: Any) -> bool:
-    bits = _BITS.get(kind)
-    if isinstance(value, bool) or bits is None:
-        return isinstance(value, _PYTHON.get(kind, ())) and isinstance(value, bool) == (kind == "BOOLEAN")
-    return isinstance(value, int) and -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return _READ[schema.type](schema, value, replace_null)
 
 
 def _null(schema: Schema, *, replace_null: bool) -> Any:
@@ -108,51 +51,171 @@ def _null(schema: Schema, *, replace_null: bool) -> Any:
     raise ConversionError(f"null for a {schema.type} that is not optional")
 
 
-def _field(name: str, schema: Schema, value: Any, *, replace_null: bool) -> Any:
+def _boolean(_schema: Schema, value: Any, _replace: bool) -> bool:
+    return value is True
+
+
+def _integer(schema: Schema, value: Any, _replace: bool) -> int:
+    bits = _BITS[schema.type]
+    match value:
+        case bool():
+            return 0
+        case int():
+            return narrow(value, bits)
+        case float():
+            raise Inexact
+        case Decimal() if value.adjusted() < _WRAPS_TO_NOTHING:
+            return narrow(int(value), bits)
+    return 0
+
+
+def _floating(schema: Schema, value: Any, _replace: bool) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return 0.0
     try:
-        return from_json(schema, value, replace_null=replace_null)
-    except ConversionError as error:
-        raise ConversionError(f"field {name}: {error}") from error
+        number = float(value) + 0.0  # minus zero loses its sign
+    except OverflowError:
+        number = float("inf") if value > 0 else float("-inf")
+    return shortest_float32(number) if schema.type == "FLOAT32" else number
+
+
+def _string(_schema: Schema, value: Any, _replace: bool) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _bytes(_schema: Schema, value: Any, _replace: bool) -> bytes | None:
+    return _base64(value) if isinstance(value, str) else None
+
+
+def _array(schema: Schema, value: Any, replace: bool) -> list[Any]:
+    held = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return [from_json(schema.items, item, replace_null=replace) for item in held]
+
+
+def _map(schema: Schema, value: Any, replace: bool) -> dict[Any, Any]:
+    assert schema.keys is not None
+    if schema.keys.type == "STRING":
+        if not isinstance(value, dict):
+            raise ConversionError(f"{value!r:.60} is no MAP: with text as keys that is an object")
+        return {key: from_json(schema.items, item, replace_null=replace) for key, item in value.items()}
+    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        raise ConversionError(f"{value!r:.60} is no MAP: with other keys than text that is a list of pairs")
+    try:
+        return {
+            from_json(schema.keys, key, replace_null=replace): from_json(schema.items, item, replace_null=replace)
+            for key, item in value
+        }
+    except TypeError as error:
+        raise ConversionError(f"a MAP with {schema.keys.type} keys can't be held") from error
+
+
+def _struct(schema: Schema, value: Any, replace: bool) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConversionError(f"{value!r:.60} is no STRUCT")
+    held = {}
+    for field in schema.fields:
+        try:
+            found = from_json(field.schema, value.get(field.name), replace_null=replace)
+            _check_nulls(field.schema, found)
+        except ConversionError as error:
+            raise ConversionError(f"field {field.name}: {error}") from error
+        held[field.name] = found
+    return held
+
+
+def _check_nulls(schema: Schema, value: Any) -> None:
+    """In a STRUCT no part may be null whose schema is not optional."""
+    if value is None:
+        if not schema.optional:
+            raise ConversionError(f"null, or another type, for a {schema.type} that is not optional")
+    elif schema.type == "ARRAY" and schema.items is not None:
+        for item in _container(schema, value, list):
+            _check_nulls(schema.items, item)
+    elif schema.type == "MAP" and schema.keys is not None and schema.items is not None:
+        for key, item in _container(schema, value, dict).items():
+            _check_nulls(schema.keys, key)
+            _check_nulls(schema.items, item)
+
+
+def _container(schema: Schema, value: Any, kind: type) -> Any:
+    """A MAP or an ARRAY that bears the name of a logical type is read as that, and is none."""
+    if not isinstance(value, kind):
+        raise ConversionError(f"{schema.name} is no {schema.type}")
+    return value
 
 
 def _base64(text: str) -> bytes:
+    """Padded base64, as one piece or several, white space between their quartets."""
     try:
         return base64.b64decode(text, validate=True)
-    except ValueError as error:  # binascii.Error is one; text beyond ASCII raises its parent
-        raise ConversionError(f"BYTES are not base64: {error}") from error
+    except ValueError as error:
+        if not _QUARTETS.fullmatch(text):
+            raise ConversionError(f"BYTES are not base64: {error}") from error
+    return b"".join(map(base64.b64decode, _QUARTET.findall(text)))
 
 
-def _decimal(schema: Schema, value: Any) -> Decimal:
-    if isinstance(value, int | float):
-        return Decimal(str(value))
-    scale = int((schema.parameters or {}).get("scale", "0"))
-    return Decimal(int.from_bytes(base64.b64decode(value, validate=True), signed=True)).scaleb(-scale)
+def _decimal(schema: Schema, value: Any) -> Decimal | None:
+    match value:
+        case bool():
+            raise ValueError("it is true or false")
+        case float():
+            raise Inexact
+        case int() | Decimal():
+            return Decimal(value) if value else Decimal(value).copy_abs()
+        case str():
+            data = _base64(value)
+            if not data:
+                raise ValueError("it is empty")
+            return Decimal(f"{int.from_bytes(data, signed=True)}E{-scale_of(schema)}")
+    raise ValueError("it is neither number nor text")
 
 
-def _unscaled(schema: Schema, value: Decimal) -> bytes:
-    scale = int((schema.parameters or {}).get("scale", "0"))
-    number = int(value.scaleb(scale))
-    return number.to_bytes(number.bit_length() // 8 + 1, signed=True)
+def scale_of(schema: Schema) -> int:
+    """The digits behind a Decimal's point. Raises ValueError."""
+    text = (schema.parameters or {}).get("scale")
+    if text is None:
+        raise ValueError("its schema has no scale")
+    return int(text)
+
+
+def _date(_: Schema, value: Any) -> date:
+    return (EPOCH + timedelta(days=_int32(value))).date()
 
 
 def _time(_: Schema, value: Any) -> time:
-    return (_EPOCH + timedelta(milliseconds=value)).time()
+    if not 0 <= _int32(value) < DAY_MS:
+        raise ValueError("a day has not so many milliseconds")
+    return (EPOCH + timedelta(milliseconds=value)).time()
 
 
-_READ: dict[str | None, Callable[[Schema, Any], Any]] = {
-    f"{_LOGICAL}Decimal": _decimal,
-    f"{_LOGICAL}Date": lambda _, value: (_EPOCH + timedelta(days=value)).date(),
-    f"{_LOGICAL}Time": _time,
-    f"{_LOGICAL}Timestamp": lambda _, value: _EPOCH + timedelta(milliseconds=value),
+def _timestamp(_: Schema, value: Any) -> datetime:
+    match value:
+        case float():
+            raise Inexact
+        case int() if not isinstance(value, bool):
+            return EPOCH + timedelta(milliseconds=narrow(value, 64))
+    raise ValueError("it is no whole number")
+
+
+def _int32(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) <= value < 2**31:
+        raise ValueError("it is no INT32")
+    return value
+
+
+_LOGICAL: dict[str, Callable[[Schema, Any], Any]] = {
+    f"{LOGICAL}Decimal": _decimal,
+    f"{LOGICAL}Date": _date,
+    f"{LOGICAL}Time": _time,
+    f"{LOGICAL}Timestamp": _timestamp,
 }
-_WRITE: dict[str | None, Callable[[Any], Any]] = {
-    f"{_LOGICAL}Date": lambda value: (value - _EPOCH.date()).days if isinstance(value, date) else value,
-    f"{_LOGICAL}Time": lambda value: (
-        ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
-        if isinstance(value, time)
-        else value
-    ),
-    f"{_LOGICAL}Timestamp": lambda value: (
-        (value - _EPOCH) // timedelta(milliseconds=1) if isinstance(value, datetime) else value
-    ),
+_READ: dict[str, Callable[[Schema, Any, bool], Any]] = {
+    "BOOLEAN": _boolean,
+    **dict.fromkeys(_BITS, _integer),
+    **dict.fromkeys(("FLOAT32", "FLOAT64"), _floating),
+    "STRING": _string,
+    "BYTES": _bytes,
+    "ARRAY": _array,
+    "MAP": _map,
+    "STRUCT": _struct,
 }

@@ -8,7 +8,9 @@ import msgspec
 
 from engine.errors import ConversionError
 from engine.record.schema import Field, Schema
-from engine.steps.converters.json_data import from_json, to_json
+from engine.steps.converters.json_data import from_json
+from engine.steps.converters.json_writing import DEFAULT, How, to_json
+from engine.steps.java.numbers import narrow
 
 _TYPES = {
     "boolean": "BOOLEAN", "int8": "INT8", "int16": "INT16", "int32": "INT32", "int64": "INT64", "float": "FLOAT32",
@@ -17,63 +19,86 @@ _TYPES = {
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
-def read(row: Any) -> Schema | None:
-    """The schema; None for null. Raises ConversionError."""
+def read(row: Any, *, replace_null: bool = True) -> Schema | None:
+    """The schema; None for null. Raises ConversionError, and Inexact as `from_json` does."""
     if row is None:
         return None
-    kind = _TYPES.get(str(row.get("type"))) if isinstance(row, dict) else None
+    told = row.get("type") if isinstance(row, dict) else None
+    kind = _TYPES.get(told) if isinstance(told, str) else None
     if kind is None:
         raise ConversionError(f"the envelope's schema has no known type: {str(row)[:100]}")
-    try:
-        schema = Schema(
-            kind,
-            optional=bool(row.get("optional", False)),
-            name=_told(row, "name", str),
-            version=_told(row, "version", int),
-            doc=_told(row, "doc", str),
-            fields=tuple(_field(field) for field in row["fields"]) if kind == "STRUCT" else (),
-            items=_inner(row["items" if kind == "ARRAY" else "values"]) if kind in {"ARRAY", "MAP"} else None,
-            keys=_inner(row["keys"]) if kind == "MAP" else None,
-            parameters=_told(row, "parameters", dict),
-        )
-    except (KeyError, TypeError) as error:
-        raise ConversionError(f"the envelope's {row['type']} schema is not complete: {error}") from error
-    default = row.get("default")
-    return schema if default is None else msgspec.structs.replace(schema, default=from_json(schema, default))
+    schema = Schema(
+        kind,
+        optional=row.get("optional") is True,
+        name=_told(row, "name", str),
+        version=narrow(row["version"], 32) if _told(row, "version", int) is not None else None,
+        doc=_told(row, "doc", str),
+        fields=_fields(row) if kind == "STRUCT" else (),
+        items=_inner(row, "items" if kind == "ARRAY" else "values") if kind in {"ARRAY", "MAP"} else None,
+        keys=_inner(row, "keys") if kind == "MAP" else None,
+        parameters=_parameters(row),
+    )
+    if "default" not in row:
+        return schema
+    default = from_json(schema, row["default"], replace_null=replace_null)
+    if kind == "STRUCT" and default is not None:
+        raise ConversionError("a struct schema can't have a default")
+    if default is None and not schema.optional:
+        raise ConversionError(f"the default of a {kind} schema is null, or of another type")
+    return msgspec.structs.replace(schema, default=default)
 
 
-def write(schema: Schema) -> dict[str, Any]:
-    """The schema as JsonConverter writes it."""
-    row: dict[str, Any] = {"type": _NAMES[schema.type], "optional": schema.optional}
+def write(schema: Schema, how: How = DEFAULT) -> dict[str, Any]:
+    """The schema as JsonConverter writes it. Raises ConversionError."""
+    row: dict[str, Any] = {"type": _NAMES[schema.type]}
+    if schema.type == "MAP":
+        row["keys"] = schema.keys and write(schema.keys, how)
+    if schema.type in {"ARRAY", "MAP"}:
+        row["items" if schema.type == "ARRAY" else "values"] = schema.items and write(schema.items, how)
     if schema.type == "STRUCT":
-        row["fields"] = [write(field.schema) | {"field": field.name} for field in schema.fields]
-    if schema.items is not None:
-        row["items" if schema.type == "ARRAY" else "values"] = write(schema.items)
-    if schema.keys is not None:
-        row["keys"] = write(schema.keys)
+        row["fields"] = [write(field.schema, how) | {"field": field.name} for field in schema.fields]
+    row["optional"] = schema.optional
     for name in ("name", "version", "doc", "parameters"):
         if getattr(schema, name) is not None:
             row[name] = getattr(schema, name)
     if schema.default is not None:
-        row["default"] = to_json(schema, schema.default)
+        row["default"] = to_json(schema, schema.default, how)
     return row
 
 
 def _told(row: dict[str, Any], name: str, kind: type) -> Any:
-    """What the schema says under that name; a value of another kind counts as not told, as in Kafka Connect."""
+    """What the schema says under that name; a value of another type counts as not told, as in Kafka Connect."""
     value = row.get(name)
-    return value if isinstance(value, kind) else None
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None
+
+
+def _parameters(row: dict[str, Any]) -> dict[str, str] | None:
+    found = _told(row, "parameters", dict)
+    if found and not all(isinstance(value, str) for value in found.values()):
+        raise ConversionError("a parameter of the envelope's schema is no text")
+    return found or None
+
+
+def _fields(row: dict[str, Any]) -> tuple[Field, ...]:
+    rows = row.get("fields")
+    if not isinstance(rows, list):
+        raise ConversionError("the envelope's struct schema has no list of fields")
+    fields = tuple(_field(one) for one in rows)
+    if len({field.name for field in fields}) < len(fields):
+        raise ConversionError("a field of the envelope's schema comes twice")
+    return fields
 
 
 def _field(row: Any) -> Field:
     name = row.get("field") if isinstance(row, dict) else None
-    if not isinstance(name, str):
+    schema = read(row) if isinstance(name, str) else None
+    if not isinstance(name, str) or schema is None:
         raise ConversionError("a field of the envelope's schema has no name")
-    return Field(name, _inner(row))
+    return Field(name, schema)
 
 
-def _inner(row: Any) -> Schema:
-    schema = read(row)
+def _inner(row: dict[str, Any], name: str) -> Schema:
+    schema = read(row.get(name))
     if schema is None:
-        raise ConversionError("null stands where the envelope's schema needs a type")
+        raise ConversionError(f"the envelope's {row['type']} schema does not say its {name}")
     return schema

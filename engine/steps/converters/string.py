@@ -1,16 +1,25 @@
-"""StringConverter, and the header converter that never loses a byte."""
+"""StringConverter and SimpleHeaderConverter: Connect data as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.config.options import Problem, parse
 from engine.config.steps import SIMPLE_HEADER_CONVERTER, STRING_CONVERTER
-from engine.errors import ConfigError, ConversionError
+from engine.errors import ConversionError
 from engine.record.record import Headers
-from engine.record.schema import BYTES, STRING, Schema
-from engine.record.values import to_json
+from engine.record.schema import STRING, Schema
+from engine.steps.converters.parse_text import parse_text
+from engine.steps.converters.text import connect_text, object_text
+from engine.steps.options import checked
+
+_MARKS = {
+    "utf-16": (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE),
+    "utf-32": (codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE),
+}
+_NO_TEXT = Schema("BYTES", optional=True, doc="A header that is not UTF-8.")
 
 
 class StringConverter:
@@ -20,6 +29,7 @@ class StringConverter:
 
     def __init__(self) -> None:
         self._encoding = "UTF-8"
+        self._marked = False
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -32,48 +42,61 @@ class StringConverter:
         return []
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        self._encoding = parse(self.OPTIONS, configs)["converter.encoding"]
-        problems = self.problems(configs)
-        if problems:
-            raise ConfigError(tuple(problems))
+        self._encoding = checked(self.OPTIONS, self.problems, configs)["converter.encoding"]
+        self._marked = codecs.lookup(self._encoding).name in _MARKS
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         if data is None:
             return STRING, None
         try:
-            return STRING, data.decode(self._encoding)
+            return STRING, data.decode(_byte_order(self._encoding, data) if self._marked else self._encoding)
         except UnicodeDecodeError as error:
             raise ConversionError(f"is not {self._encoding} text: {error.reason} at byte {error.start}") from error
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         if value is None:
             return None
-        try:
-            return to_text(value).encode(self._encoding)
-        except UnicodeEncodeError as error:
-            raise ConversionError(f"can't be written as {self._encoding}: {error.reason}") from error
+        if not self._marked:
+            return _encode(object_text, schema, value, self._encoding)
+        name = codecs.lookup(self._encoding).name
+        written = _encode(object_text, schema, value, f"{name}-be")
+        return codecs.BOM_UTF16_BE + written if written and name == "utf-16" else written
 
 
 class SimpleHeaderConverter:
-    """Text where the bytes are UTF-8, bytes elsewhere; the type of a text is not guessed."""
+    """Headers as text whose type is inferred; bytes that are no text stay bytes, where Kafka replaces them."""
 
     OPTIONS = SIMPLE_HEADER_CONVERTER
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        """It has nothing to configure."""
+        parse(self.OPTIONS, configs)
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         if data is None:
             return None, None
         try:
-            return STRING, data.decode()
+            return parse_text(data.decode())
         except UnicodeDecodeError:
-            return BYTES, data
+            return _NO_TEXT, data
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        return value if value is None or isinstance(value, bytes) else to_text(value).encode()
+        if value is None:
+            return None
+        if schema == _NO_TEXT and isinstance(value, bytes):
+            return value
+        return _encode(connect_text, schema, value, "UTF-8")
 
 
-def to_text(value: Any) -> str:
-    """A value as people write it: text as it is, the rest as JSON."""
-    return value if isinstance(value, str) else to_json(value)
+def _byte_order(encoding: str, data: bytes) -> str:
+    """Java takes text without a byte order mark for big-endian, Python for what the machine is."""
+    name = codecs.lookup(encoding).name
+    return encoding if data.startswith(_MARKS[name]) else f"{name}-be"
+
+
+def _encode(write: Callable[[Schema | None, Any], str], schema: Schema | None, value: Any, encoding: str) -> bytes:
+    try:
+        return write(schema, value).encode(encoding)
+    except UnicodeEncodeError as error:
+        raise ConversionError(f"can't be written as {encoding}: {error.reason}") from error
+    except (TypeError, OverflowError, RecursionError) as error:
+        raise ConversionError(f"can't be written as text: {error}") from error

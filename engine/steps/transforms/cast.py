@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
-import re
-import struct
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-from engine.config.options import Problem, nearest, parse
-from engine.config.steps import CAST
-from engine.errors import ConfigError, TransformError
+from engine.config.options import Problem, nearest
+from engine.config.transforms import CAST
+from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
-from engine.steps.transforms.side import need_dict, side_of, with_defaults, with_side
+from engine.steps.converters.text import DAY_MS, connect_text, millis
+from engine.steps.java.numbers import float32, float_of, float_text, integer_of, narrow, shortest_float32
+from engine.steps.options import checked
+from engine.steps.transforms.schemas import SchemaCache
+from engine.steps.transforms.side import need_fields, side_of, with_side
 
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
-_LIKE_A_WORD = re.compile(r"[+-]?(inf|infinity|nan)", re.IGNORECASE)
-_WORD = re.compile(r"[+-]?(Infinity|NaN)")
 _LOGICAL = (Decimal, date, time)  # a datetime is a date
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FLOAT32_MAX = 3.4028234663852886e38
+_LOGICAL_NAMES = "org.apache.kafka.connect.data."
 
 
 class Cast:
@@ -39,6 +37,7 @@ class Cast:
         self._whole: str | None = None
         self._types: dict[str, str] = {}
         self._replace_null = True
+        self._schemas = SchemaCache(self._updated)
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -49,6 +48,8 @@ class Cast:
             return [("spec", text, "names no field and no type")]
         if any(":" not in part for part in spec) and len(spec) > 1:
             return [("spec", text, "is either one type for the whole value or a list of field:type")]
+        if any(part.count(":") > 1 for part in spec):
+            return [("spec", text, "has more than one colon in a pair")]
         kinds = [part.rpartition(":")[2].strip().lower() for part in spec]
         wrong = [kind for kind in kinds if kind not in _CASTS]
         return [
@@ -56,14 +57,11 @@ class Cast:
         ]
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        values = parse(self.OPTIONS, configs)
+        values = checked(self.OPTIONS, self.problems, configs)
         spec: Sequence[str] = values["spec"]
         self._replace_null = values["replace.null.with.default"]
-        problems = self.problems(configs)
-        if problems:
-            raise ConfigError(tuple(problems))
         rows = [part.rpartition(":") for part in spec]
-        self._types = {field: kind.strip().lower() for field, colon, kind in rows if colon}
+        self._types = {field.strip(): kind.strip().lower() for field, colon, kind in rows if colon}
         self._whole = None if self._types else spec[0].lower()
 
     def apply(self, record: Record) -> Record:
@@ -72,17 +70,22 @@ class Cast:
         if value is None:
             return record
         if self._whole is not None:
-            whole = _cast("the value", self._whole, value)
-            return with_side(record, schema and _schema(schema, self._whole), whole, key=self._key)
-        fields = dict(need_dict(schema, value, "type casting"))
-        if schema is not None and self._replace_null:
-            fields = with_defaults(schema, fields)
-        for name, kind in self._types.items():
-            if fields.get(name) is not None:
-                fields[name] = _cast(f"field {name}", kind, fields[name])
-        return with_side(record, schema and self._updated(schema), fields, key=self._key)
+            whole = _cast("", self._whole, schema, value)
+            return with_side(record, schema and self._schemas(schema), whole, key=self._key)
+        fields = dict(need_fields(schema, value, "type casting", defaults=self._replace_null))
+        if schema is None:
+            for name, kind in self._types.items():
+                fields[name] = _cast(name, kind, None, fields.get(name))  # a field that was missing is there, as null
+            return with_side(record, None, fields, key=self._key)
+        for field in schema.fields:
+            name = field.name
+            if name in self._types:
+                fields[name] = _cast(name, self._types[name], field.schema, fields.get(name))
+        return with_side(record, self._schemas(schema), fields, key=self._key)
 
     def _updated(self, schema: Schema) -> Schema:
+        if self._whole is not None:
+            return _whole_schema(schema, self._whole)
         fields = tuple(
             Field(field.name, _schema(field.schema, self._types[field.name])) if field.name in self._types else field
             for field in schema.fields
@@ -90,18 +93,33 @@ class Cast:
         return msgspec.structs.replace(schema, fields=fields)
 
 
+def _whole_schema(schema: Schema, kind: str) -> Schema:
+    """A whole value's schema keeps its name and notes, unless the name says what the value no longer is."""
+    found = _schema(schema, kind)
+    if schema.name is not None and schema.name.startswith(_LOGICAL_NAMES):
+        return found
+    name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
+    return msgspec.structs.replace(found, name=name, version=version, doc=doc, parameters=parameters)
+
+
 def _schema(schema: Schema, kind: str) -> Schema:
-    default = None if schema.default is None else _cast("the default", kind, schema.default)
+    default = None if schema.default is None else _cast("", kind, schema, schema.default)
     return Schema(kind.upper(), schema.optional, default=default)
 
 
-def _cast(where: str, kind: str, value: Any) -> Any:
-    if isinstance(value, _LOGICAL):
+def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
+    """The value as that kind; `name` is the field's, empty for a whole value."""
+    if value is None:
+        return None
+    where = f"field {name}" if name else "the value"
+    if isinstance(value, _LOGICAL) and schema is not None:
         value = value if kind == "string" else _number(value)
     elif type_of(value) in {None, "ARRAY", "STRUCT"}:
         raise TransformError(f"{where} is a {type_of(value) or type(value).__name__}, which can't be cast to {kind}")
     elif isinstance(value, bytes) and kind != "string":
         raise TransformError(f"{where} is BYTES, which can't be cast to {kind}")
+    elif schema is not None and schema.type == "FLOAT32" and kind != "string":
+        value = float32(value)
     try:
         return _CASTS[kind](value)
     except ValueError as error:
@@ -110,50 +128,32 @@ def _cast(where: str, kind: str, value: Any) -> Any:
 
 def _number(value: Any) -> int | Decimal:
     """A logical value as Connect keeps it: days of dates, milliseconds of times and timestamps."""
-    if isinstance(value, datetime):
-        return (value - _EPOCH) // timedelta(milliseconds=1)
-    if isinstance(value, date):
-        return (value - _EPOCH.date()).days
-    if isinstance(value, time):
-        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
-    number: Decimal = value
-    return number
+    if isinstance(value, Decimal):
+        return value
+    return millis(value) // DAY_MS if type(value) is date else millis(value)
 
 
 def _integer(bits: int) -> Callable[[Any], int]:
     """Java's narrowing: numbers wrap around, floating point stops at the ends first, text must fit."""
-    half = 1 << (bits - 1)
     ends = 1 << (max(bits, 32) - 1)
 
     def cast(value: Any) -> int:
         if isinstance(value, str):
-            if not _WHOLE_NUMBER.fullmatch(value) or len(value) > 40 or not -half <= int(value) < half:
-                raise ValueError(value)
-            return int(value)
+            return integer_of(value, bits)
         if isinstance(value, float):
             value = 0 if math.isnan(value) else int(max(-ends, min(value, ends - 1)))
-        return (int(value) + half) % (2 * half) - half
+        return narrow(int(value), bits)
 
     return cast
 
 
 def _float64(value: Any) -> float:
     if isinstance(value, str):
-        text = value.strip()
-        if "_" in text or (_LIKE_A_WORD.fullmatch(text) and not _WORD.fullmatch(text)):
-            raise ValueError(value)  # Python reads these, Java does not
+        return float_of(value)
     try:
         return float(value)
-    except OverflowError as error:
-        raise ValueError(value) from error
-
-
-def _float32(value: Any) -> float:
-    number = _float64(value)
-    if math.isfinite(number) and abs(number) > _FLOAT32_MAX:
-        return math.copysign(math.inf, number)
-    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
-    return rounded
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _boolean(value: Any) -> bool:
@@ -163,12 +163,17 @@ def _boolean(value: Any) -> bool:
 
 
 def _string(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return b64encode(value).decode()
+        case float():
+            return float_text(value)
+        case date() | time():
+            return connect_text(None, value)
     return str(value)
 
 
@@ -177,7 +182,7 @@ _CASTS: dict[str, Callable[[Any], Any]] = {
     "int16": _integer(16),
     "int32": _integer(32),
     "int64": _integer(64),
-    "float32": _float32,
+    "float32": lambda value: shortest_float32(_float64(value)),
     "float64": _float64,
     "boolean": _boolean,
     "string": _string,

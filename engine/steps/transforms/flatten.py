@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from engine.config.options import parse
-from engine.config.steps import FLATTEN
+from engine.config.transforms import FLATTEN
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
+from engine.steps.transforms.schemas import SchemaCache, with_fields
 from engine.steps.transforms.side import need_dict, side_of, with_side
 
 _PLAIN = frozenset({str, int, float, bool, type(None), list, bytes})  # what JSON gives; spares the slower questions
@@ -26,6 +27,7 @@ class Flatten:
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
         self._delimiter = "."
+        self._schemas = SchemaCache(self._flat)
 
     def configure(self, configs: Mapping[str, str]) -> None:
         self._delimiter = parse(self.OPTIONS, configs)["delimiter"]
@@ -40,9 +42,11 @@ class Flatten:
             self._flatten(need_dict(schema, value, "flattening"), "", fields)
             return with_side(record, None, fields, key=self._key)
         need_dict(schema, value, "flattening")
-        flat = tuple(self._fields(schema, "", optional=False))
         self._flatten_struct(schema, value, "", fields)
-        return with_side(record, msgspec.structs.replace(schema, fields=flat), fields, key=self._key)
+        return with_side(record, self._schemas(schema), fields, key=self._key)
+
+    def _flat(self, schema: Schema) -> Schema:
+        return with_fields(schema, self._fields(schema, "", optional=schema.optional))
 
     def _flatten(self, value: Mapping[str, Any], prefix: str, fields: dict[str, Any]) -> None:
         for name, part in value.items():
@@ -71,7 +75,9 @@ class Flatten:
         self, schema: Schema, value: Mapping[str, Any] | None, prefix: str, fields: dict[str, Any]
     ) -> None:
         for field in schema.fields:
-            part = value.get(field.name) if value is not None else None
+            part = None if value is None else value.get(field.name)
+            if part is None and value is not None:
+                part = field.schema.default
             if field.schema.type == "STRUCT":
                 self._flatten_struct(field.schema, part, f"{prefix}{field.name}{self._delimiter}", fields)
             else:

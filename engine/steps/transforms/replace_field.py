@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.config.options import parse
-from engine.config.steps import REPLACE_FIELD
+from engine.config.transforms import REPLACE_FIELD
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.transforms.side import need_dict, side_of, with_defaults, with_side
+from engine.steps.transforms.schemas import SchemaCache, with_fields
+from engine.steps.transforms.side import need_fields, side_of, with_side
 
 
 class ReplaceField:
@@ -22,7 +23,7 @@ class ReplaceField:
         self._exclude: frozenset[str] = frozenset()
         self._renames: dict[str, str] = {}
         self._replace_null = True
-        self._schemas: dict[int, tuple[Schema, Schema]] = {}
+        self._schemas = SchemaCache(self._build)
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = parse(self.OPTIONS, configs)
@@ -36,9 +37,7 @@ class ReplaceField:
         schema, value = side_of(record, key=self._key)
         if value is None:
             return record
-        fields = need_dict(schema, value, "field replacement")
-        if schema is not None and self._replace_null:
-            fields = with_defaults(schema, fields)
+        fields = need_fields(schema, value, "field replacement", defaults=self._replace_null)
         include, exclude, renames = self._include, self._exclude, self._renames
         if include:
             fields = {name: part for name, part in fields.items() if name in include and name not in exclude}
@@ -46,20 +45,12 @@ class ReplaceField:
             fields = {name: part for name, part in fields.items() if name not in exclude}
         if renames:
             fields = {renames.get(name, name): part for name, part in fields.items()}
-        return with_side(record, schema and self._updated(schema), fields, key=self._key)
-
-    def _updated(self, schema: Schema) -> Schema:
-        known = self._schemas.get(id(schema))
-        if known is None or known[0] is not schema:
-            if len(self._schemas) >= 100:
-                self._schemas.clear()
-            known = self._schemas[id(schema)] = (schema, self._build(schema))
-        return known[1]
+        return with_side(record, schema and self._schemas(schema), fields, key=self._key)
 
     def _build(self, schema: Schema) -> Schema:
-        fields = tuple(
+        fields = (
             Field(self._renames.get(field.name, field.name), field.schema)
             for field in schema.fields
             if field.name not in self._exclude and (not self._include or field.name in self._include)
         )
-        return Schema("STRUCT", schema.optional, schema.name, schema.version, schema.doc, fields=fields)
+        return with_fields(schema, fields)

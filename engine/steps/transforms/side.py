@@ -29,9 +29,10 @@ def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]
     """The value if it is a map without a schema, or a STRUCT. Raises TransformError."""
     if isinstance(value, dict) and (schema is None or schema.type == "STRUCT"):
         return value
+    found = "null" if value is None else type(value).__name__ if schema is None else f"a {schema.type}"
     if schema is not None:
-        raise TransformError(f"only a STRUCT can be used with a schema for {purpose}, found a {schema.type}")
-    raise TransformError(f"only a map can be used without a schema for {purpose}, found: {type(value).__name__}")
+        raise TransformError(f"only a STRUCT can be used with a schema for {purpose}, found {found}")
+    raise TransformError(f"only a map can be used without a schema for {purpose}, found: {found}")
 
 
 def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:
@@ -42,3 +43,9 @@ def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:
         if field.schema.default is not None and fields.get(field.name) is None
     }
     return {**fields, **defaults} if defaults else fields
+
+
+def need_fields(schema: Schema | None, value: Any, purpose: str, *, defaults: bool) -> dict[str, Any]:
+    """The fields of a map or a STRUCT, of a STRUCT with its defaults where asked for. Raises TransformError."""
+    fields = need_dict(schema, value, purpose)
+    return with_defaults(schema, fields) if schema is not None and defaults else fields

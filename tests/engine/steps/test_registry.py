@@ -54,3 +54,13 @@ def test_a_predicate_without_its_options_is_a_problem() -> None:
 def test_a_character_set_that_does_not_exist_is_a_problem() -> None:
     found = problems_of(key_converter="StringConverter", key_converter_converter_encoding="utf-99")
     assert found == {"key.converter.converter.encoding": "is no known character set"}
+
+
+def test_what_another_converter_would_understand_is_passed_over_and_a_misspelling_is_not() -> None:
+    """A worker's or a template's `schemas.enable` stays in many a configuration when only the class is changed."""
+    props = {"value_converter": "StringConverter", "value_converter_schemas_enable": "false"}
+    assert problems_of(**props) == {}
+    step = StepConfig("value.converter", "LongConverter", {"schemas.enable": "false", "converter.encoding": "x"})
+    assert build_converter(step, is_key=False).to_connect("t", None)[1] is None
+    [(option, message)] = problems_of(**props, value_converter_schema_enable="false").items()
+    assert (option, message[:14]) == ("value.converter.schema.enable", "unknown option")

@@ -100,10 +100,12 @@ def test_a_map_with_a_schema_is_not_flattened() -> None:
     [
         ("int8", 300, 44), ("int8", -129, 127), ("int16", 70_000, 4464), ("int32", 2**40 + 5, 5), ("int64", "12", 12),
         ("int32", 3.99, 3), ("int32", -3.99, -3), ("int32", 1e300, 2**31 - 1), ("int64", -1e300, -(2**63)),
-        ("int8", True, 1), ("int32", float("nan"), 0), ("float64", 2, 2.0), ("float64", "1.5", 1.5),
-        ("float32", 0.1, 0.10000000149011612), ("float32", 1e300, float("inf")), ("boolean", 0, False),
-        ("boolean", 2.5, True), ("boolean", "TRUE", True), ("boolean", "yes", False), ("string", True, "true"),
-        ("string", 1.5, "1.5"), ("string", b"\xff", "/w=="), ("string", "x", "x"), ("int8", "-128", -128),
+        ("int8", True, 1), ("int32", float("nan"), 0), ("float64", 2, 2.0), ("float64", " 1.5f ", 1.5),
+        ("float64", 10**400, float("inf")),
+        ("float32", 0.1, 0.1), ("float32", 1e300, float("inf")), ("float32", 16777217, 16777216.0),
+        ("boolean", 0, False), ("boolean", 2.5, True), ("boolean", "TRUE", True), ("boolean", "yes", False),
+        ("string", True, "true"), ("string", 1.5, "1.5"), ("string", 1e7, "1.0E7"), ("string", b"\xff", "/w=="),
+        ("string", "x", "x"), ("int8", "-128", -128),
     ],
 )  # fmt: skip
 def test_whole_values_are_cast_as_java_does(kind: str, value: Any, found: Any) -> None:
@@ -116,7 +118,7 @@ def test_whole_values_are_cast_as_java_does(kind: str, value: Any, found: Any) -
     ("kind", "value"),
     [
         ("int8", "128"), ("int32", "1.5"), ("int32", "1_0"), ("int32", " 1"), ("float64", "n/a"), ("float64", "1_0"),
-        ("int32", b"1"), ("float64", b"1"), ("boolean", b"1"), ("string", {}), ("int8", []), ("float64", 10**400),
+        ("int32", b"1"), ("float64", b"1"), ("boolean", b"1"), ("string", {}), ("int8", []), ("float64", "1.5x"),
         ("int64", ""), ("int64", "9" * 5000),
     ],
 )  # fmt: skip
@@ -125,9 +127,9 @@ def test_what_a_type_cannot_hold_is_a_transform_error(kind: str, value: Any) -> 
         applied("Cast$Value", {"spec": kind}, value)
 
 
-def test_fields_are_cast_and_null_or_missing_ones_are_not() -> None:
-    spec = {"spec": "a:float64, n:int8, z:string"}
-    assert value_of("Cast$Value", spec, {"a": 1, "n": None, "b": 2}) == {"a": 1.0, "n": None, "b": 2}
+def test_fields_are_cast_null_stays_null_and_what_a_map_has_not_is_null() -> None:
+    spec = {"spec": "a:float64, n:int8, z : string"}
+    assert value_of("Cast$Value", spec, {"a": 1, "n": None, "b": 2}) == {"a": 1.0, "n": None, "b": 2, "z": None}
 
 
 def test_an_error_names_field_value_and_type() -> None:
@@ -140,7 +142,7 @@ def test_the_schema_follows_the_cast() -> None:
     assert found.value_schema == struct(("a", Schema("STRING", optional=True)), ("b", INT32))
 
 
-@pytest.mark.parametrize("spec", ["", "a:int99", "int8,int16", "a:int8,string", "a:"])
+@pytest.mark.parametrize("spec", ["", "a:int99", "int8,int16", "a:int8,string", "a:", "a:b:int8", "bytes"])
 def test_a_spec_that_makes_no_sense_is_a_config_error(spec: str) -> None:
     with pytest.raises(ConfigError):
         build_transform(StepConfig("x", "Cast$Value", {"spec": spec}))

@@ -1,0 +1,142 @@
+"""JSON that the fast parser refuses, read as Kafka Connect reads it; everything rare about JSON is here."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from engine.errors import ConversionError
+
+MAX_DEPTH = 1000
+MAX_NUMBER = 1000  # characters
+SHALLOW = 2 * MAX_DEPTH + 1  # bytes: what nests deeper is longer
+TAIL = 64  # and ends in many brackets: one byte near the end tells most of what does not
+CLOSING = frozenset(b"]} \t\n\r")
+_MAX_EXPONENT = 2**31 - 1
+
+_BLANK = " \t\n\r"
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?', re.DOTALL)
+_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+)
+
+
+def read_rare(data: bytes, refusal: ValueError) -> Any:
+    """The first JSON value of the bytes, None for no bytes at all. Raises ConversionError, caused by the refusal.
+
+    Taken besides plain JSON: leading zeros, numbers beyond 64 bits, lone surrogates, a byte order mark, UTF-16, UTF-32,
+    and anything that follows the value.
+    """
+    if not data.strip(_BLANK.encode()):
+        return None
+    text, rest = _decoded(data)
+    try:
+        text = _TOKEN.sub(_without_zeros, text.lstrip(_BLANK))
+        value, end = _DECODER.raw_decode(text)
+        _check_end(value, text[end : end + 1] or rest)
+    except (ValueError, RecursionError):
+        raise ConversionError(f"{len(data)} bytes are not JSON: {refusal}") from refusal
+    return value
+
+
+def read_exactly(data: bytes) -> Any:
+    """Like `read_rare`, with every number that has a fraction or an exponent as a Decimal."""
+    text, _ = _decoded(data)
+    return _EXACT.raw_decode(_TOKEN.sub(_without_zeros, text.lstrip(_BLANK)))[0]
+
+
+def check_depth(data: bytes) -> None:
+    """Raises ConversionError for JSON that nests deeper than Kafka Connect takes and ends in brackets."""
+    if data[-TAIL:].strip(bytes(CLOSING)):
+        return
+    depth = 0
+    for found in _BRACKET.finditer(data):
+        bracket = found[0]
+        depth += (bracket in b"[{") - (bracket in b"]}")
+        if depth > MAX_DEPTH:
+            raise ConversionError(f"{len(data)} bytes are not JSON: nested deeper than {MAX_DEPTH} levels")
+
+
+def _decoded(data: bytes) -> tuple[str, bytes]:
+    """The text, and what is left where the bytes stop being text."""
+    encoding, start = _encoding(data)
+    try:
+        return data[start:].decode(encoding, "surrogatepass"), b""
+    except UnicodeDecodeError as error:
+        bad = start + error.start
+        return data[start:bad].decode(encoding, "surrogatepass"), data[bad:]
+
+
+def _encoding(data: bytes) -> tuple[str, int]:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding, len(mark)
+    zeros = tuple(byte == 0 for byte in data[:4])
+    match zeros:
+        case (True, True, True, False):
+            return "utf-32-be", 0
+        case (False, True, True, True):
+            return "utf-32-le", 0
+        case (True, False, *_):
+            return "utf-16-be", 0
+        case (False, True, *_):
+            return "utf-16-le", 0
+    return "utf-8", 0
+
+
+def _without_zeros(token: re.Match[str]) -> str:
+    text = token[0]
+    if text.startswith('"'):
+        return text
+    if len(text) > MAX_NUMBER:
+        raise ValueError(f"a number of {len(text)} characters")
+    sign = "-" if text.startswith("-") else ""
+    digits = text.removeprefix("-")
+    kept = digits.lstrip("0")
+    return sign + (kept if kept[:1].isdigit() else f"0{kept}")
+
+
+def _check_end(value: Any, follows: str | bytes) -> None:
+    """At the top a blank ends a number; true, false and null end where no name can go on; the rest ends by itself."""
+    match value:
+        case None | bool():
+            runs_on = not follows.isascii() or follows[:1].isalnum() or follows == "_"
+        case int() | float():
+            runs_on = bool(follows) and follows not in tuple(_BLANK)
+        case _:
+            runs_on = False
+    if runs_on:
+        raise ValueError("runs on")
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _whole(text: str) -> int | float:
+    """Integers beyond 64 bits are floating numbers, as the fast parser makes them."""
+    number = int(text)
+    return number if -(2**63) <= number < 2**64 else float(text)
+
+
+def _decimal(text: str) -> Decimal:
+    exponent = re.split("[eE]", text)[-1] if "e" in text.lower() else "0"
+    if abs(int(exponent)) > _MAX_EXPONENT:
+        raise ValueError(f"an exponent of {exponent}")
+    return Decimal(text)
+
+
+def _float(text: str) -> float:
+    return float(_decimal(text))
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float=_float)
+_EXACT = json.JSONDecoder(parse_constant=_refuse, parse_float=_decimal)

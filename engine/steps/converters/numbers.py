@@ -1,0 +1,56 @@
+"""The converters of one primitive type each: numbers as big-endian bytes, a boolean as one byte."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from engine.config.options import parse
+from engine.config.steps import PRIMITIVE_CONVERTER
+from engine.errors import ConversionError
+from engine.record.record import Headers
+from engine.record.schema import Schema
+from engine.record.values import type_of
+from engine.steps.java.numbers import shortest_float32
+
+FORMATS = {"INT16": ">h", "INT32": ">i", "INT64": ">q", "FLOAT32": ">f", "FLOAT64": ">d", "BOOLEAN": ">B"}
+
+
+class PrimitiveConverter:
+    """Values of one Connect type; bytes of another length, or a value of another type, are an error."""
+
+    OPTIONS = PRIMITIVE_CONVERTER
+
+    def __init__(self, kind: str) -> None:
+        self._schema = Schema(kind, optional=True)
+        self._format = struct.Struct(FORMATS[kind])
+
+    def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
+        parse(self.OPTIONS, configs)
+
+    def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
+        """The value under an optional schema, for null too. Raises ConversionError."""
+        if data is None:
+            return self._schema, None
+        if len(data) != self._format.size:
+            raise ConversionError(f"{len(data)} bytes are no {self._schema.type}: it has {self._format.size}")
+        value = self._format.unpack(data)[0]
+        if self._schema.type != "BOOLEAN":
+            return self._schema, shortest_float32(value) if self._schema.type == "FLOAT32" else value
+        if value > 1:
+            raise ConversionError(f"the byte {value} is no BOOLEAN: that is 0 or 1")
+        return self._schema, value == 1
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
+        """The bytes. Without a schema a whole number is INT64, another FLOAT64. Raises ConversionError."""
+        told = schema.type if schema is not None else None
+        if value is None and (self._schema.type != "BOOLEAN" or told in {None, "BOOLEAN"}):
+            return None
+        kind = told or type_of(value)
+        if kind != self._schema.type:
+            raise ConversionError(f"a {kind or type(value).__name__} is no {self._schema.type}")
+        try:
+            return self._format.pack(value)
+        except (struct.error, OverflowError) as error:
+            raise ConversionError(f"{value!r:.60} is no {self._schema.type}: {error}") from error

@@ -1,0 +1,106 @@
+"""Single values from header text: words, numbers, dates and times, with the smallest type that fits."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from engine.record.schema import Schema
+from engine.steps.converters.text import DAY_MS, EPOCH
+from engine.steps.java.numbers import shortest_float32
+
+Typed = tuple[Schema | None, Any]
+
+_DATA = "org.apache.kafka.connect.data."
+STRING = Schema("STRING")
+BOOLEAN = Schema("BOOLEAN")
+DATE = Schema("INT32", name=f"{_DATA}Date", version=1)
+TIME = Schema("INT32", name=f"{_DATA}Time", version=1)
+TIMESTAMP = Schema("INT64", name=f"{_DATA}Timestamp", version=1)
+FLOAT32 = Schema("FLOAT32")
+FLOAT64 = Schema("FLOAT64")
+WORDS: dict[str, Typed] = {"null": (None, None), "true": (BOOLEAN, True), "false": (BOOLEAN, False)}
+
+_INTEGERS = tuple((1 << (bits - 1), Schema(f"INT{bits}")) for bits in (8, 16, 32, 64))
+_SURE_DIGITS = 18  # decimal digits that 64 bits hold in any case
+_NUMBER = re.compile(r"(?:[+-]?\d++(?:\.\d*+)?|[+-]\.\d++)(?:[eE]([+-]?\d{1,10}))?")
+_MAX_EXPONENT = 2**31 - 2000
+_LARGEST = Decimal("1e19")
+_DATE_TEXT = r"(\d+)-(\d+)-(\d+)"
+_TIME_TEXT = r"(\d+):(\d+):(\d+)\.(\d+)Z"
+_TEMPORAL = {  # by length, as Kafka tells them
+    10: (re.compile(_DATE_TEXT), DATE),
+    13: (re.compile(_TIME_TEXT), TIME),
+    24: (re.compile(f"{_DATE_TEXT}T{_TIME_TEXT}"), TIMESTAMP),
+}
+
+
+def number_of(token: str) -> Typed | None:
+    """A number that begins with a digit or a sign: the smallest whole type, else FLOAT32, FLOAT64 or Decimal."""
+    if token.isdecimal() and len(token) <= _SURE_DIGITS:
+        return _integer(int(token))
+    found = _NUMBER.fullmatch(token)
+    if found is None or abs(int(found[1] or 0)) > _MAX_EXPONENT:
+        return None
+    number = Decimal(token)
+    exponent = int(number.as_tuple().exponent)
+    size = number.copy_abs()
+    if (size >= 1 or size == 0) and size <= _LARGEST and number == number.to_integral_value():
+        whole = _integer(int(number))
+        if whole is not None:
+            return whole
+    if exponent != 0:
+        for schema, value in ((FLOAT32, shortest_float32(float(number))), (FLOAT64, float(number))):
+            if math.isfinite(value):
+                return schema, value
+    return decimal_schema(-exponent), number
+
+
+def moment_of(text: str) -> Typed | None:
+    """A date, a time of day or both, in ISO form; what Python has not stays text."""
+    text = text.replace("\\:", ":")
+    pattern, schema = _TEMPORAL.get(len(text), (None, DATE))
+    found = pattern.match(text) if pattern else None
+    if found is None:
+        return None
+    parts = [int(part) for part in found.groups()]
+    year, month, day = parts[:3] if schema != TIME else (1970, 1, 1)
+    hours, minutes, seconds, ms = parts[-4:] if schema != DATE else (0, 0, 0, 0)
+    try:  # a 13th month is next year's first, a 61st minute the next hour's: Kafka counts on
+        start = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=EPOCH.tzinfo)
+        moment = start + timedelta(days=day - 1, hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
+    except (ValueError, OverflowError):
+        return STRING, text
+    if schema == TIME:
+        return (TIME, moment.time()) if moment.date() == EPOCH.date() else (STRING, text)
+    return schema, moment.date() if schema == DATE else moment
+
+
+def moment_from(schema: Schema, number: int) -> date | time:
+    """The moment that a logical type's number stands for. Raises OverflowError."""
+    moment = stamp(number if schema != DATE else number * DAY_MS)
+    if schema == TIMESTAMP:
+        return moment
+    if schema == DATE:
+        return moment.date()
+    if not 0 <= number < DAY_MS:
+        raise OverflowError("a day has not so many milliseconds")
+    return moment.time()
+
+
+def decimal_schema(scale: int) -> Schema:
+    """The logical type Decimal."""
+    return Schema("BYTES", name=f"{_DATA}Decimal", version=1, parameters={"scale": str(scale)})
+
+
+def stamp(ms: int) -> datetime:
+    """The moment so many milliseconds after the epoch. Raises OverflowError."""
+    return EPOCH + timedelta(milliseconds=ms)
+
+
+def _integer(whole: int) -> Typed | None:
+    """The smallest type that holds it, if any does."""
+    return next(((schema, whole) for half, schema in _INTEGERS if -half <= whole < half), None)

@@ -1,0 +1,90 @@
+"""Numbers as Java reads, narrows and writes them."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from decimal import Decimal
+
+_DECIMAL = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,10})?")
+_INTEGER = re.compile(r"[+-]?\d{1,40}")
+_FLOATING = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
+_HEXADECIMAL = re.compile(r"([+-]?0x(?:[\da-f]++(?:\.[\da-f]*+)?|\.[\da-f]++)p[+-]?\d+)[fd]?", re.ASCII | re.IGNORECASE)
+_WORD = re.compile(r"[+-]?(?:Infinity|NaN)")
+_FLOAT32_MAX = 3.4028234663852886e38
+_BLANK = "".join(map(chr, range(33)))  # what Java trims
+
+
+def narrow(number: int, bits: int) -> int:
+    """The lowest bits as a signed number: Java's narrowing, which wraps around."""
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half
+
+
+def integer_of(text: str, bits: int) -> int:
+    """`Integer.parseInt` and its kind. Raises ValueError."""
+    half = 1 << (bits - 1)
+    if not _INTEGER.fullmatch(text) or not -half <= int(text) < half:
+        raise ValueError(f"{text!r:.80} is no whole number of {bits} bits")
+    return int(text)
+
+
+def float_of(text: str) -> float:
+    """`Double.parseDouble`. Raises ValueError."""
+    trimmed = text.strip(_BLANK)
+    if _WORD.fullmatch(trimmed):
+        return float(trimmed)
+    found = _FLOATING.fullmatch(trimmed)
+    if found:
+        return float(found[1])
+    found = _HEXADECIMAL.fullmatch(trimmed)
+    if not found:
+        raise ValueError(f"{text!r:.80} is no number")
+    try:
+        return float.fromhex(found[1])
+    except OverflowError:
+        return math.copysign(math.inf, -1 if trimmed.startswith("-") else 1)
+
+
+def decimal_of(text: str) -> Decimal:
+    """`new BigDecimal(text)`. Raises ValueError."""
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text!r:.80} is no number")
+    return Decimal(text)
+
+
+def float32(number: float) -> float:
+    """The nearest number that 32 bits hold."""
+    if math.isfinite(number) and abs(number) > _FLOAT32_MAX:
+        try:
+            struct.pack("f", number)
+        except OverflowError:
+            return math.copysign(math.inf, number)
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
+
+
+def shortest_float32(number: float) -> float:
+    """Like `float32`, as the number that is written with the fewest digits: 0.1, not 0.10000000149011612."""
+    rounded = float32(number)
+    if not math.isfinite(rounded):
+        return rounded
+    return next(short for digits in range(2, 18) if float32(short := float(f"{rounded:.{digits}g}")) == rounded)
+
+
+def float_text(number: float) -> str:
+    """`Double.toString`: plain from 0.001 to 10 million, else with an exponent; two digits at least, the nearest."""
+    if math.isnan(number) or math.isinf(number):
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return _plain(repr(number))
+    two = f"{number:.1e}"  # Java writes two digits at least, and those that are nearest
+    mantissa, exponent = f"{Decimal(two if float(two) == number else repr(number)):e}".lower().split("e")
+    if "." not in mantissa:
+        mantissa, exponent = f"{number:.1e}".split("e")
+    return f"{_plain(mantissa.rstrip('0').rstrip('.'))}E{int(exponent)}"
+
+
+def _plain(text: str) -> str:
+    return text if "." in text else f"{text}.0"

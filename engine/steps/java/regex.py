@@ -1,0 +1,91 @@
+"""Java's regular expressions and replacements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import regex
+
+Pattern = regex.Pattern[str]
+_TOKENS = regex.compile(
+    r"""
+    \\Q(?<quoted>.*?)(?:\\E|\Z)          # quotation
+    | \\[pPxN]\{\w[^{}]*\} | \\[^pP] | \\[pP][A-Z]  # property, escape
+    | (?<=.)\{\d+(?:,\d*)?\}             # repetition
+    | -- | \|\| | ~~ | \[: | .           # what means more to the library than to Java, any other character
+    """,
+    regex.VERBOSE | regex.DOTALL,
+)
+_SPELLINGS = {"\\k": "\\g", "\\z": "\\Z", "\\Z": "(?=\\n?\\Z)"}
+_PLAIN_IN_SETS = {"--": "\\-\\-", "||": "\\|\\|", "~~": "\\~\\~", "[:": "[\\:"}
+_GROUP_NAME = regex.compile(r"\(\?<([a-zA-Z]\w*)>")
+
+
+def compile_java(text: str) -> Pattern:
+    """A pattern that means what it means to Java, on names of ASCII letters. Raises ValueError."""
+    names = _GROUP_NAME.findall(text)
+    if len(set(names)) < len(names):
+        raise ValueError(f"is no regular expression: a group is named twice, of {', '.join(names)}")
+    try:
+        return regex.compile(_translated(text), regex.VERSION1 | regex.ASCII)
+    except (regex.error, ValueError, OverflowError) as error:
+        raise ValueError(f"is no regular expression: {error}") from error
+
+
+def compile_replacement(text: str, pattern: Pattern) -> Callable[[regex.Match[str]], str]:
+    """A replacement in Java's syntax: `$1`, `${name}`, and a backslash before what is meant. Raises ValueError."""
+    parts: list[str | int] = []
+    place = 0
+    while place < len(text):
+        match text[place]:
+            case "\\":
+                if place + 1 == len(text):
+                    raise ValueError("ends in a backslash that escapes nothing")
+                parts.append(text[place + 1])
+                place += 2
+            case "$":
+                group, place = _group(text, place + 1, pattern)
+                parts.append(group)
+            case char:
+                parts.append(char)
+                place += 1
+    return lambda found: "".join(part if isinstance(part, str) else found[part] or "" for part in parts)
+
+
+def _group(text: str, place: int, pattern: Pattern) -> tuple[int, int]:
+    """The group that stands there, and the place behind it."""
+    if text.startswith("{", place):
+        name, closed, _ = text[place + 1 :].partition("}")
+        if not closed or name not in pattern.groupindex:
+            raise ValueError(f"names a group {{{name}}} that the pattern has not")
+        return pattern.groupindex[name], place + len(name) + 2
+    digits = len(text[place:]) - len(text[place:].lstrip("0123456789"))
+    if not digits:
+        raise ValueError("has a $ that names no group; \\$ is the character")
+    if int(text[place]) > pattern.groups:
+        raise ValueError(f"names a group {text[place]} that the pattern has not")
+    end = place + 1
+    while end < place + digits and int(text[place : end + 1]) <= pattern.groups:
+        end += 1  # Java takes as many digits as still name a group
+    return int(text[place:end]), end
+
+
+def _translated(text: str) -> str:
+    """Quotations, named references, ends and set operators in the library's spelling."""
+    out: list[str] = []
+    depth = 0  # of sets
+    for token in _TOKENS.finditer(text):
+        part = token[0]
+        if token["quoted"] is not None:
+            part = regex.escape(token["quoted"])
+        elif part in _SPELLINGS:
+            part = _SPELLINGS[part]
+        elif depth and part in _PLAIN_IN_SETS:
+            depth += part == "[:"
+            part = _PLAIN_IN_SETS[part]
+        elif not depth and part == "{":
+            raise ValueError(f"a brace at {token.start()} that repeats nothing")
+        else:
+            depth += {"[": 1, "[:": 1, "]": -1 if depth else 0}.get(part, 0)
+        out.append(part)
+    return "".join(out)

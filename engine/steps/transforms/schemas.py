@@ -1,0 +1,42 @@
+"""Schemas that transforms derive from schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.errors import TransformError
+from engine.record.schema import Field, Schema
+
+_LIMIT = 100  # schemas come from a converter's cache: many of them at once means that nothing will come again
+
+
+class SchemaCache:
+    """Builds each derived schema once, as long as the same schemas keep coming."""
+
+    def __init__(self, build: Callable[[Schema], Schema]) -> None:
+        self._build = build
+        self._built: dict[int, tuple[Schema, Schema]] = {}
+
+    def __call__(self, schema: Schema) -> Schema:
+        known = self._built.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._built) >= _LIMIT:
+                self._built.clear()
+            known = self._built[id(schema)] = (schema, self._build(schema))
+        return known[1]
+
+
+def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = False) -> Schema:
+    """A STRUCT with other fields, without its default. Raises TransformError for a name that comes twice."""
+    rows = tuple(fields)
+    names = {field.name for field in rows}
+    if len(names) < len(rows):
+        twice = next(field.name for place, field in enumerate(rows) if field.name in {row.name for row in rows[:place]})
+        raise TransformError(f"field {twice} would be there twice")
+    name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
+    return Schema("STRUCT", optional, name, version=version, doc=doc, fields=rows, parameters=parameters)
+
+
+def field_of(schema: Schema, name: str) -> Field | None:
+    """The field of that name."""
+    return next((field for field in schema.fields if field.name == name), None)

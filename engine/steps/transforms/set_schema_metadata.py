@@ -1,0 +1,58 @@
+"""SetSchemaMetadata: gives a schema another name or version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from engine.config.options import Problem
+from engine.config.transforms import SET_SCHEMA_METADATA
+from engine.errors import TransformError
+from engine.record.record import Record
+from engine.record.schema import Schema
+from engine.steps.options import checked
+from engine.steps.transforms.schemas import SchemaCache
+from engine.steps.transforms.side import side_of, with_defaults, with_side
+
+
+class SetSchemaMetadata:
+    """Kafka Connect's SetSchemaMetadata$Key and $Value, for STRUCTs. Null without a schema passes."""
+
+    OPTIONS = SET_SCHEMA_METADATA
+
+    def __init__(self, of: str) -> None:
+        self._key = of == "Key"
+        self._name: str | None = None
+        self._version: int | None = None
+        self._defaults = True
+        self._schemas = SchemaCache(self._renamed)
+
+    @staticmethod
+    def problems(configs: Mapping[str, str]) -> list[Problem]:
+        """What the table's rows can't see: nothing to set."""
+        if "schema.name" in configs or "schema.version" in configs:
+            return []
+        return [("schema.name", None, "is not set, nor is schema.version")]
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        values = checked(self.OPTIONS, self.problems, configs)
+        self._name, self._version = values["schema.name"], values["schema.version"]
+        self._defaults = values["replace.null.with.default"]
+
+    def apply(self, record: Record) -> Record:
+        """The record with the schema changed. Raises TransformError for data without a schema, or of another type."""
+        schema, value = side_of(record, key=self._key)
+        if schema is None and value is None:
+            return record
+        if schema is None:
+            raise TransformError("data without a schema has no metadata to set")
+        if schema.type != "STRUCT":
+            raise TransformError(f"only a STRUCT's metadata can be set, found a {schema.type}")
+        fields = with_defaults(schema, value) if isinstance(value, dict) and self._defaults else value
+        return with_side(record, self._schemas(schema), fields, key=self._key)
+
+    def _renamed(self, schema: Schema) -> Schema:
+        name = schema.name if self._name is None else self._name
+        version = schema.version if self._version is None else self._version
+        return msgspec.structs.replace(schema, name=name, version=version)

@@ -1,0 +1,53 @@
+"""TimestampRouter: renames topics by the record's timestamp."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from engine.config.options import Problem
+from engine.config.transforms import TIMESTAMP_ROUTER
+from engine.errors import TransformError
+from engine.record.record import Record
+from engine.steps.converters.text import EPOCH
+from engine.steps.java.dates import DateFormat
+from engine.steps.options import checked
+
+
+class TimestampRouter:
+    """Kafka Connect's TimestampRouter."""
+
+    OPTIONS = TIMESTAMP_ROUTER
+
+    def __init__(self) -> None:
+        self._topic_format = ""
+        self._format = DateFormat("", EPOCH)
+
+    @staticmethod
+    def problems(configs: Mapping[str, str]) -> list[Problem]:
+        """What the table's rows can't see: a pattern that is none."""
+        return pattern_problems("timestamp.format", configs)
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        values = checked(self.OPTIONS, self.problems, configs)
+        self._topic_format = values["topic.format"]
+        self._format = DateFormat(values["timestamp.format"], EPOCH)
+
+    def apply(self, record: Record) -> Record:
+        """The record, on its new topic. Raises TransformError for a record without a timestamp."""
+        if record.timestamp is None:
+            raise TransformError(f"the record on {record.topic} has no timestamp")
+        topic = self._topic_format.replace("${topic}", record.topic)
+        topic = topic.replace("${timestamp}", self._format.format(record.timestamp))
+        return msgspec.structs.replace(record, topic=topic)
+
+
+def pattern_problems(option: str, configs: Mapping[str, str]) -> list[Problem]:
+    """The problem of an option that holds a date's pattern."""
+    text = configs.get(option, "").strip()
+    try:
+        DateFormat(text, EPOCH)
+    except ValueError as error:
+        return [(option, text, str(error))]
+    return []

@@ -1,0 +1,101 @@
+"""Every row was checked against Java."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.steps.java.numbers import (
+    decimal_of,
+    float32,
+    float_of,
+    float_text,
+    integer_of,
+    narrow,
+    shortest_float32,
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "bits", "found"), [(128, 8, -128), (-129, 8, 127), (2**31, 32, -(2**31)), (5, 64, 5)]
+)
+def test_numbers_wrap_around(number: int, bits: int, found: int) -> None:
+    assert narrow(number, bits) == found
+
+
+@pytest.mark.parametrize(("text", "found"), [("+5", 5), ("-128", -128), ("007", 7), ("\u0661\uff15", 15)])
+def test_whole_numbers_are_read(text: str, found: int) -> None:
+    assert integer_of(text, 8) == found
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1.0", "128", "-129", "1e1", "1_0", "+", "9" * 5000])
+def test_what_is_no_whole_number_of_those_bits_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no whole number of 8 bits"):
+        integer_of(text, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1.5", 1.5), (" .5f\n", 0.5), ("1.D", 1.0), ("-0x1.8p1", -3.0), ("0x1p9999", math.inf),
+        ("-0x1p9999", -math.inf),
+        ("+Infinity", math.inf), ("1e400", math.inf), ("1E-3d", 0.001),
+    ],
+)  # fmt: skip
+def test_floating_numbers_are_read(text: str, found: float) -> None:
+    assert float_of(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "inf", "nan", "infinity", "1_0", "0x10", "1e", "1.5ff", "five", "Infinityf"])
+def test_what_java_does_not_take_for_a_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no number"):
+        float_of(text)
+
+
+@pytest.mark.parametrize(("text", "found"), [("1e3", Decimal("1e3")), ("+5.", Decimal(5)), (".5", Decimal("0.5"))])
+def test_decimals_are_read(text: str, found: Decimal) -> None:
+    assert decimal_of(text) == found
+
+
+@pytest.mark.parametrize("text", ["", " 5", "NaN", "5f", "0x10", "1e99999999999", "1_0", "."])
+def test_what_is_no_decimal_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no number"):
+        decimal_of(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1.0, "1.0"), (-0.0, "-0.0"), (0.001, "0.001"), (9.9e-4, "9.9E-4"), (9999999.5, "9999999.5"), (1e7, "1.0E7"),
+        (1.5e300, "1.5E300"), (1e22, "1.0E22"), (123456789.125, "1.23456789125E8"), (math.nan, "NaN"),
+        (math.inf, "Infinity"), (-math.inf, "-Infinity"), (-2.75e10, "-2.75E10"), (100.0, "100.0"),
+        (5e-324, "4.9E-324"), (1e-322, "9.9E-323"), (1e23, "1.0E23"), (2e-5, "2.0E-5"),
+    ],
+)  # fmt: skip
+def test_floating_numbers_are_written_as_java_writes_them(number: float, text: str) -> None:
+    assert float_text(number) == text
+
+
+@given(st.floats())
+def test_a_written_number_is_read_again(number: float) -> None:
+    found = float_of(float_text(number))
+    assert found == number or (math.isnan(found) and math.isnan(number))
+
+
+@pytest.mark.parametrize(
+    ("number", "shortest"),
+    [(0.1, 0.1), (1e-45, 1.4e-45), (16777217.0, 16777216.0), (1e300, math.inf), (-3.5e38, -math.inf)],
+)
+def test_a_number_of_32_bits_has_few_digits(number: float, shortest: float) -> None:
+    assert shortest_float32(number) == shortest
+
+
+@given(st.floats())
+def test_the_shortest_number_is_the_same_one_of_32_bits(number: float) -> None:
+    found = float32(shortest_float32(number))
+    assert found == float32(number) or math.isnan(number)
+    assert len(repr(shortest_float32(number))) <= len(repr(float32(number))) + 1

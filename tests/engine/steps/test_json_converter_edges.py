@@ -1,0 +1,156 @@
+"""What Kafka Connect 4.1's own JsonConverter answered to these bytes; where we differ on purpose the name says so."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+
+from engine.errors import ConversionError
+from engine.record.stage import StageType
+from engine.steps.converters.json import JsonConverter
+
+
+def plain() -> JsonConverter:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": "false"}, is_key=False)
+    return converter
+
+
+TAKEN: list[tuple[bytes, Any]] = [
+    (b"", None), (b" \n", None), (b"null", None), (b"true", True), (b'"a"', "a"), (b"[]", []), (b"{}", {}),
+    # keys that come twice: the last one counts
+    (b'{"a":1,"a":2}', {"a": 2}), (b'{"b":1,"a":2,"b":3}', {"b": 3, "a": 2}),
+    # numbers
+    (b"-0", 0), (b"1E+3", 1000.0), (b"9223372036854775807", 2**63 - 1), (b"1e-400", 0.0),
+    (b"1e400", float("inf")), (b"-1e400", float("-inf")), (b"1e999999999", float("inf")),
+    (b"007", 7), (b"-007", -7), (b"00", 0), (b"[01,0,00.5]", [1, 0, 0.5]),
+    (b'{"a":01,"007":"001"}', {"a": 1, "007": "001"}),
+    (b"0." + b"1" * 998, 0.1111111111111111), (b"[01,1." + b"0" * 990 + b"]", [1, 1.0]),
+    # anything after the value
+    (b"1 x", 1), (b"[1]x", [1]), (b'{"a":1}x', {"a": 1}), (b'{"a":1}{', {"a": 1}), (b'{"a":1}]', {"a": 1}),
+    (b'{"a":1}\x00', {"a": 1}), (b'{"a":1}\n\n', {"a": 1}), (b'"a"b', "a"), (b'"a""b"', "a"), (b"null x", None),
+    (b"true-", True), (b'{"a":1}\xff', {"a": 1}), (b"[1]\xff", [1]),
+    # lone surrogates, escaped or as bytes; and pairs
+    (rb'"\ud800"', "\ud800"), (rb'"\udc00x"', "\udc00x"), (rb'"\ud83dx"', "\ud83dx"), (rb'{"\ud800":1}', {"\ud800": 1}),
+    (b'"\xed\xa0\x80"', "\ud800"), (rb'"\ud83d\ude00"', "😀"), (rb'"\u0000"', "\0"), (b'"\x7f"', "\x7f"),
+    # byte order marks, UTF-16 and UTF-32
+    (b"\xef\xbb\xbf1", 1), (b'\xef\xbb\xbf{"a":1}', {"a": 1}), ('{"a":"é"}'.encode("utf-16"), {"a": "é"}),
+    ('{"a":1}'.encode("utf-16-le"), {"a": 1}), ('{"a":1}'.encode("utf-16-be"), {"a": 1}),
+    ('{"a":1}'.encode("utf-32"), {"a": 1}), ('{"a":1}'.encode("utf-32-le"), {"a": 1}),
+    ('{"a":1}'.encode("utf-32-be"), {"a": 1}), (b"1\x00", 1), (b"\x001", 1), (b"\x00\x00\x001", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "value"), TAKEN)
+def test_what_kafka_connect_takes_is_taken(data: bytes, value: Any) -> None:
+    found = plain().to_connect("t", data)
+    assert found == (None, value)
+    assert type(found[1]) is type(value)
+
+
+REFUSED = [
+    b"NaN", b"Infinity", b"-Infinity", b"[NaN]", b"nan", b"+1", b".5", b"5.", b"[5.]", b"1.e5", b"1e", b"1e+", b"--1",
+    b"0x1", b"1x", b"1.5.5", b"nullx", b"true1", b"true\xff", b"1\xff", b"1/*c*/", b"/*c*/1", b"//c\n1", b"#c\n1",
+    b"{", b"[", b"[1,]", b"[,]", b'{"a":1,}', b'{"a"}', b'{"a":}', b"{'a':1}", b"{a:1}", b"{1:2}", b"{null:1}",
+    b"[1 2]", b'{"a" 1}', rb'"\x"', rb'"\u12"', b'"a\x00b"', b'"a\nb"', b'"a\tb"', b'"', b"\xc2\xa01", b"\x0b1",
+    b"\x0c1", b"[1\x0c]", b'"\xff"', b'"\x80"', b'"\xc3"', b'{"\xff":1}', '"é"'.encode("latin-1"), b"\xff", b"\x00",
+    b"[1\x00]", b"\xef\xbb\xbf", b"\xfe\xff",
+    b"1" * 1001, b"[01," + b"1" * 1001 + b"]", b"1e2147483648", b"1e9999999999",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", REFUSED)
+def test_what_kafka_connect_refuses_is_refused(data: bytes) -> None:
+    with pytest.raises(ConversionError, match=f"^{len(data)} bytes are not JSON"):
+        plain().to_connect("t", data)
+
+
+def nested(depth: int, start: str, end: str) -> bytes:
+    return (start * depth + end * depth).encode()
+
+
+@pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"a":', "}"), ('[{"]":', "}]")])
+def test_values_nest_a_thousand_levels_deep_and_no_deeper(start: str, end: str) -> None:
+    levels = len(end)
+    data = nested(1000 // levels, start, end).replace(b":}", b":1}")
+    assert plain().to_connect("t", data)[0] is None
+    with pytest.raises(ConversionError, match="deeper than 1000"):
+        plain().to_connect("t", b"[" + data + b"]")
+
+
+@pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"a":', "}")])
+def test_what_nests_a_thousand_levels_deep_is_written_again(start: str, end: str) -> None:
+    data = nested(1000, start, end).replace(b":}", b":1.0E10}")
+    assert plain().from_connect("t", *plain().to_connect("t", data)) == data
+
+
+def test_brackets_side_by_side_are_no_depth() -> None:
+    data = (
+        b"["
+        + b",".join([b"[[[]]]"] * 1000)
+        + b"]        \n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+    )
+    assert len(plain().to_connect("t", data)[1]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b"9223372036854775808", 2**63),
+        (b"18446744073709551615", 2**64 - 1),
+        (b"18446744073709551616", 2.0**64),
+        (b"-9223372036854775809", -(2.0**63)),
+        (b"[007,123456789012345678901234567890]", [7, 1.2345678901234568e29]),
+        (b"-0.0", 0.0),
+    ],
+)
+def test_integers_beyond_64_bits_keep_their_size_where_kafka_connect_wraps_them(data: bytes, value: Any) -> None:
+    found = plain().to_connect("t", data)[1]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    "data", [b'"\xc0\x80"', b'"\xc1\x81"', b'"\xe0\x80\x80"', b'"\xf4\x90\x80\x80"', b'"\xf5\x80\x80\x80"']
+)
+def test_overlong_utf8_is_refused_where_kafka_connect_reads_it(data: bytes) -> None:
+    with pytest.raises(ConversionError, match="not JSON"):
+        plain().to_connect("t", data)
+
+
+WRITTEN: list[tuple[Any, str]] = [
+    ({"a": 1, "b": [1.5, None, True]}, '{"a":1,"b":[1.5,null,true]}'),
+    ([1.0, 1e7, 9999999.5, 0.001, 0.0001, 1e-5, 123456789.123],
+     "[1.0,1.0E7,9999999.5,0.001,1.0E-4,1.0E-5,1.23456789123E8]"),
+    ([float("inf"), float("-inf"), float("nan")], '["Infinity","-Infinity","NaN"]'),
+    ('é😀\x1f\x7f\u2028<>/\b\f\n\r\t"\\', '"é\\uD83D\\uDE00\\u001F\x7f\u2028<>/\\b\\f\\n\\r\\t\\"\\\\"'),
+    ("\\u001f", '"\\\\u001f"'), ("\ud800é", '"\\uD800é"'), ({"\ud800": [1e10]}, '{"\\uD800":[1.0E10]}'),
+    ({1: "a", "b": 2}, '[[1,"a"],["b",2]]'), ({True: 1}, "[[true,1]]"), (b"\xff", '"/w=="'),
+    (({}, [()]), "[{},[[]]]"), (OrderedDict(a=StageType.TASK_PUT), '{"a":"TASK_PUT"}'),
+    ([5e-324, -1.4e-45], "[4.9E-324,-1.4E-45]"),
+    ({"a": {1: {"b": 1e10}}}, '{"a":[[1,{"b":1.0E10}]]}'), (2**70, str(2**70)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "text"), WRITTEN)
+def test_values_are_written_to_the_byte_as_kafka_connect_writes_them(value: Any, text: str) -> None:
+    assert plain().from_connect("t", None, value) == text.encode()
+
+
+LONG = 100_000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a":"' + b'\\"' * LONG, b'"' + b"\\" * (2 * LONG + 1), b"1" * LONG + b"x", b"[01," + b"1" * LONG,
+        b"[" * LONG + b"]" * LONG, b'{"a":' * LONG,
+    ],
+)  # fmt: skip
+def test_the_time_to_refuse_bytes_grows_with_their_number_and_not_its_square(data: bytes) -> None:
+    started = time.process_time()
+    with pytest.raises(ConversionError):
+        plain().to_connect("t", data)
+    assert time.process_time() - started < 5
