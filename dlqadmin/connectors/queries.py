@@ -7,12 +7,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from dlqadmin.connectors import client
+from dlqadmin.connectors import budgets, client
+from dlqadmin.connectors.figures import Asked, Paces, add_stages, document, task_document, text_or_none
 from dlqadmin.connectors.models import EngineAnswer
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.metrics.pace import errors_per_hour
 from dlqadmin.rest.text import storable
-from dlqadmin.rest.times import from_ms, iso, iso_or_none
+from dlqadmin.rest.times import iso_or_none
 from engine.config.masking import mask
 
 SAVED_EVERY = timedelta(seconds=5)
@@ -44,26 +46,73 @@ def ask(now: datetime | None = None) -> Answer:
 
 def connectors() -> dict[str, Any]:
     """Every connector, by name."""
-    answer = ask()
-    figures = metrics.snapshots()
-    rows = [_connector(name, answer.body[name], figures.get(name, [])) for name in sorted(answer.body)]
-    return {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), "results": rows}
+    now = timezone.now()
+    answer = ask(now)
+    rows = documents(answer, now)
+    freshness = {"reachable": answer.reachable, "as_of": iso_or_none(answer.at)}
+    return {**freshness, "nearest": budgets.nearest(rows), "results": rows}
+
+
+def documents(answer: Answer, now: datetime) -> list[dict[str, Any]]:
+    """Every connector of an answer, by name."""
+    figures, paces = metrics.snapshots(), errors_per_hour(now)
+    return [
+        connector_document(name, answer.body[name], figures.get(name, []), paces, now) for name in sorted(answer.body)
+    ]
 
 
 def connector(name: str) -> dict[str, Any] | None:
     """One connector; None if there is no such one."""
-    answer = ask()
+    now = timezone.now()
+    answer = ask(now)
     if name not in answer.body:
         return None
-    row = _connector(name, answer.body[name], metrics.snapshots(name).get(name, []))
+    figures = metrics.snapshots(name).get(name, [])
+    row = connector_document(name, answer.body[name], figures, errors_per_hour(now), now)
     return {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), **row}
+
+
+def connector_document(
+    name: str, row: Mapping[str, Any], figures: list[TaskSnapshot], paces: Paces, now: datetime
+) -> dict[str, Any]:
+    """One connector from the engine's answer and what its tasks last reported. Pure."""
+    info, status = document(row, "info"), document(row, "status")
+    config = document(info, "config")
+    state = document(status, "connector")
+    newest = max(figures, key=lambda snapshot: snapshot.reported_at, default=None)
+    report = newest.status if newest else {}
+    kind = str(report.get("kind") or info.get("type") or status.get("type") or "sink")
+    asked = Asked(budgets.rules(config, kind), paces, now)
+    reports = {snapshot.task: snapshot for snapshot in figures}
+    known = status.get("tasks")
+    told = [task for task in (known if isinstance(known, list) else []) if isinstance(task, dict)]
+    tasks = [task_document(name, task, reports, asked) for task in told]
+    total = metrics.add(task["metrics"] for task in tasks)
+    lags = [task["lag"] for task in tasks if task["lag"] is not None]
+    return {
+        "name": name,
+        "type": str(info.get("type") or status.get("type") or "sink"),
+        "kind": kind,
+        "state": str(state.get("state", "UNASSIGNED")),
+        "worker_id": str(state.get("worker_id", "")),
+        "topics": topics_of(row, figures),
+        "dlq_topic": _dead_letter_topic(config),
+        "delivery": str(report.get("delivery", "at_least_once")),
+        "dead_letters": text_or_none(report.get("dead_letters")),
+        "config": config,
+        "tasks": tasks,
+        "metrics": total,
+        "lag": sum(lags) if lags else None,
+        "stages": add_stages(task["stages"] for task in tasks),
+        "last_error_at": metrics.last_error_at(total),
+    }
 
 
 def dead_letter_topics() -> set[str]:
     """Where connectors write dead letters to, by the engine's last answer; nobody is asked."""
     kept = EngineAnswer.objects.filter(address=client.CONNECTORS).first()
     rows = kept.body.values() if kept else ()
-    found = {_dead_letter_topic(_document(_document(row, "info"), "config")) for row in rows}
+    found = {_dead_letter_topic(document(document(row, "info"), "config")) for row in rows}
     return {topic for topic in found if topic}
 
 
@@ -73,69 +122,16 @@ def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[s
         found = report.status.get("topics")
         if isinstance(found, list) and found:
             return [str(topic) for topic in found]
-    configured = str(_document(_document(row, "info"), "config").get("topics", ""))
+    configured = str(document(document(row, "info"), "config").get("topics", ""))
     return [topic.strip() for topic in configured.split(",") if topic.strip()]
 
 
 def _masked(row: Any) -> dict[str, Any]:
     """A connector's part of the answer, with no secret in it; what is not a document becomes an empty one."""
-    info, status = _document(row, "info"), _document(row, "status")
-    config = {str(name): str(value) for name, value in _document(info, "config").items()}
+    info, status = document(row, "info"), document(row, "status")
+    config = {str(name): str(value) for name, value in document(info, "config").items()}
     return {"info": {**info, "config": mask(config)}, "status": status}
-
-
-def _connector(name: str, row: Mapping[str, Any], figures: list[TaskSnapshot]) -> dict[str, Any]:
-    info, status = _document(row, "info"), _document(row, "status")
-    config = _document(info, "config")
-    state = _document(status, "connector")
-    reports = {snapshot.task: snapshot for snapshot in figures}
-    known = status.get("tasks")
-    tasks = [_task(task, reports) for task in (known if isinstance(known, list) else []) if isinstance(task, dict)]
-    total = metrics.add(task["metrics"] for task in tasks)
-    lags = [task["lag"] for task in tasks if task["lag"] is not None]
-    newest = max(figures, key=lambda snapshot: snapshot.reported_at, default=None)
-    report = newest.status if newest else {}
-    return {
-        "name": name,
-        "type": str(info.get("type") or status.get("type") or "sink"),
-        "state": str(state.get("state", "UNASSIGNED")),
-        "worker_id": str(state.get("worker_id", "")),
-        "topics": topics_of(row, figures),
-        "dlq_topic": _dead_letter_topic(config),
-        "delivery": str(report.get("delivery", "at_least_once")),
-        "config": config,
-        "tasks": tasks,
-        "metrics": total,
-        "lag": sum(lags) if lags else None,
-        "stages": metrics.pipeline_of(report),
-        "last_error_at": metrics.last_error_at(total),
-    }
 
 
 def _dead_letter_topic(config: Mapping[str, Any]) -> str | None:
     return next((config[option] for option in DEAD_LETTER_TOPIC if config.get(option)), None)
-
-
-def _task(task: Mapping[str, Any], reports: Mapping[int, TaskSnapshot]) -> dict[str, Any]:
-    number = task.get("id")
-    report = reports.get(number) if isinstance(number, int) else None
-    status = report.status if report else {}
-    parked = status.get("parked_until")
-    return {
-        "id": number if isinstance(number, int) else 0,
-        "state": str(task.get("state", "UNASSIGNED")),
-        "trace": task.get("trace"),
-        "lag": metrics.task_lag(status),
-        "metrics": report.metrics if report else {},
-        "stage_failures": _document(status, "stage_failures"),
-        "tolerance": _document(status, "tolerance"),
-        "worker_id": str(task.get("worker_id", "")),
-        "parked_until": iso(from_ms(parked)) if isinstance(parked, int) and 0 < parked < 2**47 else None,
-        "reported_at": iso(report.reported_at) if report else None,
-    }
-
-
-def _document(parent: Any, name: str) -> dict[str, Any]:
-    """The document of that name inside another; empty where there is none."""
-    found = parent.get(name) if isinstance(parent, dict) else None
-    return found if isinstance(found, dict) else {}

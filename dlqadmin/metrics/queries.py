@@ -1,5 +1,6 @@
 """Reading the figures: the balance, the stages, and each task's latest word."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from dlqadmin.metrics.models import StatusPosition, TaskSnapshot
 from dlqadmin.rest.times import from_ms, iso, iso_or_none
 
 LAST_FAILURE = "last-failure-timestamp"
+INDEX = re.compile("[0-9]{1,4}")
 PARTS = {
     "consumed": "records-consumed",
     "delivered": "records-delivered",
@@ -74,7 +76,7 @@ def task_lag(status: Mapping[str, Any]) -> int | None:
 def last_error_at(metrics: Mapping[str, int]) -> str | None:
     """When a task or connector last failed, as text; None: never."""
     moment = metrics.get(LAST_FAILURE, 0)
-    return iso(from_ms(moment)) if moment > 0 else None
+    return iso(from_ms(moment)) if 0 < moment < 2**47 else None
 
 
 def stages(connector: str) -> dict[str, Any]:
@@ -97,10 +99,17 @@ def stages(connector: str) -> dict[str, Any]:
 
 
 def pipeline_of(status: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The stages a task says it has, as (type, class) rows."""
+    """The stages a task says it has; `name` is the node of a stream's processor, and empty elsewhere."""
     found = status.get("stages")
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-    return [{"type": str(row.get("type", "")), "class": str(row.get("class", ""))} for row in rows]
+    return [{name: str(row.get(name) or "") for name in ("type", "class", "name")} for row in rows]
+
+
+def by_stage(status: Mapping[str, Any], name: str) -> dict[int, int]:
+    """Counts by stage index; a task says them by `<index>:<stage type>:<class>`."""
+    told = status.get(name)
+    keyed = ((str(key).partition(":")[0], n) for key, n in (told.items() if isinstance(told, dict) else ()))
+    return {int(index): n for index, n in keyed if INDEX.fullmatch(index) and isinstance(n, int)}
 
 
 def _balance_of(metrics: Mapping[str, int]) -> dict[str, Any]:
@@ -113,15 +122,8 @@ def _pipeline(tasks: Iterable[TaskSnapshot]) -> list[dict[str, str]]:
 
 
 def _failed_by_stage(tasks: Iterable[TaskSnapshot], count: int) -> list[int]:
-    """Failures by stage index; keys are `<index>:<stage type>:<class>`."""
-    failed = [0] * count
-    for task in tasks:
-        counts = task.status.get("stage_failures")
-        for key, n in counts.items() if isinstance(counts, dict) else ():
-            index = str(key).partition(":")[0]
-            if index.isascii() and index.isdigit() and int(index) < count and isinstance(n, int):
-                failed[int(index)] += n
-    return failed
+    counted = [by_stage(task.status, "stage_failures") for task in tasks]
+    return [sum(counts.get(index, 0) for counts in counted) for index in range(count)]
 
 
 def _whole(value: object) -> int:

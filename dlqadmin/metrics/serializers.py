@@ -57,6 +57,7 @@ class StageFigures(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     type = serializers.CharField()
     locals()["class"] = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
     locals()["in"] = serializers.IntegerField()
     failed = serializers.IntegerField()
 

@@ -9,8 +9,10 @@ from dlqadmin.overview.health import IndexLag
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso
+from engine.config.options import DURATIONS_MS
 
-BUDGET_WARNING = 0.5
+BUDGETS = {"exhausted": ": its next error fails it", "near": " nears its tolerance limit"}
+WINDOWS = {milliseconds: name for name, milliseconds in DURATIONS_MS.items()}
 
 Item = dict[str, Any]
 
@@ -29,18 +31,15 @@ def failed_tasks(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[Item]:
     ]
 
 
-def budgets(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[Item]:
-    """Tasks that have used half or more of the errors they may tolerate."""
+def budgets(connectors: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """Tasks whose next error fails them, and those that near a limit of the errors they may make."""
     found = []
-    for task, row in _named(snapshots):
-        limit, used = _figure(row, "limit"), _figure(row, "used")
-        if limit > 0 and used >= limit * BUDGET_WARNING and row.state != "FAILED":
-            text = f"{used:,} of {limit:,} errors tolerated; {max(0, limit - used):,} left"
-            found.append(item("budget", f"{task} nears its tolerance limit", text, row.reported_at, _page(row)))
-        limit, used = _figure(row, "rate_limit"), _figure(row, "rate_used")
-        if limit > 0 and used >= limit * BUDGET_WARNING and row.state != "FAILED":
-            text = f"{used:,} of {limit:,} errors tolerated in the present window"
-            found.append(item("budget", f"{task} nears its error rate limit", text, row.reported_at, _page(row)))
+    for connector in connectors:
+        for task in connector["tasks"]:
+            budget, name = task["budget"], f"{connector['name']}-{task['id']}"
+            if said := BUDGETS.get(budget["risk"]):
+                at = datetime.fromisoformat(task["reported_at"])
+                found.append(item("budget", name + said, _left(budget), at, f"/connectors/{connector['name']}"))
     return found
 
 
@@ -92,10 +91,14 @@ def _named(snapshots: Mapping[str, list[TaskSnapshot]]) -> Iterable[tuple[str, T
     return ((f"{row.connector}-{row.task}", row) for rows in snapshots.values() for row in rows)
 
 
-def _figure(row: TaskSnapshot, name: str) -> int:
-    tolerance = row.status.get("tolerance")
-    value = tolerance.get(name) if isinstance(tolerance, dict) else None
-    return value if isinstance(value, int) else -1
+def _left(budget: Mapping[str, Any]) -> str:
+    """What is used of each limit that there is."""
+    window = WINDOWS.get(budget["window_ms"], f"{budget['window_ms']:,} ms")
+    rows = ((budget["total"], "in all"), (budget["rate"], f"within the last {window}"))
+    limits = [(one, words) for one, words in rows if one and one["limit"] >= 0]
+    return "; ".join(
+        f"{one['used']:,} of {one['limit']:,} errors {words}, {one['left']:,} left" for one, words in limits
+    )
 
 
 def _page(row: TaskSnapshot) -> str:

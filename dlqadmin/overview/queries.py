@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from dlqadmin.broker.presence import Presence, presence
-from dlqadmin.connectors.queries import Answer, ask, topics_of
+from dlqadmin.connectors.queries import Answer, ask, documents, topics_of
 from dlqadmin.deadletters.filters import Filters
 from dlqadmin.deadletters.groups import Summary, summaries, tab_counts
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
@@ -66,7 +66,7 @@ def needs_attention() -> dict[str, Any]:
         *attention.replays(troubled_replays(now)),
         *_groups(now),
         *attention.index_behind(lag, _stopped_since(now)),
-        *attention.budgets(figures),
+        *attention.budgets(documents(engine, now)),
     ]
     troubled = {str(row["kind"]) for row in items}
     indexed = bool(lag.partitions)

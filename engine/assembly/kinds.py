@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.config import stream
 from engine.config.options import Option, Problem, nearest
 from engine.kafka.sinks import file, sql
+from engine.kafka.sources import file as source_file
+from engine.kafka.sources import sql as source_sql
 from engine.ports import Kind
+from engine.steps import plugins
 
 TaskConfigs = Callable[[Mapping[str, str], int], Sequence[dict[str, str]]]
 
@@ -29,37 +32,42 @@ class ConnectorClass:
 
 _FILE = ConnectorClass(file.FileSink, file.OPTIONS)
 _SQL = ConnectorClass(sql.SqlSink, sql.OPTIONS)
+_FILE_SOURCE = ConnectorClass(source_file.FileSource, source_file.OPTIONS, Kind.SOURCE)
+_SQL_SOURCE = ConnectorClass(source_sql.SqlSource, source_sql.OPTIONS, Kind.SOURCE, source_sql.SqlSource.task_configs)
+_STREAM = ConnectorClass(object, stream.OPTIONS, Kind.STREAM)  # it is made of its processors, not of one object
 CLASSES: dict[str, ConnectorClass] = {
     "FileStreamSink": _FILE,
     "FileStreamSinkConnector": _FILE,
     "org.apache.kafka.connect.file.FileStreamSinkConnector": _FILE,
     "SqlSink": _SQL,
+    "stream": _STREAM,
+    "FileStreamSource": _FILE_SOURCE,
+    "FileStreamSourceConnector": _FILE_SOURCE,
+    "org.apache.kafka.connect.file.FileStreamSourceConnector": _FILE_SOURCE,
+    "SqlSource": _SQL_SOURCE,
 }
 
 
 def find_class(name: str) -> tuple[ConnectorClass | None, list[Problem]]:
-    """The class of a connector; a dotted name may be one of the user's own, with an `OPTIONS` table.
-
-    A class of the user's own with `poll` is a source, any other a sink.
-    """
+    """The class of a connector: built in, offered by an installed package, or at a dotted path of the user's own."""
     if name in CLASSES:
         return CLASSES[name], []
-    module, _, attribute = name.replace(":", ".").rpartition(".")
-    text = "is no known class"
-    if module and not module.startswith("org.apache."):
-        try:
-            factory = getattr(importlib.import_module(module), attribute)
-        except Exception as error:  # noqa: BLE001, importing runs code of the user's own
-            text = f"can't be loaded: {error}"
-        else:
-            return own_class(factory), []
     if not name:
         return None, []  # its absence is reported with the other options
-    return None, [("connector.class", name, text + nearest(name, list(CLASSES)))]
+    text = "is no known class"
+    try:
+        found = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name) or plugins.at_path(name)
+    except plugins.BrokenPlugin as error:
+        text = str(error)
+    else:
+        if found is not None:
+            return own_class(found), []
+    known = [*CLASSES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
+    return None, [("connector.class", name, text + nearest(name, known))]
 
 
 def own_class(factory: Any) -> ConnectorClass:
-    """A class that somebody else wrote."""
+    """A class that somebody else wrote: with `poll` it is a source, else a sink; `OPTIONS` is its table."""
     kind = Kind.SOURCE if hasattr(factory, "poll") else Kind.SINK
     known = ConnectorClass(factory, getattr(factory, "OPTIONS", None), kind)
     task_configs = getattr(factory, "task_configs", None)

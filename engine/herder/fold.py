@@ -35,9 +35,15 @@ def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderStat
 
 
 def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> HerderState:
-    """These leases run from now on."""
+    """These leases run from now on; what was parked in their tasks has its next attempt."""
     granted = {lease.lease_id: LeaseRun(lease, now) for lease in leases}
-    return replace(state, leases={**state.leases, **granted}, granted=state.granted + len(granted))
+    tasks = dict(state.tasks)
+    for run in granted.values():
+        for config in run.lease.tasks:
+            key = (config.connector, config.task)
+            if key in tasks:
+                tasks[key] = replace(tasks[key], parked_until=None, parked_reason=None)
+    return replace(state, tasks=tasks, leases={**state.leases, **granted}, granted=state.granted + len(granted))
 
 
 def fold_reports(

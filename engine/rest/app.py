@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from engine.assembly.listing import connector_options, connector_plugins
+from engine.config.options import Problem
 from engine.config.topic import TargetState
 from engine.errors import ConfigError, Conflict, NotFound, ProduceFailed, RetriableError
 from engine.herder.view import View
@@ -71,6 +74,8 @@ def _routes(api: _Api) -> list[Route]:
         ("GET", "/metrics", api.prometheus),
         ("GET", "/connectors", api.list),
         ("POST", "/connectors", api.create),
+        ("GET", "/connector-plugins", api.plugins),
+        ("GET", "/connector-plugins/{plugin}/config", api.plugin_options),
         ("PUT", "/connector-plugins/{plugin}/config/validate", api.validate),
         ("GET", one, api.show(bodies.info)),
         ("DELETE", one, api.delete),
@@ -103,7 +108,17 @@ class _Api:
         return Json(bodies.health(self._herder.view()))
 
     async def prometheus(self, _request: Request) -> Response:
-        return Response(prometheus.render(self._herder.view()), media_type="text/plain; version=0.0.4")
+        return Response(
+            prometheus.render(self._herder.view(), time.time_ns() // 1_000_000), media_type="text/plain; version=0.0.4"
+        )
+
+    async def plugins(self, request: Request) -> Response:
+        connectors_only = request.query_params.get("connectorsOnly", "true").lower() != "false"
+        return Json(bodies.plugins(connector_plugins(connectors_only=connectors_only)))
+
+    async def plugin_options(self, request: Request) -> Response:
+        options = await run_in_threadpool(connector_options, request.path_params["plugin"])
+        return Json(bodies.definitions(options))
 
     async def list(self, request: Request) -> Response:
         return Json(bodies.connectors(self._herder.view(), request.query_params.getlist("expand")))
@@ -147,11 +162,13 @@ class _Api:
 
     async def validate(self, request: Request) -> Response:
         plugin, properties = request.path_params["plugin"], _properties(await _body(request))
+        options = await run_in_threadpool(connector_options, plugin)
+        problems: tuple[Problem, ...] = ()
         try:
             await run_in_threadpool(self._examine, {"connector.class": plugin, **properties})
         except ConfigError as error:
-            return Json(bodies.validation(plugin, properties, error.problems))
-        return Json(bodies.validation(plugin, properties, ()))
+            problems = error.problems
+        return Json(bodies.validation(plugin, properties, problems, options))
 
     def show(self, body: Callable[[View, str], object]) -> Endpoint:
         async def endpoint(request: Request) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from engine.config.connector import all_options
+from engine.assembly.listing import Plugin
 from engine.config.masking import mask
 from engine.config.options import Option, Problem
 from engine.herder.view import View, connector_status, task_status
@@ -92,12 +92,24 @@ def metrics(view: View, name: str) -> dict[str, Any]:
     return {"connector": name, "delivery": view.facts_of(name).delivery, "tasks": rows}
 
 
-def validation(plugin: str, properties: Mapping[str, str], problems: Iterable[Problem]) -> dict[str, Any]:
+def plugins(found: Iterable[Plugin]) -> list[dict[str, str]]:
+    """`GET /connector-plugins`."""
+    return [{"class": name, "type": str(type_name), "version": VERSION} for name, type_name in found]
+
+
+def definitions(options: Iterable[Option]) -> list[dict[str, Any]]:
+    """`GET /connector-plugins/<p>/config`."""
+    return [_definition(option.name, option) for option in options]
+
+
+def validation(
+    plugin: str, properties: Mapping[str, str], problems: Iterable[Problem], options: Iterable[Option]
+) -> dict[str, Any]:
     """Kafka Connect's answer to `/connector-plugins/<p>/config/validate`: a row per option, errors in their rows."""
     wrong: dict[str, list[str]] = {}
     for option, _, message in problems:
         wrong.setdefault(option, []).append(message)
-    known = {option.name: option for option in all_options() if not option.is_family}
+    known = {option.name: option for option in options if not option.is_family}
     shown = mask(properties)
     names = [*known, *(name for name in {**properties, **wrong} if name not in known)]
     rows = [

@@ -1,60 +1,180 @@
-"""The engine's metrics as Prometheus text; names are KIP-298's, under the group `task-error-metrics`."""
+"""The engine's metrics as Prometheus text; their names are those of KIP-298 and KIP-1033."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from engine.herder.state import TaskRun, lag
-from engine.herder.view import View, task_state
+from engine.herder.state import TaskRun
+from engine.herder.view import View, task_status
+from engine.policy.budget import budgets, limits_decide
 
-PREFIX = "kafka_connect_task_error_metrics_"
+ERRORS = "kafka_connect_task_error_metrics_"
+NODE = "kafka_connect_processor_node_metrics_"
 TASK = ("connector", "task")
+STAGE = (*TASK, "index", "stage", "class")
+INFO = ("kind", "delivery", "dead_letters")
+LAST_FAILURE = "last-failure-timestamp"
+
+HELP: Mapping[str, str] = {
+    "total-record-failures": "KIP-298: operations on a record that failed, retries among them",
+    "total-record-errors": "Beside KIP-298: failures that were left when retries were exhausted",
+    "total-records-skipped": "KIP-298: records that were skipped because their error was tolerated",
+    "total-retries": "KIP-298: operations that were tried again",
+    "total-failures-logged": "KIP-298: errors that went to the log or the dead letter topic",
+    "deadletterqueue-records-produced": "KIP-298: dead letters that are on their topic",
+    "deadletterqueue-produce-failures": "KIP-298: dead letters that could not be written",
+    LAST_FAILURE: "KIP-298: when an operation last failed, in milliseconds since the epoch; 0 is never",
+    "records-consumed": "Beside KIP-298: records read; delivered, dead-lettered, skipped and filtered add up to them",
+    "records-delivered": "Beside KIP-298: records that reached their end",
+    "records-dead-lettered": "Beside KIP-298: records that have a dead letter in their place",
+    "records-skipped": "Beside KIP-298: records that were tolerated without a dead letter",
+    "records-filtered": "Beside KIP-298: records that a transform or predicate left out",
+    "dropped-records-total": "KIP-1033, task level: records that a handler dropped with CONTINUE",
+}
+OTHER = "A counter of the task that neither KIP names"
+
+Labels = tuple[str, ...]
+Row = tuple[Labels, float]
 
 
-def render(view: View) -> bytes:
+@dataclass(frozen=True, slots=True)
+class TaskFigures:
+    """A task and its status, in the form of the status topic.
+
+    `window_ms` is that of its error rate; `limited` is false where handlers alone decide.
+    """
+
+    connector: str
+    task: int
+    status: Mapping[str, Any]
+    window_ms: int
+    limited: bool = True
+
+    @property
+    def labels(self) -> Labels:
+        return self.connector, str(self.task)
+
+
+def render(view: View, now_ms: int) -> bytes:
     """The exposition text of one moment."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Snapshot(view))
+    registry.register(_Snapshot(view, now_ms))
     return generate_latest(registry)
 
 
+def families(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
+    """Everything about the tasks. Pure."""
+    yield from _by_name(tasks)
+    yield _counter(f"{ERRORS}stage_failures", "KIP-298: failures by stage", STAGE, _by_stage(tasks, "stage_failures"))
+    yield from _dropped(tasks)
+    yield from _budgets(tasks, now_ms)
+    yield from _states(tasks, now_ms)
+
+
 class _Snapshot(Collector):
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, now_ms: int) -> None:
         self._view = view
+        self._now_ms = now_ms
 
     def collect(self) -> Iterator[Metric]:
         view = self._view
-        tasks = [task for name in view.names() for task in view.tasks(name)]
-        names = sorted({metric for task in tasks for metric in task.figures.metrics})
-        for metric in names:
-            rows = [(_labels(task), task.figures.metrics[metric]) for task in tasks if metric in task.figures.metrics]
-            yield _family(PREFIX + metric.replace("-", "_"), f"KIP-298: {metric}", TASK, rows)
-        failures = [
-            ((*_labels(task), *stage.split(":", 2)), count)
-            for task in tasks
-            for stage, count in task.figures.stage_failures.items()
-        ]
-        stage_labels = (*TASK, "index", "stage", "class")
-        yield _family(f"{PREFIX}stage_failures", "Failures by stage", stage_labels, failures)
-        lags = [(_labels(task), lag(task, view.ends)) for task in tasks]
-        yield _family("kafka_connect_task_lag", "Records not yet read", TASK, lags)
-        states = [((*_labels(task), task_state(view, task).lower()), 1) for task in tasks]
-        yield _family("kafka_connect_task_status", "1 for the state the task is in", (*TASK, "status"), states)
+        tasks = [_figures(view, task) for name in view.names() for task in view.tasks(name)]
+        yield from families(tasks, self._now_ms)
         yield GaugeMetricFamily("kafka_connect_leases", "Leases that run now", value=len(view.state.leases))
         yield GaugeMetricFamily("kafka_connect_slots", "Leases that may run at once", value=view.slots)
 
 
-def _labels(task: TaskRun) -> tuple[str, ...]:
-    return task.config.connector, str(task.config.task)
+def _figures(view: View, task: TaskRun) -> TaskFigures:
+    config = task.config
+    facts = view.facts_of(config.connector)
+    limited = limits_decide(facts.kind, config.config)
+    status = task_status(view, task)
+    return TaskFigures(config.connector, config.task, status, facts.tolerance.rate_duration_ms, limited)
 
 
-def _family(name: str, doc: str, labels: tuple[str, ...], rows: list[tuple[tuple[str, ...], int]]) -> Metric:
-    family = GaugeMetricFamily(name, doc, labels=labels)
-    for values, number in rows:
-        family.add_metric(values, number)
+def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
+    """A family for each metric that some task reported."""
+    for name in sorted({name for task in tasks for name in task.status["metrics"]}):
+        rows = [(task.labels, task.status["metrics"][name]) for task in tasks if name in task.status["metrics"]]
+        make = _gauge if name == LAST_FAILURE else _counter
+        yield make(ERRORS + name.replace("-", "_"), HELP.get(name, OTHER), TASK, rows)
+
+
+def _by_stage(tasks: Sequence[TaskFigures], field: str) -> list[Row]:
+    """Counts by `<index>:<stage type>:<class, or the processor's name>`."""
+    return [
+        ((*task.labels, *stage.split(":", 2)), count)
+        for task in tasks
+        for stage, count in task.status.get(field, {}).items()
+    ]
+
+
+def _dropped(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
+    rates = [
+        (task.labels, task.status["dropped_rate"]) for task in tasks if task.status.get("dropped_rate") is not None
+    ]
+    text = "KIP-1033, task level: records dropped in a second, over the last report"
+    yield _gauge(f"{ERRORS}dropped_records_rate", text, TASK, rates)
+    dropping = [task for task in tasks if task.status.get("kind") == "stream" or any(_dropped_by_stage(task))]
+    nodes = _by_stage(dropping, "stage_dropped")
+    text = "KIP-1033, processor node level: records that a handler dropped with CONTINUE"
+    yield _counter(f"{NODE}dropped_records_total", text, (*TASK, "index", "stage", "processor_node_id"), nodes)
+
+
+def _dropped_by_stage(task: TaskFigures) -> Collection[int]:
+    counts: Mapping[str, int] = task.status.get("stage_dropped", {})
+    return counts.values()
+
+
+def _budgets(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
+    """Limits, what is used of them and what is left; a task that has not reported yet has none."""
+    found = [
+        ((*task.labels, budget.kind), budget)
+        for task in tasks
+        if task.limited
+        for budget in budgets(
+            task.status["tolerance"], task.status["metrics"].get(LAST_FAILURE, 0), task.window_ms, now_ms
+        )
+    ]
+    labels = (*TASK, "kind")
+    text = "KIP-298: errors the task may make, in all or within the window of the rate; -1 is any number"
+    yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in found])
+    text = "KIP-298: errors that count towards the limit"
+    yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in found])
+    text = "KIP-298: errors still tolerated; at 0 the next one fails the task; absent without limits"
+    left = [(row, budget.left) for row, budget in found if budget.left is not None]
+    yield _gauge(f"{ERRORS}tolerance_left", text, labels, left)
+
+
+def _states(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
+    yield _gauge(
+        "kafka_connect_task_lag", "Records not yet read", TASK, [(task.labels, task.status["lag"]) for task in tasks]
+    )
+    states = [((*task.labels, task.status["state"].lower()), 1) for task in tasks]
+    yield _gauge("kafka_connect_task_status", "1 for the state the task is in", (*TASK, "status"), states)
+    parked = [(task.labels, float((task.status["parked_until"] or 0) > now_ms)) for task in tasks]
+    yield _gauge("kafka_connect_task_parked", "KIP-298: 1 while the task waits for a retry", TASK, parked)
+    info = [((*task.labels, *(str(task.status.get(name) or "") for name in INFO)), 1) for task in tasks]
+    yield _gauge("kafka_connect_task_info", "What the task is and promises; always 1", (*TASK, *INFO), info)
+
+
+def _counter(name: str, text: str, labels: Labels, rows: Iterable[Row]) -> Metric:
+    """A counter's name ends in `_total`, once, whatever its KIP calls it."""
+    return _filled(CounterMetricFamily(name, text, labels=labels), rows)
+
+
+def _gauge(name: str, text: str, labels: Labels, rows: Iterable[Row]) -> Metric:
+    return _filled(GaugeMetricFamily(name, text, labels=labels), rows)
+
+
+def _filled(family: CounterMetricFamily | GaugeMetricFamily, rows: Iterable[Row]) -> Metric:
+    for labels, number in rows:
+        family.add_metric(labels, number)
     return family

@@ -18,6 +18,7 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
+    timestamp: int = -1
 
     def header(self, name: str) -> bytes | None:
         """The last header of that name."""
@@ -64,4 +65,5 @@ def ended(message: Message) -> bool:
 def record(message: Message) -> Record:
     """Return the client's message as a value."""
     headers = tuple(message.headers() or ())
-    return Record(message.partition(), message.offset(), message.key(), message.value(), headers)
+    at_ms = message.timestamp()[1]
+    return Record(message.partition(), message.offset(), message.key(), message.value(), headers, at_ms)

@@ -288,12 +288,13 @@ export interface Nearness {
   total: Limit | null;
   rate: Limit | null;
   window_ms: number;
+  decided_by: "limits" | "handlers";
   errors_per_hour: number | null;
   empty_in_ms: number | null;
 }
 
 export interface ErrorBudget extends Nearness {
-  handler: string | null;
+  handlers: Record<string, string>;
 }
 
 export interface NearTask extends Nearness {

@@ -1,7 +1,7 @@
 const HUES: [RegExp, string[]][] = [
-  [/^TASK_PUT$/, ["--put-1", "--put-2", "--put-3", "--put-4"]],
+  [/^TASK_(PUT|POLL)$/, ["--put-1", "--put-2", "--put-3", "--put-4"]],
   [/CONVERTER$/, ["--value-1", "--value-2"]],
-  [/^TRANSFORMATION$/, ["--trans-1", "--trans-2"]],
+  [/^(TRANSFORMATION|PROCESSOR)$/, ["--trans-1", "--trans-2"]],
 ];
 const OTHER = ["--waiting", "--unknown"];
 

@@ -18,6 +18,14 @@ const TASKS: Record<string, { glyph: string; tone: Tone }> = {
   FAILED: { glyph: "✕", tone: "failed" },
 };
 
+const RISKS: Record<string, { label: string; glyph: string; tone: Tone }> = {
+  failed: { label: "Failed", glyph: "✕", tone: "failed" },
+  exhausted: { label: "Next error fails it", glyph: "!", tone: "failed" },
+  near: { label: "Near its limit", glyph: "↓", tone: "warn" },
+  within: { label: "Within its limit", glyph: "✓", tone: "plain" },
+  fail_fast: { label: "Tolerates none", glyph: "0", tone: "plain" },
+};
+
 const ATTENTION: Record<string, { label: string; glyph: string; tone: Tone }> = {
   new: { label: "New", glyph: "✕", tone: "failed" },
   escalating: { label: "Escalating", glyph: "↑", tone: "warn" },
@@ -99,6 +107,11 @@ export function groupState(state: string): { label: string; glyph: string; tone:
 
 export function taskState(state: string): { glyph: string; tone: Tone } {
   return TASKS[state] ?? { glyph: "?", tone: "unknown" };
+}
+
+/** How near a task is to failing by its errors. */
+export function budgetRisk(risk: string): { label: string; glyph: string; tone: Tone } {
+  return RISKS[risk] ?? { label: risk.replaceAll("_", " "), glyph: "?", tone: "unknown" };
 }
 
 export function attentionKind(kind: string): { label: string; glyph: string; tone: Tone } {

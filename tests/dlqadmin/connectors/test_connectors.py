@@ -73,7 +73,12 @@ def test_an_engine_that_is_away_leaves_its_last_answer_with_its_age(
 
 
 def test_an_engine_that_never_answered_has_no_connectors(as_viewer: APIClient) -> None:
-    assert as_viewer.get("/api/v1/connectors").json() == {"reachable": False, "as_of": None, "results": []}
+    assert as_viewer.get("/api/v1/connectors").json() == {
+        "reachable": False,
+        "as_of": None,
+        "nearest": [],
+        "results": [],
+    }
 
 
 @pytest.mark.parametrize("answer", [b"not json", [], 3, {"c": 3}, {"c": {"status": [], "info": {"config": []}}}])

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from dlqadmin.broker.presence import Presence
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.overview.attention import all_well, budgets, failed_tasks
+from dlqadmin.overview.attention import all_well, failed_tasks
 from dlqadmin.overview.health import index_lag
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
 from tests.dlqadmin.fakes import FakeEngine
@@ -77,12 +77,28 @@ def test_an_engine_that_is_away_needs_attention(as_viewer: APIClient) -> None:
     assert kinds == ["broker_down", "engine_down"]
 
 
-def test_a_budget_half_used_needs_attention_and_one_without_limit_never() -> None:
-    rows = {"c": [task(tolerance={"limit": 500, "used": 252}), task(number=1, tolerance={"limit": -1, "used": 9999})]}
-    (found,) = budgets(rows)
-    assert found["text"] == "252 of 500 errors tolerated; 248 left"
-    assert budgets({"c": [task(tolerance={"limit": 500, "used": 249})]}) == []
-    assert budgets({"c": [task(tolerance={"rate_limit": 10, "rate_used": 5})]})[0]["kind"] == "budget"
+def test_a_budget_half_used_needs_attention_and_one_without_limit_never(
+    as_viewer: APIClient, engine: FakeEngine
+) -> None:
+    unlimited = {"rate_limit": -1, "rate_used": 0}
+    told = [
+        {"limit": 500, "used": 252, **unlimited},
+        {"limit": -1, "used": 9999, **unlimited},
+        {"limit": 500, "used": 249, **unlimited},
+        {"limit": -1, "used": 10, "rate_limit": 10, "rate_used": 10},
+        {"limit": 10, "used": 9},
+    ]
+    engine.add("c", {"errors.tolerance.rate.duration": "day"}, tasks=len(told))
+    for number, tolerance in enumerate(told):
+        row = task(number=number, tolerance=tolerance)
+        row.metrics = {"last-failure-timestamp": int(row.reported_at.timestamp() * 1000)}
+        row.save()
+    items = as_viewer.get("/api/v1/metrics/attention").json()["items"]
+    assert [(item["title"], item["text"]) for item in items if item["kind"] == "budget"] == [
+        ("c-0 nears its tolerance limit", "252 of 500 errors in all, 248 left"),
+        ("c-3: its next error fails it", "10 of 10 errors within the last day, 0 left"),
+        ("c-4 nears its tolerance limit", "9 of 10 errors in all, 1 left"),
+    ]
 
 
 def test_a_failed_task_without_a_trace_says_so() -> None:

@@ -187,3 +187,11 @@ def test_a_new_generation_keeps_only_positions_of_partitions_the_task_still_has(
     task = fold_config(state, topic, NOW).tasks["c", 0]
     assert task.positions == {ONE: 3}
     assert not task.located
+
+
+def test_a_parked_task_is_parked_until_its_next_lease() -> None:
+    state = settle(leased(config()), report(LeaseEnd.PARKED, wake_at=NOW + 500, trace="busy"))
+    task = state.tasks["c", 0]
+    assert (task.parked_until, task.parked_reason) == (NOW + 500, "busy")
+    state = fold_granted(state, [Lease("7-2", (task.config,), 7, 5000, {})], NOW + 500)
+    assert (state.tasks["c", 0].parked_until, state.tasks["c", 0].parked_reason) == (None, None)

@@ -242,5 +242,21 @@ def test_validation_answers_a_row_per_option(client: TestClient) -> None:
     assert rows["name"]["definition"]["required"] is True
 
 
+def test_plugins_are_listed_with_kafka_connects_words(client: TestClient) -> None:
+    connectors = client.get("/connector-plugins").json()
+    assert {"class": "SqlSink", "type": "sink", "version": "0.1.0"} in connectors
+    assert {row["type"] for row in connectors} <= {"sink", "source", "stream"}
+    every = client.get("/connector-plugins", params={"connectorsOnly": "false"}).json()
+    assert {"class": "RecordIsTombstone", "type": "predicate", "version": "0.1.0"} in every
+    assert {row["class"] for row in connectors} < {row["class"] for row in every}
+
+
+def test_a_plugin_tells_its_own_options_beside_the_common_ones(client: TestClient) -> None:
+    rows = {row["name"]: row for row in client.get("/connector-plugins/SqlSink/config").json()}
+    assert (rows["table.name"]["required"], rows["errors.retry.limit"]["default_value"]) == (True, 0)
+    answer = client.get("/connector-plugins/SqlSnik/config")
+    assert (answer.status_code, answer.json()["message"]) == (404, "Unknown connector plugin: SqlSnik")
+
+
 def test_health_tells_starting_from_ready(client: TestClient) -> None:
     assert client.get("/health").json()["status"] == "ok"

@@ -1,33 +1,51 @@
+import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { Connector } from "../../api/types";
 import { recordsWith } from "../../lib/filter";
-import { ago, count } from "../../lib/format";
-import { shortClass, stageColour } from "../../lib/stages";
-import { useNow } from "../../lib/zone";
-import { Swatch } from "../../ui/charts";
+import { count, plural } from "../../lib/format";
+import { shortClass } from "../../lib/stages";
 import { Chip, Facts, Panel } from "../../ui/Panel";
 import { ConnectorActions } from "./ConnectorActions";
 import styles from "./Connectors.module.css";
+import { MetricTable } from "./MetricTable";
+import { StageBars, hasFailed } from "./StageBars";
 import { StateChip } from "./StateChip";
 import { TaskTable } from "./TaskTable";
 
 export function ConnectorPanel({ connector, reachable, open }: { connector: Connector; reachable: boolean; open: boolean }) {
-  const { name, config, metrics } = connector;
+  const { name, config, kind } = connector;
+  const plugin = shortClass(config["connector.class"]);
   return (
     <Panel
       label={name}
-      title={<><h2><Link to={`/connectors/${name}`}>{name}</Link></h2><StateChip state={connector.state} /><span className="s t3">{[connector.type, shortClass(config["connector.class"]), words(connector.delivery)].filter((part) => part && part !== "–").join(", ")}</span></>}
+      title={<><h2><Link to={`/connectors/${name}`}>{name}</Link></h2><StateChip state={connector.state} /><Chip>{kind}</Chip>{plugin !== kind && <span className="s t3">{plugin}</span>}</>}
       aside={<ConnectorActions connector={connector} reachable={reachable} />}
     >
       <Figures connector={connector} />
-      <Stages connector={connector} />
       <TaskTable connector={connector} reachable={reachable} />
+      {connector.stages.some(hasFailed) ? (
+        <div className={styles.about}>
+          <section>
+            <h3>Failures by stage</h3>
+            <StageBars connector={connector} />
+          </section>
+          <section>
+            <h3>What it promises</h3>
+            <Promises connector={connector} />
+          </section>
+        </div>
+      ) : (
+        <div className={styles.about}>
+          <section><Promises connector={connector} /></section>
+          <section className="s t3">{connector.stages.length === 0 ? "No task has reported its stages yet." : `No failures at any of its ${plural(connector.stages.length, "stage")}.`}</section>
+        </div>
+      )}
       <details className={styles.fold} open={open}>
-        <summary>Every metric, and the configuration with secrets masked</summary>
+        <summary>Every metric by task, and the configuration with secrets masked</summary>
         <div className={styles.inside}>
           <div>
             <h3>Metrics</h3>
-            <Facts rows={Object.entries(metrics).map(([metric, value]) => [metric, metric === "last-failure-timestamp" ? <LastFailure key={metric} at={value} /> : count(value)])} />
+            <MetricTable connector={connector} />
           </div>
           <div>
             <h3>Configuration</h3>
@@ -48,12 +66,15 @@ const FIGURES: [string, string][] = [
   ["total-record-failures", "failures"],
   ["total-retries", "retries"],
 ];
+const DROPPED: [string, string] = ["dropped-records-total", "dropped"];
 
 function Figures({ connector }: { connector: Connector }) {
+  const { metrics, kind } = connector;
+  const rows = kind === "stream" || (metrics[DROPPED[0]] ?? 0) > 0 ? [...FIGURES, DROPPED] : FIGURES;
   return (
     <div className={styles.figures}>
-      {FIGURES.map(([metric, label]) => {
-        const value = connector.metrics[metric] ?? 0;
+      {rows.map(([metric, label]) => {
+        const value = metrics[metric] ?? 0;
         const shown = count(value);
         return (
           <div key={metric} className={styles.figure}>
@@ -67,38 +88,27 @@ function Figures({ connector }: { connector: Connector }) {
   );
 }
 
-function Stages({ connector }: { connector: Connector }) {
-  const failures = new Map<string, number>();
-  for (const task of connector.tasks) for (const [stage, number] of Object.entries(task.stage_failures)) failures.set(stage, (failures.get(stage) ?? 0) + number);
-  const failing = [...failures].filter(([, number]) => number > 0).sort((a, b) => b[1] - a[1]);
+function Promises({ connector }: { connector: Connector }) {
+  const { topics, delivery, dlq_topic, dead_letters, metrics } = connector;
+  const lost = metrics["deadletterqueue-produce-failures"] ?? 0;
   return (
-    <div className={styles.stages}>
-      <span className="mono">{connector.topics.join(", ") || "no topic"}</span>
-      {connector.dlq_topic && <><span className="t3">dead letters to</span><span className="mono">{connector.dlq_topic}</span></>}
-      <span className="sp" />
-      {failing.length === 0 ? <span className="t3">no failures at any stage</span> : failing.map(([stage, number]) => <StageChip key={stage} stage={stage} failed={number} />)}
-    </div>
+    <Facts
+      rows={[
+        [connector.kind === "source" ? "Writes" : "Reads", <span key="t" className="mono">{topics.join(", ") || "no topic yet"}</span>],
+        ["Delivery", (delivery ?? "not known").replaceAll("_", " ")],
+        ["Dead letters", dlq_topic ? <DeadLetters key="d" topic={dlq_topic} promise={dead_letters} /> : <span key="n" className="t3">none are written</span>],
+        ...(lost > 0 ? [["Not written", <b key="l" className="failed">{count(lost)} failed writes of dead letters</b>] as [string, ReactNode]] : []),
+      ]}
+    />
   );
 }
 
-/** A stage by its metric key `<index>:<type>:<class>`, with its failures. */
-function StageChip({ stage, failed }: { stage: string; failed: number }) {
-  const [, type = stage, name] = stage.split(":");
+function DeadLetters({ topic, promise }: { topic: string; promise: string | null }) {
   return (
-    <Chip>
-      <Swatch colour={stageColour(type)} />
-      <span className="mono" style={{ fontSize: 10.5 }}>{type}</span>
-      {name && shortClass(name)}
-      <b style={{ color: "var(--text)" }}>{count(failed)}</b>
-    </Chip>
+    <>
+      <span className="mono">{topic}</span>
+      {promise === "durable" && <span className="t3">, durable before the offset is committed</span>}
+      {promise === "best_effort" && <span className="warn"> ! best effort: their cluster acknowledges nothing</span>}
+    </>
   );
-}
-
-function LastFailure({ at }: { at: number }) {
-  const now = useNow(10_000);
-  return <>{at > 0 ? ago(new Date(at).toISOString(), now) : "never"}</>;
-}
-
-function words(delivery: string | null): string | null {
-  return delivery ? delivery.replaceAll("_", " ") : null;
 }

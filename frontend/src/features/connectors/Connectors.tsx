@@ -7,6 +7,7 @@ import { Button } from "../../ui/controls";
 import { Bones, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
 import { ConnectorPanel } from "./ConnectorPanel";
 import styles from "./Connectors.module.css";
+import { Nearest } from "./Nearest";
 
 /** What every connector and task is doing, and how far each is from its limit. */
 export function Connectors() {
@@ -28,6 +29,7 @@ export function Connectors() {
       {!data && <Panel>{error ? <Notice title="The connectors did not come">{error.message}</Notice> : <Bones rows={8} />}</Panel>}
       {data && shown.length === 0 && <Panel><Notice title={name ? "There is no such connector" : "No connectors"}>{name ? "It may have been deleted." : "Give one to the engine: python -m engine run worker.properties --connector sink.properties"}</Notice></Panel>}
       <div className={styles.list}>
+        {data && name === undefined && data.results.length > 0 && <Nearest tasks={data.nearest} connectors={data.results} />}
         {shown.map((connector) => <ConnectorPanel key={connector.name} connector={connector} reachable={data?.reachable ?? false} open={name !== undefined} />)}
       </div>
     </>

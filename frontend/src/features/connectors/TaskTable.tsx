@@ -1,11 +1,11 @@
-import { Fragment } from "react";
+import { Fragment, type ReactNode } from "react";
 import type { Connector, Task } from "../../api/types";
-import { budgetUsed, budgetWords, budgetsOf } from "../../lib/budget";
-import { ago, count } from "../../lib/format";
-import { useNow } from "../../lib/zone";
-import { Meter } from "../../ui/Panel";
+import { ago, count, span, timeOfDay } from "../../lib/format";
+import { useNow, useZone } from "../../lib/zone";
+import { BudgetCell } from "./BudgetCell";
 import { RestartTask } from "./ConnectorActions";
 import styles from "./Connectors.module.css";
+import { rateWords } from "./MetricTable";
 import { StateChip } from "./StateChip";
 
 const COLUMNS: [string, string][] = [
@@ -15,19 +15,23 @@ const COLUMNS: [string, string][] = [
   ["total-record-failures", "Failures"],
   ["total-retries", "Retries"],
 ];
+const DROPPED = "dropped-records-total";
 
 export function TaskTable({ connector, reachable }: { connector: Connector; reachable: boolean }) {
   if (connector.tasks.length === 0) return <div className="s t3" style={{ padding: "10px 16px" }}>No tasks at present.</div>;
+  const drops = connector.kind === "stream" || (connector.metrics[DROPPED] ?? 0) > 0;
+  const width = COLUMNS.length + (drops ? 7 : 6);
   return (
     <div className={styles.scroll}>
-      <table className={styles.tasks}>
+      <table className={styles.tasks} aria-label="Tasks">
         <thead>
           <tr>
             <th>Task</th>
             <th>State</th>
-            {COLUMNS.map(([metric, label]) => <th key={metric} className="num">{label}</th>)}
-            <th className="num">Lag</th>
             <th>Error budget</th>
+            {COLUMNS.map(([metric, label]) => <th key={metric} className="num">{label}</th>)}
+            {drops && <th className="num">Dropped</th>}
+            <th className="num">Lag</th>
             <th>Last failure</th>
             <th />
           </tr>
@@ -35,8 +39,9 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
         <tbody>
           {connector.tasks.map((task) => (
             <Fragment key={task.id}>
-              <Row connector={connector} task={task} reachable={reachable} />
-              {task.trace && <tr><td colSpan={11} style={{ padding: 0, whiteSpace: "normal" }}><pre className={styles.trace}>{task.trace}</pre></td></tr>}
+              <Row connector={connector} task={task} reachable={reachable} drops={drops} />
+              {task.parked_until && <Parked until={task.parked_until} reason={task.parked_reason} width={width} />}
+              {task.trace && <Wide width={width}><pre className={styles.trace}>{task.trace}</pre></Wide>}
             </Fragment>
           ))}
         </tbody>
@@ -45,20 +50,41 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
   );
 }
 
-function Row({ connector, task, reachable }: { connector: Connector; task: Task; reachable: boolean }) {
+function Row({ connector, task, reachable, drops }: { connector: Connector; task: Task; reachable: boolean; drops: boolean }) {
   const now = useNow(10_000);
-  const budgets = budgetsOf([task]);
-  const used = budgetUsed(budgets);
   const last = task.metrics["last-failure-timestamp"] ?? 0;
   return (
     <tr>
       <td className="mono">{connector.name}-{task.id}</td>
-      <td><span className="row"><StateChip state={task.state} />{task.parked_until && <span className="s warn">in back-off</span>}</span></td>
-      {COLUMNS.map(([metric]) => <td key={metric} className="num">{count(task.metrics[metric] ?? 0)}</td>)}
-      <td className="num">{count(task.lag)}</td>
-      <td className="s"><span className={styles.budget}>{used > 0 && <Meter part={used} colour="var(--warn)" height={5} />}<span className={used > 0 ? "" : "t3"}>{budgetWords(budgets)}</span></span></td>
-      <td className={last > 0 ? "t2" : "t3"}>{last > 0 ? ago(new Date(last).toISOString(), now) : "never"}</td>
+      <td className={styles.state}><StateChip state={task.state} /></td>
+      <td data-label="Error budget" className={`s ${styles.wide}`}><BudgetCell budget={task.budget} /></td>
+      {COLUMNS.map(([metric, label]) => <td key={metric} data-label={label} className="num">{count(task.metrics[metric] ?? 0)}</td>)}
+      {drops && <td data-label="Dropped" className="num" title={`${rateWords(task.dropped_rate)} over the last report`}>{count(task.metrics[DROPPED] ?? 0)}</td>}
+      <td data-label="Lag" className="num">{count(task.lag)}</td>
+      <td data-label="Last failure" className={last > 0 ? "t2" : "t3"}>{last > 0 ? ago(new Date(last).toISOString(), now) : "never"}</td>
       <td className="num"><RestartTask name={connector.name} task={task.id} reachable={reachable} /></td>
     </tr>
+  );
+}
+
+/** A row of its own below a task's figures. */
+function Wide({ width, children }: { width: number; children: ReactNode }) {
+  return <tr className={styles.under}><td colSpan={width}>{children}</td></tr>;
+}
+
+/** Why a task waits and how long; nothing once the time has come. */
+function Parked({ until, reason, width }: { until: string; reason: string | null; width: number }) {
+  const { zone } = useZone();
+  const now = useNow(1_000);
+  const left = Date.parse(until) - now;
+  if (left <= 0) return null;
+  return (
+    <Wide width={width}>
+      <div className={styles.parked}>
+        <b>… Parked until {timeOfDay(until, zone)}</b>{" "}
+        <span>(in {span(left)}), then it is tried again.</span>
+        {reason && <span className={styles.reason}>{reason}</span>}
+      </div>
+    </Wide>
   );
 }

@@ -1,0 +1,46 @@
+"""What there is to build connectors from, as Kafka Connect lists plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engine.assembly.kinds import CLASSES, find_class
+from engine.config.connector import all_options
+from engine.config.options import Option
+from engine.errors import NotFound
+from engine.ports import Kind
+from engine.steps import plugins
+from engine.steps.registry import BUILT_IN
+
+TYPES = {plugins.CONVERTERS: "converter", plugins.TRANSFORMS: "transformation", plugins.PREDICATES: "predicate"}
+
+
+class Plugin(NamedTuple):
+    """A class by each of its names; `type` is Kafka Connect's word."""
+
+    class_name: str
+    type: str
+
+
+def connector_plugins(*, connectors_only: bool = True) -> list[Plugin]:
+    """Everything that is built in or offered by installed packages, sorted; nothing is loaded for it."""
+    found = list(_connectors())
+    if not connectors_only:
+        for group, type_name in TYPES.items():
+            found += [Plugin(name, type_name) for name in {*BUILT_IN[group], *plugins.names(group)}]
+    return sorted(found, key=lambda plugin: (plugin.type, plugin.class_name))
+
+
+def connector_options(class_name: str) -> tuple[Option, ...]:
+    """The options that a connector of the class has. Raises NotFound."""
+    known, _ = find_class(class_name)
+    if known is None:
+        raise NotFound(f"Unknown connector plugin: {class_name}")
+    return (*all_options(), *(known.options or ()))
+
+
+def _connectors() -> Iterator[Plugin]:
+    yield from (Plugin(name, known.kind) for name, known in CLASSES.items())
+    yield from (Plugin(name, Kind.SINK) for name in plugins.names(plugins.SINKS) if name not in CLASSES)
+    yield from (Plugin(name, Kind.SOURCE) for name in plugins.names(plugins.SOURCES) if name not in CLASSES)

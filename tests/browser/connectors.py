@@ -1,0 +1,64 @@
+"""What the API would say of connectors in every state, from statuses as the engine writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from dlqadmin.connectors.budgets import nearest
+from dlqadmin.connectors.queries import connector_document
+from dlqadmin.metrics.models import TaskSnapshot
+from tests.support.statuses import ZEROS, T, sink, source, stream
+
+NOW = datetime.fromtimestamp(T / 1000, UTC)
+DLQ = "errors.deadletterqueue.topic.name"
+TRACE = "Traceback (most recent call last):\nengine.errors.TaskError: Tolerance exceeded: TASK_PUT (SqlSink) failed"
+Rows = tuple[dict[str, str], list[dict[str, Any]]]
+
+CONNECTORS: dict[str, Rows] = {
+    "usgs-to-sql": (
+        {"connector.class": "SqlSink", DLQ: "usgs.earthquakes.dlq"},
+        [sink(), sink(tolerance={"limit": 500, "used": 10, "rate_limit": 10, "rate_used": 10})],
+    ),
+    "orders-from-sql": ({"connector.class": "SqlSource", DLQ: "orders.dlq"}, [source()]),
+    "quakes-enriched": ({"connector.class": "stream", "processing.exception.handler": "h.Continue"}, [stream()]),
+    "stations-to-sql": (
+        {"connector.class": "SqlSink", DLQ: "usgs.stations.dlq"},
+        [
+            sink(
+                state="FAILED",
+                trace=TRACE,
+                tolerance={"limit": 10, "used": 11, "rate_limit": -1, "rate_used": 0},
+            )
+        ],
+    ),
+    "quiet": (
+        {"connector.class": "FileStreamSink"},
+        [
+            sink(
+                metrics=ZEROS,
+                stage_failures={},
+                tolerance={"limit": -1, "used": 0, "rate_limit": -1, "rate_used": 0},
+            )
+        ],
+    ),
+    "foreign": ({"connector.class": "io.example.S3SinkConnector"}, []),
+}
+
+
+def answer() -> dict[str, Any]:
+    """The list of connectors at the time of the recording."""
+    rows = [_connector(name, config, statuses) for name, (config, statuses) in CONNECTORS.items()]
+    return {"reachable": True, "as_of": NOW.isoformat(), "nearest": nearest(rows), "results": rows}
+
+
+def _connector(name: str, config: dict[str, str], statuses: list[dict[str, Any]]) -> dict[str, Any]:
+    tasks = [
+        {"id": task, "state": one["state"], "trace": one["trace"]} for task, one in enumerate(statuses or [sink()])
+    ]
+    row = {"info": {"config": config}, "status": {"connector": {"state": "RUNNING"}, "tasks": tasks}}
+    figures = [
+        TaskSnapshot(connector=name, task=task, state=one["state"], reported_at=NOW, metrics=one["metrics"], status=one)
+        for task, one in enumerate(statuses)
+    ]
+    return connector_document(name, row, figures, {("usgs-to-sql", 0): 30.0}, NOW)

@@ -1,0 +1,52 @@
+import pytest
+
+from engine.policy.budget import Budget, budgets, limits_decide
+from engine.policy.tolerance import TolerancePolicy, ToleranceState
+from engine.ports import Kind
+
+MINUTE_MS = 60_000
+NOW = 1_795_230_750_000
+
+
+@pytest.mark.parametrize(("limit", "used", "left"), [(10, 0, 10), (10, 3, 7), (10, 10, 0), (10, 11, 0), (0, 0, 0)])
+def test_left_is_how_many_errors_are_still_tolerated(limit: int, used: int, left: int) -> None:
+    assert Budget("total", limit, used).left == left
+
+
+def test_without_a_limit_nothing_is_left_and_nothing_is_short() -> None:
+    assert Budget("total", -1, 10**9).left is None
+
+
+@pytest.mark.parametrize("made", range(5))
+def test_the_error_after_those_left_is_the_one_that_fails_the_task(made: int) -> None:
+    policy, state = TolerancePolicy(limit=3, rate_limit=-1), ToleranceState()
+    for _ in range(made):
+        state = policy.add(state, NOW)
+    total, _ = budgets(policy.used(state, NOW), NOW, MINUTE_MS, NOW)
+    assert policy.exceeded(policy.add(state, NOW), NOW) == (total.left == 0)
+
+
+def test_a_task_that_told_nothing_has_no_budget() -> None:
+    assert budgets({}, 0, MINUTE_MS, NOW) == ()
+
+
+@pytest.mark.parametrize(("later_ms", "used"), [(0, 4), (MINUTE_MS - 1, 4), (MINUTE_MS, 0), (MINUTE_MS * 99, 0)])
+def test_a_window_after_the_last_failure_the_rate_is_unused(later_ms: int, used: int) -> None:
+    told = {"limit": -1, "used": 4, "rate_limit": 9, "rate_used": 4}
+    assert budgets(told, NOW, MINUTE_MS, NOW + later_ms) == (Budget("total", -1, 4), Budget("rate", 9, used))
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "expected"),
+    [
+        (Kind.SINK, ["topics"], True),
+        (Kind.SOURCE, ["processing.exception.handler"], True),
+        (Kind.STREAM, ["topics", "errors.retry.limit"], False),
+        (Kind.STREAM, ["errors.tolerance.rate.limit"], True),
+        (Kind.STREAM, ["errors.tolerance"], True),
+    ],
+)
+def test_default_handlers_decide_in_a_stream_that_sets_no_limits(
+    kind: Kind, properties: list[str], expected: bool
+) -> None:
+    assert limits_decide(kind, properties) is expected
