@@ -4,7 +4,7 @@ VENV := .venv/bin
 FRONTEND := frontend/package.json frontend/index.html frontend/vite.config.ts frontend/tsconfig.json \
 	$(shell find frontend/src frontend/public -type f 2>/dev/null)
 
-.PHONY: run test check bench clean demo-reset install
+.PHONY: run test check bench conformance fuzz clean demo-reset install
 
 run: ports .venv/.run frontend/dist/index.html .local/kafka ## the whole product on real input, until Ctrl-C
 	@exec $(VENV)/python -m demo.run
@@ -21,6 +21,12 @@ check: install ## linters, types and import contracts
 
 bench: install .local/kafka ## BENCH names one; without it all run
 	$(VENV)/python -m benchmarks $(BENCH)
+
+conformance: install .local/kafka ## real Kafka Connect and the engine side by side; ARGS are words in names of configurations
+	$(VENV)/python -m tests.conformance $(ARGS)
+
+fuzz: install ## arbitrary bytes into everything that reads bytes, for SECONDS (60)
+	$(VENV)/python -m tests.fuzz $(SECONDS)
 
 install: needs .venv/.dev frontend/node_modules/.installed
 

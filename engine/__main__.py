@@ -138,6 +138,9 @@ def _herder(
             worker.status_topic, worker.status_partitions, worker.status_replication_factor, TOPIC_CONFIG
         )
         admin.create_topic(
+            worker.offset_topic, worker.offset_partitions, worker.offset_replication_factor, TOPIC_CONFIG
+        )
+        admin.create_topic(
             worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
         )
 

@@ -10,11 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from demo.broker import Broker
 from demo.redis import Redis
 from tests.support.postgres import Postgres, PostgresMissing
 from tests.support.product import Product
+
+# How long an example takes is no claim of ours: the machine is shared with brokers and browsers.
+settings.register_profile("shared-machine", deadline=None)
+settings.load_profile("shared-machine")
 
 HERE = Path(__file__).parent
 BROKER_FIXTURES = {"broker", "own_broker"}

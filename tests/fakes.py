@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.errors import ProduceFailed
-from engine.ports import Committed
+from engine.ports import Committed, SourcePosition
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 
 
@@ -133,6 +133,54 @@ class Producer:
         """Nothing to let go of."""
 
 
+class BatchingProducer:
+    """Writes batches of `size` records of a partition; one that `is_guilty` rejects its whole batch.
+
+    `away` says of each flush in turn how many of its batches, from the first, find no broker. `log` is what was
+    written, by partition.
+    """
+
+    def __init__(self, size: int, is_guilty: Callable[[bytes | None], bool], away: Iterable[int] = ()) -> None:
+        self.size = size
+        self.is_guilty = is_guilty
+        self.away = list(away)
+        self.log: dict[TopicPartition, list[bytes | None]] = {}
+        self.queue: list[tuple[TopicPartition, bytes | None]] = []
+        self.flushes = 0
+
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        timestamp: int | None = None,
+        partition: int | None = None,
+    ) -> None:
+        self.queue.append((TopicPartition(topic, partition or 0), value))
+
+    def flush(self) -> None:
+        self.flushes += 1
+        queue, self.queue = self.queue, []
+        places: dict[TopicPartition, list[int]] = {}
+        for ordinal, (name, _) in enumerate(queue):
+            places.setdefault(name, []).append(ordinal)
+        batches = [rows[at : at + self.size] for rows in places.values() for at in range(0, len(rows), self.size)]
+        away = self.away.pop(0) if self.away else 0
+        rejected = [
+            row for batch in batches[away:] if any(self.is_guilty(queue[at][1]) for at in batch) for row in batch
+        ]
+        failed = sorted([row for batch in batches[:away] for row in batch] + rejected)
+        for ordinal, (name, value) in enumerate(queue):
+            if ordinal not in failed:
+                self.log.setdefault(name, []).append(value)
+        if failed:
+            raise ProduceFailed(tuple((queue[at][0].topic, "no") for at in failed), tuple(failed), not rejected)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
 class Sink:
     """Keeps what is put. `trouble` is asked before each put and may raise."""
 
@@ -160,15 +208,74 @@ class Sink:
         """Nothing to close."""
 
 
+class Source:
+    """Numbers `0 … count−1` of source partition {"file": "f"}, `batch` a poll; `trouble` is asked before each and may
+    raise.
+    """
+
+    idle_ms = 500
+
+    def __init__(self, count: int, batch: int = 10, trouble: Callable[[], None] = lambda: None) -> None:
+        self.count = count
+        self.batch = batch
+        self.trouble = trouble
+        self.at = 0
+        self.confirmed: list[int] = []
+        self.commits = 0
+
+    def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
+        found = position({"file": "f"})
+        self.at = 0 if found is None else found["next"]
+
+    def poll(self) -> list[Record]:
+        self.trouble()
+        numbers = range(self.at, min(self.at + self.batch, self.count))
+        self.at = numbers.stop if numbers else self.at
+        return [source_record(number) for number in numbers]
+
+    def commit_record(self, record: Record) -> None:
+        self.confirmed.append(record.value)
+
+    def commit(self) -> None:
+        self.commits += 1
+
+    def stop(self) -> None:
+        """Nothing to close."""
+
+
+def source_record(number: int) -> Record:
+    """The record that says a number."""
+    return Record("t", 0, None, None, number, source_partition={"file": "f"}, source_offset={"next": number + 1})
+
+
+class OffsetStore:
+    """Keeps offsets and the memory of one task; `trouble` is asked before each write and may raise."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, SourcePosition] = {}
+        self.memory: str | None = None
+        self.writes = 0
+        self.trouble: Callable[[], None] = lambda: None
+
+    def position(self, partition: SourcePosition) -> SourcePosition | None:
+        return self.kept.get(str(dict(partition)))
+
+    def write(self, offsets: Sequence[tuple[SourcePosition, SourcePosition]], memory: str) -> None:
+        self.trouble()
+        self.writes += 1
+        self.kept |= {str(dict(partition)): offset for partition, offset in offsets}
+        self.memory = memory
+
+
 class Reporter:
     """Keeps what is reported."""
 
     def __init__(self) -> None:
-        self.reports: list[tuple[Any, RawRecord]] = []
+        self.reports: list[tuple[Any, Any]] = []
         self.topic = "dlq"
 
-    def report(self, context: Any, raw: RawRecord) -> None:
-        self.reports.append((context, raw))
+    def report(self, context: Any, origin: Any) -> None:
+        self.reports.append((context, origin))
 
     @property
     def offsets(self) -> list[int]:

@@ -23,15 +23,15 @@ from engine.kafka.settings import (
 from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
-from engine.policy.handlers import NamedHandler
 from engine.policy.retry import RetryPolicy
 from engine.ports import TaskConfig
-from engine.record.stage import StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
+from engine.steps.handlers import stage_handlers
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
+KEYS_AS_IN_JAVA = {"partitioner": "murmur2_random"}  # equal keys meet in one partition, whoever wrote them
 JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
 
 
@@ -64,7 +64,8 @@ def open_consumer(opening: Opening) -> KafkaConsumer:
 def open_producer(opening: Opening) -> KafkaProducer:
     """The producer of what a source or a stream writes."""
     worker = opening.worker
-    producer = KafkaProducer(producer_settings(base(worker), worker.producer, opening.plan.config.producer))
+    layers = (KEYS_AS_IN_JAVA, base(worker), worker.producer, opening.plan.config.producer)
+    producer = KafkaProducer(producer_settings(*layers))
     opening.closing.callback(producer.close)
     return producer
 
@@ -73,9 +74,8 @@ def build_guard(
     opening: Opening,
     state: TaskState,
     letters: DeadLetterReporter | None,
-    handlers: Mapping[StageType, NamedHandler] | None = None,
 ) -> Guard:
-    """The guard, with the log reporter if it is wanted."""
+    """The guard, with the log reporter if it is wanted, and the handlers that decide in place of the tolerance."""
     config, errors = opening.plan.config, opening.plan.config.errors
     reporters: list[Reporter] = []
     if errors.log_enable:
@@ -93,7 +93,7 @@ def build_guard(
         clock=opening.clock,
         jitter=JITTER,
         patience_ms=opening.patience_ms,
-        handlers=handlers,
+        handlers=stage_handlers(config, opening.plan.known.kind, opening.plan.stages),
     )
 
 

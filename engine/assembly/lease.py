@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from engine.assembly.clients import Opening, base
 from engine.assembly.plan import validate
 from engine.assembly.sink import open_sink
+from engine.assembly.source import open_source
+from engine.assembly.stream import open_stream
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import EngineError
 from engine.kafka.clock import WorkerClock
@@ -19,8 +21,13 @@ from engine.pipeline.lease import Deadline, OpenTask, run_tasks, unopened
 from engine.ports import Kind, Lease, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
+ALONE_PATIENCE_MS = 1000  # a longer one parks: how often was tried is committed, should the worker be killed
 FOR_EVER_MS = 2**62  # a stream waits where it stands: its memory ends with its lease
-OPENERS: dict[Kind, Callable[[Opening], OpenTask]] = {Kind.SINK: open_sink}
+OPENERS: dict[Kind, Callable[[Opening], OpenTask]] = {
+    Kind.SINK: open_sink,
+    Kind.SOURCE: open_source,
+    Kind.STREAM: open_stream,
+}
 
 
 def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
@@ -43,8 +50,8 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             def patience_ms(now: int) -> int:
                 if lease.standing:
                     return FOR_EVER_MS
-                left_ms = deadline.at_ms - now
-                return left_ms if len(lease.tasks) == 1 else min(left_ms, POOLED_PATIENCE_MS)
+                most_ms = ALONE_PATIENCE_MS if len(lease.tasks) == 1 else POOLED_PATIENCE_MS
+                return min(deadline.at_ms - now, most_ms)
 
             return _open(task, worker, WorkerClock(must_stop), patience_ms)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.assembly.kinds import ConnectorClass, find_class
 from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.options import Problem
+from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.kafka.settings import client_problems
@@ -15,8 +16,11 @@ from engine.pipeline.commit import DurableThenCommit
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Kind
 from engine.record.stage import Stage, StageType
+from engine.steps.handlers import handler_problems
+from engine.steps.processors import processor_problems
 from engine.steps.registry import step_problems
-from engine.steps.stages import sink_stages, source_stages
+from engine.steps.secrets import step_secrets
+from engine.steps.stages import sink_stages, source_stages, stream_stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class ConnectorPlan:
     known: ConnectorClass
     warnings: tuple[Problem, ...]
     delivery: str = DurableThenCommit.delivery
+    stream: StreamConfig | None = None  # the topology of a stream
 
     @property
     def tolerance(self) -> TolerancePolicy:
@@ -37,16 +42,13 @@ class ConnectorPlan:
     @property
     def dead_letters(self) -> str | None:
         """`durable`; `best_effort` on another cluster that is not asked to acknowledge; None where they are off."""
-        errors = self.config.errors
-        if not errors.dlq_enable:
-            return None
-        elsewhere = "bootstrap.servers" in errors.dlq_producer
-        return "best_effort" if elsewhere and errors.dlq_producer.get("acks") == "0" else "durable"
+        return self.config.errors.dead_letters
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Options of the connector's class that are never shown."""
-        return tuple(option.name for option in self.known.options or () if option.secret)
+        """Options of the connector's class, and of its steps, that are never shown."""
+        own = (option.name for option in self.known.options or () if option.secret)
+        return (*own, *step_secrets(self.config, self.stream))
 
     @property
     def task_configs(self) -> tuple[dict[str, str], ...]:
@@ -61,12 +63,32 @@ def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
     known, problems = find_class(props.get("connector.class", ""))
     kind = Kind.SINK if known is None else known.kind
     config, found = read_connector(props, worker, None if known is None else known.options, kind)
-    problems = [*found, *problems, *step_problems(config), *_client_problems(config)]
+    handler_faults, handler_warnings = handler_problems(config)
+    problems = [*found, *problems, *step_problems(config), *handler_faults, *_client_problems(config)]
+    stream = None
+    if kind is Kind.STREAM:
+        stream, faults = read_stream(config)
+        problems += [*faults, *_stream_problems(config, stream)]
     if problems or known is None:
         raise ConfigError(tuple(problems))
-    secrets = {option.name for option in known.options or () if option.secret}
-    stages = source_stages(config, secrets) if kind is Kind.SOURCE else sink_stages(config, secrets)
-    return ConnectorPlan(config, _without_headers(stages, config), known, config.warnings)
+    warnings = (*config.warnings, *handler_warnings)
+    if stream is not None:
+        config = replace(config, header_converter=stream.header_converter)
+        stages = _without_headers(stream_stages(config, stream), config)
+        return ConnectorPlan(config, stages, known, warnings, stream=stream)
+    secrets = ConnectorPlan(config, (), known, warnings).secrets
+    if kind is Kind.SOURCE:
+        stages = source_stages(config, secrets)
+    else:
+        stages = _without_headers(sink_stages(config, secrets), config)
+    return ConnectorPlan(config, stages, known, warnings)
+
+
+def _stream_problems(config: ConnectorConfig, stream: StreamConfig) -> list[Problem]:
+    """Those of its processors, and of converters that write where they are not the ones that read."""
+    writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
+    told = {row[1:] for row in step_problems(config)}
+    return [*processor_problems(stream.processors), *(row for row in step_problems(writing) if row[1:] not in told)]
 
 
 def _client_problems(config: ConnectorConfig) -> list[Problem]:
@@ -81,4 +103,4 @@ def _without_headers(stages: Sequence[Stage], config: ConnectorConfig) -> tuple[
     """The stages as they are run; bytes headers need no converter."""
     if not config.header_converter.class_name.endswith("ByteArrayConverter"):
         return tuple(stages)
-    return tuple(stage for stage in stages if stage.type is not StageType.HEADER_CONVERTER)
+    return tuple(stage for stage in stages if stage.type is not StageType.HEADER_CONVERTER or stage.name)

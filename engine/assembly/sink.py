@@ -30,7 +30,7 @@ def open_sink(opening: Opening) -> OpenTask:
     sink.start(plan.config.properties)
     opening.closing.callback(sink.stop)
     task = SinkTask(
-        steps=_steps(opening),
+        steps=reading_steps(opening),
         sink=sink,
         guard=build_guard(opening, state, letters),
         consumer=consumer,
@@ -45,9 +45,10 @@ def open_sink(opening: Opening) -> OpenTask:
     return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)
 
 
-def _steps(opening: Opening) -> Steps:
+def reading_steps(opening: Opening) -> Steps:
+    """Converters that read, and transforms, as a sink's or a stream's task begins with them."""
     config = opening.plan.config
-    has_headers = any(stage.type is StageType.HEADER_CONVERTER for stage in opening.plan.stages)
+    has_headers = any(stage.type is StageType.HEADER_CONVERTER and not stage.name for stage in opening.plan.stages)
     return sink_steps(
         build_converter(config.key_converter, is_key=True),
         build_converter(config.value_converter, is_key=False),

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.config import errors_policy
+from engine.config import errors_policy, handlers, topic_creation
 from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, topic_name
+from engine.config.handlers import HandlerChoice, read_handlers
 from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown
+from engine.config.topic_creation import NewTopics, read_topic_creation
 from engine.config.worker import (
     JSON_CONVERTER,
     SIMPLE_HEADER_CONVERTER,
@@ -51,7 +53,9 @@ def _names(value: tuple[str, ...]) -> str | None:
 
 OPTIONS: tuple[Option, ...] = (
     Option("name", "string", REQUIRED, "The connector's name, one of a kind in the cluster.", _connector_name),
-    Option("connector.class", "class", REQUIRED, "The kind of connector: FileStreamSink, SqlSink."),
+    Option(
+        "connector.class", "class", REQUIRED, "The kind: FileStreamSink, SqlSink, FileStreamSource, SqlSource, stream."
+    ),
     Option("tasks.max", "int", 1, "At most this many tasks share the partitions.", at_least(1, 10_000)),
     Option("topics", "list", (), "The topics to read, comma-separated.", _topics),
     Option("topics.regex", "string", None, "The topics to read, as a regular expression; instead of `topics`.", _regex),
@@ -68,6 +72,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("consumer.override.*", "map", {}, "Client options of this connector's consumers."),
     Option("producer.override.*", "map", {}, "Client options of this connector's producers."),
     Option("admin.override.*", "map", {}, "Client options of this connector's admin clients."),
+    *handlers.OPTIONS,
 )
 
 
@@ -94,6 +99,8 @@ class ConnectorConfig:
     admin: dict[str, str]
     own: dict[str, Any]
     properties: dict[str, str]
+    handlers: tuple[HandlerChoice, ...] = ()
+    new_topics: tuple[NewTopics, ...] = ()  # of a source
     warnings: tuple[Problem, ...] = field(default=())
 
 
@@ -123,17 +130,22 @@ def read_connector(
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
     shared = tuple(option for option in OPTIONS if kind is not Kind.SOURCE or option.name not in READERS_OPTIONS)
+    shared += topic_creation.OPTIONS if kind is Kind.SOURCE else ()
     names = {option.name for option in shared}
     extra = tuple(option for option in own_options or () if option.name not in names)
     if own_options is None:
         own = {name: value for name, value in own.items() if not unknown(shared, {name: value})}
     values, problems = read((*shared, *extra), own)
-    errors, error_problems, warnings = read_errors(props)
+    errors, error_problems, warnings = read_errors(props, worker.bootstrap_servers if worker else "")
     problems += error_problems
+    new_topics: tuple[NewTopics, ...] = ()
     if kind is Kind.SOURCE:
         values |= {"topics": (), "topics.regex": None}
+        new_topics, more = read_topic_creation(values)
+        problems += more
     else:
         problems += _topics_problems(values, errors)
+    choices, renamed = read_handlers(values)
     predicates = _steps("predicates", values, problems)
     transforms = _steps("transforms", values, problems)
     problems += _predicate_problems(transforms, predicates)
@@ -156,7 +168,9 @@ def read_connector(
         admin=values["admin.override.*"],
         own={option.name: values[option.name] for option in extra},
         properties=dict(props),
-        warnings=tuple(warnings),
+        handlers=choices,
+        new_topics=new_topics,
+        warnings=(*warnings, *renamed),
     )
     return config, problems
 
@@ -197,12 +211,21 @@ def _steps(family: str, values: Mapping[str, Any], problems: list[Problem]) -> t
         if not class_name:
             problems.append((f"{family}.{name}.type", None, "is required"))
         predicate = options.pop("predicate", None) if family == "transforms" else None
-        negate = options.pop("negate", "false").lower() == "true" if family == "transforms" else False
+        negate = _negate(f"{family}.{name}.", options, predicate, problems) if family == "transforms" else False
         steps.append(StepConfig(name, class_name, options, f"{family}.{name}.", predicate, negate))
     for key, value in rest.items():
         hint = nearest(key.partition(".")[0], values[family]) or f"; name it in {family}"
         problems.append((f"{family}.{key}", value, f"belongs to no name in {family}{hint}"))
     return tuple(steps)
+
+
+def _negate(prefix: str, options: dict[str, str], predicate: str | None, problems: list[Problem]) -> bool:
+    text = options.pop("negate", None)
+    if text is not None and text.strip().lower() not in {"true", "false"}:
+        problems.append((f"{prefix}negate", text, "must be true or false"))
+    if text is not None and predicate is None:
+        problems.append((f"{prefix}negate", text, f"has nothing to turn round; set {prefix}predicate"))
+    return text is not None and text.strip().lower() == "true"
 
 
 def _predicate_problems(transforms: Sequence[StepConfig], predicates: Sequence[StepConfig]) -> list[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
@@ -147,10 +148,18 @@ OPTIONS: tuple[Option, ...] = (
         _dlq("producer.*")[0],
         "map",
         {},
-        "Client options of the dead letter producer, above the worker's `producer.*`; another cluster is allowed.",
+        "Client options of the dead letter producer, above the worker's `producer.*`. Another cluster is allowed; only "
+        "there does `acks=0` count. Java key stores (PKCS #12, JKS) and PEM are read.",
         aliases=_dlq("producer.*")[1],
     ),
 )
+
+
+class DeadLetterDelivery(StrEnum):
+    """What may be relied on: a durable dead letter was acknowledged before its record's offset is committed."""
+
+    DURABLE = "durable"
+    BEST_EFFORT = "best_effort"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +184,22 @@ class ErrorsConfig:
     dlq_include_messages: bool = False
     dlq_context_headers: bool = False
     dlq_producer: dict[str, str] = field(default_factory=dict)
+    dlq_elsewhere: bool = False  # is the dead letter topic on another cluster than the offsets?
+
+    @property
+    def dead_letters(self) -> DeadLetterDelivery | None:
+        """How dead letters are delivered: `acks=0` counts on another cluster only; None where there are none."""
+        if not self.dlq_enable:
+            return None
+        unacknowledged = self.dlq_elsewhere and _acks(self.dlq_producer) == "0"
+        return DeadLetterDelivery.BEST_EFFORT if unacknowledged else DeadLetterDelivery.DURABLE
 
 
-def read_errors(props: Mapping[str, str]) -> tuple[ErrorsConfig, list[Problem], list[Problem]]:
-    """The policy, all problems, and warnings: what is legal but surely not meant."""
+def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[ErrorsConfig, list[Problem], list[Problem]]:
+    """The policy, all problems, and warnings: what is legal but surely not meant.
+
+    `own_servers` are the worker's own bootstrap servers.
+    """
     own = {name: value for name, value in props.items() if name == "errors" or name.startswith("errors.")}
     values, problems = read(OPTIONS, own)
     limit, rate_limit = _limits(values, own, problems)
@@ -207,12 +228,13 @@ def read_errors(props: Mapping[str, str]) -> tuple[ErrorsConfig, list[Problem], 
         dlq_include_messages=values[_DLQ + "include.messages"],
         dlq_context_headers=values[_DLQ + "context.headers.enable"],
         dlq_producer=values[_DLQ + "producer.*"],
+        dlq_elsewhere=_is_elsewhere(values[_DLQ + "producer.*"], own_servers),
     )
-    return config, problems, warnings(config)
+    return config, problems, warnings(config, handled=any(name.endswith(".exception.handler") for name in props))
 
 
-def warnings(config: ErrorsConfig) -> list[Problem]:
-    """What is legal but surely not meant."""
+def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
+    """What is legal but surely not meant; `handled`: exception handlers decide beside the limits."""
     found: list[Problem] = []
     limit, rate_limit = config.tolerance_limit, config.tolerance_rate_limit
     for name, value, other, zero in (
@@ -221,7 +243,7 @@ def warnings(config: ErrorsConfig) -> list[Problem]:
     ):
         if value != 0 and zero == 0:
             found.append((name, str(value), f"the first error still fails the task, because {other} is 0"))
-    if config.dlq_enable and limit == 0 and rate_limit == 0:
+    if config.dlq_enable and limit == 0 and rate_limit == 0 and not handled:
         text = "no error is tolerated, so this topic receives only the error that fails the task"
         found.append((DLQ_TOPIC.name, config.dlq_topic, text))
     if config.dlq_topic and not config.dlq_enable:
@@ -232,9 +254,29 @@ def warnings(config: ErrorsConfig) -> list[Problem]:
     if config.dlq_enable and not config.dlq_include_messages:
         name = _DLQ + "include.messages"
         found.append((name, "false", "dead letters only point to their record, which expires with the origin topic"))
-    if config.dlq_producer.get("acks") == "0" and "bootstrap.servers" not in config.dlq_producer:
-        found.append((_DLQ + "producer.acks", "0", "ignored: dead letters are durable before offsets are committed"))
+    acks = _acks(config.dlq_producer)
+    if acks != "all" and config.dead_letters is DeadLetterDelivery.DURABLE:
+        text = "ignored, all are awaited: dead letters are durable before offsets are committed"
+        if acks == "0":
+            text += "; 0 counts on another cluster only"
+        found.append((_DLQ + "producer.acks", acks, text))
     return found
+
+
+def _acks(producer: Mapping[str, str]) -> str:
+    """What the options ask for; `all` for -1 and where nothing is said."""
+    acks = producer.get("acks", "all").lower()
+    return "all" if acks == "-1" else acks
+
+
+def _is_elsewhere(producer: Mapping[str, str], own_servers: str) -> bool:
+    """Do the dead letter producer's servers have none in common with the worker's own?"""
+    servers = _servers(producer.get("bootstrap.servers", ""))
+    return bool(servers) and not servers & _servers(own_servers)
+
+
+def _servers(text: str) -> set[str]:
+    return {part.strip().lower() for part in text.split(",") if part.strip()}
 
 
 def _limits(values: Mapping[str, Any], own: Mapping[str, str], problems: list[Problem]) -> tuple[int, int]:

@@ -9,11 +9,12 @@ MASK = "********"
 
 _SECRET = re.compile(
     r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key"
-    r"|user\.?info|authorization|headers?$",
+    r"|user\.?info|authorization|headers?$|key\.pem$",
     re.IGNORECASE,
 )
 _ENDS_IN_KEY = re.compile(r"[._-]key$", re.IGNORECASE)
 _USER_INFO = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]+)@")
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|secret|token|sslpassword)=)[^&;\s]+", re.IGNORECASE)
 
 
@@ -23,9 +24,12 @@ def is_secret(name: str) -> bool:
 
 
 def mask(config: Mapping[str, str], secrets: Collection[str] = ()) -> dict[str, str]:
-    """A copy to be shown: options in `secrets`, and those named like one, are masked; so are passwords in URLs."""
+    """A copy to be shown: options in `secrets`, and those named like one, are masked; so are private keys, whatever
+    the option is called, and passwords in URLs.
+    """
     return {
-        name: MASK if name in secrets or is_secret(name) else mask_url(str(value)) for name, value in config.items()
+        name: MASK if name in secrets or is_secret(name) or _PRIVATE_KEY.search(str(value)) else mask_url(str(value))
+        for name, value in config.items()
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 
 import confluent_kafka as ck
@@ -14,13 +15,14 @@ from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
-from engine.errors import EngineError
+from engine.errors import EngineError, RetriableError
 from engine.kafka.errors import translate, translated
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
 CALL_TIMEOUT_S = 10.0
 TOPIC_SEEN_TIMEOUT_S = 15.0
+LEADER_POLL_S = 0.05
 log = logging.getLogger(__name__)
 
 
@@ -55,6 +57,20 @@ class KafkaAdmin:
         except ck.KafkaException as error:
             if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise translate(error.args[0]) from error
+        self._await_leaders([TopicPartition(name, number) for number in range(partitions)])
+
+    def _await_leaders(self, partitions: Sequence[TopicPartition]) -> None:
+        """Return when each partition of a new topic is led: before, who waits for no acknowledgement writes in vain."""
+        late_s = time.monotonic() + TOPIC_SEEN_TIMEOUT_S
+        while time.monotonic() < late_s:
+            try:
+                if len(self.end_offsets(partitions)) == len(partitions):
+                    return
+            except RetriableError:
+                pass
+            except EngineError:
+                return  # we may not ask
+            time.sleep(LEADER_POLL_S)
 
     def max_message_bytes(self, topic: str) -> int | None:
         """The topic's `max.message.bytes`; None where we may not ask."""

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 import confluent_kafka as ck
 
 from engine.errors import ProduceFailed, RetriableError
-from engine.kafka.errors import describe, error_class, translated
+from engine.kafka.errors import describe, error_class, translate, translated
 from engine.record.record import Headers
 
 FLUSH_SLICE_S = 0.5
 ANY_PARTITION = -1
+UNFIT = {ck.KafkaError._INVALID_ARG, ck.KafkaError.TOPIC_EXCEPTION}  # what the record says of itself can't be
 Delivered = Callable[[ck.KafkaError | None, ck.Message], None]
 
 
@@ -51,6 +52,10 @@ class KafkaProducer:
             except ck.KafkaException as error:
                 self._failures.append((ordinal, topic, error.args[0]))
                 return
+            except (TypeError, ValueError, OverflowError) as error:  # a topic or a header of a wrong type
+                wrong = ck.KafkaError(ck.KafkaError._INVALID_ARG, str(error))
+                self._failures.append((ordinal, str(topic), wrong))
+                return
             else:
                 return
 
@@ -60,6 +65,9 @@ class KafkaProducer:
             while self._client.flush(FLUSH_SLICE_S):
                 pass
         failures, self._failures, self._queued = sorted(self._failures, key=lambda row: row[0]), [], 0
+        for _, _, error in failures:
+            if error_class(error) not in {RetriableError, ProduceFailed} and error.code() not in UNFIT:
+                raise translate(error)  # of no record: the client, or its right to write, is gone
         if failures:
             rows = tuple((topic, describe(error)) for _, topic, error in failures)
             retriable = all(error_class(error) is RetriableError for _, _, error in failures)

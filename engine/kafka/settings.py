@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import reduce
 
+from engine.config.masking import MASK, is_secret
 from engine.config.options import Problem
+from engine.kafka.keystores import JAVA_STORES, override, with_pem
+from engine.kafka.refusals import refusal
 
 CONSUMER_DEFAULTS = {
     "fetch.queue.backoff.ms": "2",  # 1000, the client's own, halts a consumer whose queue is full
@@ -25,7 +30,13 @@ PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}
 QUICK = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}  # for a few small records
 SHARED = {"log_level": "3", "socket.keepalive.enable": "true"}
 
-RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms", "max.partition.fetch.bytes": "fetch.message.max.bytes"}
+RENAMED = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "max.partition.fetch.bytes": "fetch.message.max.bytes",
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
 JAVA_ONLY = frozenset(
     {
         "auto.commit.interval.ms",
@@ -44,14 +55,21 @@ JAVA_ONLY = frozenset(
         "metrics.recording.level",
         "partition.assignment.strategy",
         "partitioner.class",
+        "sasl.jaas.config",
+        "ssl.enabled.protocols",
+        "ssl.engine.factory.class",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
         "value.deserializer",
         "value.serializer",
     }
 )
-KEY_STORES = {
-    "ssl.truststore.location": "ssl.ca.location (PEM)",
-    "ssl.keystore.location": "ssl.certificate.location and ssl.key.location (PEM)",
-}
+ENDPOINT = "ssl.endpoint.identification.algorithm"
+STORE_TYPES = ("JKS", "PKCS12", "PEM")
+_LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
 def consumer_settings(group: str, *layers: Mapping[str, str]) -> dict[str, str]:
@@ -66,7 +84,7 @@ def producer_settings(*layers: Mapping[str, str]) -> dict[str, str]:
 
 def unacknowledged_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """A producer that honours `acks` as given: dead letters on another cluster, at best effort."""
-    return {**SHARED, **PRODUCER_DEFAULTS, **_merged(layers)}
+    return {**SHARED, **PRODUCER_DEFAULTS, **_merged(layers), "enable.idempotence": "false"}
 
 
 def admin_settings(*layers: Mapping[str, str]) -> dict[str, str]:
@@ -75,19 +93,38 @@ def admin_settings(*layers: Mapping[str, str]) -> dict[str, str]:
 
 
 def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
-    """Options that can't be carried over to librdkafka, with the name of the one to use."""
+    """Options that can't be carried over to librdkafka, with the name of the one to use, and those it refuses."""
     problems: list[Problem] = []
-    for name, instead in KEY_STORES.items():
-        value = options.get(name)
-        if value is not None and options.get(name.replace("location", "type"), "JKS").upper() != "PEM":
-            problems.append((prefix + name, value, f"Java key stores are not read; use {prefix}{instead}"))
+    for name, value in options.items():
+        is_javas = name in JAVA_ONLY or name.startswith(JAVA_STORES)
+        reason = None if is_javas else refusal(RENAMED.get(name, name), value)
+        if reason is not None and (value or name != ENDPOINT):
+            problems.append((prefix + name, MASK if is_secret(name) else value, reason))
+    for name in ("ssl.truststore.type", "ssl.keystore.type"):
+        kind = options.get(name, "JKS")
+        if kind.upper() not in STORE_TYPES:
+            problems.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
+    jaas = options.get("sasl.jaas.config")
+    if jaas is not None and len(_login(jaas)) != 2:
+        text = f"names no username and password; use the client's own {prefix}sasl.* options"
+        problems.append((f"{prefix}sasl.jaas.config", MASK, text))
     return problems
 
 
 def _merged(layers: tuple[Mapping[str, str], ...]) -> dict[str, str]:
-    merged: dict[str, str] = {}
-    for layer in layers:
-        for name, value in layer.items():
-            if name not in JAVA_ONLY:
-                merged[RENAMED.get(name, name)] = value
+    """The layers, the last one on top, in librdkafka's own names. Raises ConfigError for an unreadable key store."""
+    empty: Mapping[str, str] = {}
+    merged = with_pem(reduce(override, (_native(layer) for layer in layers), empty))
+    if merged.get(ENDPOINT) == "":
+        merged[ENDPOINT] = "none"
     return merged
+
+
+def _native(layer: Mapping[str, str]) -> dict[str, str]:
+    """A layer in librdkafka's names; the user and password of Java's login module are options of their own."""
+    named = {RENAMED.get(name, name): value for name, value in layer.items() if name not in JAVA_ONLY}
+    return {**_login(layer.get("sasl.jaas.config", "")), **named}
+
+
+def _login(jaas: str) -> dict[str, str]:
+    return {f"sasl.{name}": re.sub(r"\\(.)", r"\1", value) for name, value in _LOGIN.findall(jaas)}

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from engine.errors import FatalError, TaskError
+from msgspec.structs import replace
+
+from engine.config.handlers import Role
+from engine.errors import FatalError, RetriableError, TaskError
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
+from engine.policy.asking import TOLERANCE_NAME, NamedHandler, Reply
 from engine.policy.classify import classify
-from engine.policy.handlers import TOLERANCE_NAME, ErrorHandlerContext, NamedHandler, Response
+from engine.policy.handlers import ErrorHandlerContext, Response, may_pass
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.ports import Clock
@@ -24,6 +28,7 @@ from engine.record.stage import Stage, StageType
 from engine.record.trace import describe
 from engine.reporting.metrics import Metric
 
+BATCHED = (StageType.TASK_PUT, StageType.KAFKA_PRODUCE)
 Step = tuple[int, Callable[[Any], Any]]  # the stage's index, and what it does; None from it means filtered
 
 
@@ -43,7 +48,7 @@ class Guard:
     """Retry, classify, tolerate, report, for one task.
 
     `patience_ms(now)` is how long a wait may last; a longer one parks the task. `jitter()` is in [0, 1).
-    `handlers` decide in place of the tolerance policy at the stages they are named for (KIP-1033).
+    `handlers` decide, by a stage's index, in place of the tolerance policy (KIP-1033).
     """
 
     def __init__(
@@ -60,7 +65,7 @@ class Guard:
         clock: Clock,
         jitter: Callable[[], float],
         patience_ms: Callable[[int], int],
-        handlers: Mapping[StageType, NamedHandler] | None = None,
+        handlers: Mapping[int, NamedHandler] | None = None,
     ) -> None:
         self.connector = connector
         self.stages = tuple(stages)
@@ -106,12 +111,12 @@ class Guard:
         if delay is None:
             return self.errored(raised, origin, trouble, tolerable=verdict.tolerate)
         wake_at = now + delay
+        before, self.state.parked = self.state.parked, ParkedRetry(place, trouble, wake_at)
         if delay > self.patience_ms(now):
-            self.state.parked = ParkedRetry(place, trouble, wake_at)
             return Interrupted(wake_at)
-        if self.clock.wait(delay):
-            self.state.parked = ParkedRetry(place, trouble, wake_at)
+        if self.clock.wait(delay):  # a stream commits before a long wait: whoever comes after it goes on counting
             return Interrupted(None)
+        self.state.parked = before
         self.state.metrics[Metric.TOTAL_RETRIES] += 1
         return trouble
 
@@ -143,26 +148,38 @@ class Guard:
             elapsed_ms=now - trouble.first_ms,
             handler=self._name_of_handler(raised.index),
         )
-        return Errored(context, origin, raised.error, tolerable)
+        errored = Errored(context, origin, raised.error, tolerable)
+        named = self.handlers.get(raised.index)
+        if named is None or not tolerable or raised.given is None:
+            return errored  # of a batch, as a whole: only its guilty records are asked about, when they are known
+        # Asked at once, so that nothing behind an error that stops the task is worked on.
+        return replace(errored, reply=self._ask(named, errored))
 
     def would_fail(self, before: ToleranceState, errored: Errored) -> tuple[bool, ToleranceState]:
         """Would this error stop the task, after those already in `before`? Decides nothing."""
         if not errored.tolerable:
             return True, before
         after = self.tolerance.add(before, errored.context.time_of_error)
-        if self._handler(errored) is not None:
+        if errored.reply is not None:
+            return errored.reply.response is not Response.CONTINUE, after
+        if errored.context.index in self.handlers:
             return False, after
         return self.tolerance.exceeded(after, errored.context.time_of_error), after
 
     def decide(self, errored: Errored) -> Skipped | Failed:
-        """Ask the handler, report, and say what becomes of the record."""
+        """Ask the handler, report, and say what becomes of the record.
+
+        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        """
         context = errored.context
         metrics = self.state.metrics
+        named = self.handlers.get(context.index)
+        if named is not None and errored.tolerable and errored.reply is None:
+            errored = replace(errored, reply=self._ask(named, errored))
+        if errored.reply is not None and errored.reply.response is Response.RETRY:
+            raise RetriableError(_why(errored)) from errored.error
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
-        named = self._handler(errored)
-        if named is not None and not fails:
-            fails = self._ask(named, errored) is not Response.CONTINUE
         told = self._report(errored, stops=fails)
         metrics[Metric.TOTAL_FAILURES_LOGGED] += told
         if fails:
@@ -179,6 +196,14 @@ class Guard:
             reporter.report(errored.context, errored.origin)
         self.state.metrics[Metric.TOTAL_FAILURES_LOGGED] += bool(self.reporters)
 
+    def remember(self, reported: Iterable[Errored]) -> None:
+        """These have their dead letters, but their record is not passed: they must not get them again."""
+        if self.dead_letters is None:
+            return
+        topic = self.dead_letters.topic
+        marks = tuple(Mark.of(Place.of(one.origin, one.context.index), topic) for one in reported)
+        self.state.reported = (*marks, *(one for one in self.state.reported if one not in marks))[-MAX_MARKS:]
+
     def _report(self, errored: Errored, *, stops: bool) -> bool:
         """Tell every reporter; the dead letter topic only once. Was anybody told?"""
         context, origin = errored.context, errored.origin
@@ -194,21 +219,21 @@ class Guard:
         self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else others
         return not known or bool(self.reporters)
 
-    def _handler(self, errored: Errored) -> NamedHandler | None:
-        return self.handlers.get(errored.context.stage.type)
-
     def _name_of_handler(self, index: int) -> str:
-        named = self.handlers.get(self.stages[index].type)
+        named = self.handlers.get(index)
         return TOLERANCE_NAME if named is None else named.name
 
-    def _ask(self, named: NamedHandler, errored: Errored) -> Response:
+    def _ask(self, named: NamedHandler, errored: Errored) -> Reply:
         answers: list[Any] = []
-        context = errored.context
+        origin, record = errored.origin, errored.context.record
+        given = origin if named.role is Role.DESERIALIZATION and isinstance(origin, RawRecord) else record
         about = _about(errored)
-        # A handler is foreign code as every step is: one that raises means FAIL.
-        ask = (context.index, lambda one: named.handler.handle(about, one.context.record, one.error))
+        # A handler is foreign code as every step is.
+        ask = (errored.context.index, lambda one: (named.ask(about, given, one.error),))
         raised = self.run((ask,), (errored,), answers)
-        return Response.CONTINUE if raised is None and answers[0] is Response.CONTINUE else Response.FAIL
+        if raised is not None:
+            return named.crashed(describe(raised.error).text)
+        return named.reply(answers[0][0], may_retry=may_pass(errored.error))
 
     def count_failure(self, place: Place, trouble: Trouble, now: int) -> Trouble:
         """One more failure."""
@@ -221,12 +246,12 @@ class Guard:
     def _gone_on_with(self, place: Place, trouble: Trouble) -> Trouble:
         """How things stand: a first failure may be the next one of what an earlier lease had parked.
 
-        A put is of a batch, which may begin with another record each time.
+        A put, or a produce, is of a batch, which may begin with another record each time.
         """
         parked = self.state.parked
         if parked is None or trouble.failures > 0 or parked.place.index != place.index:
             return trouble
-        if parked.place != place and self.stages[place.index].type is not StageType.TASK_PUT:
+        if parked.place != place and self.stages[place.index].type not in BATCHED:
             return trouble
         self.state.parked = None
         self.state.metrics[Metric.TOTAL_RETRIES] += 1
@@ -252,14 +277,15 @@ def unconverted(raw: RawRecord) -> Record:
 
 def _about(errored: Errored) -> ErrorHandlerContext:
     origin, context = errored.origin, errored.context
-    node, task_id = context.stage.label, context.task_id
+    node, task_id, record = context.stage.label, context.task_id, context.record
     if isinstance(origin, Punctuation):
         return ErrorHandlerContext(None, -1, -1, (), node, task_id, origin.timestamp)
+    timestamp = origin.timestamp if record is None or record.timestamp is None else record.timestamp
     if isinstance(origin, Record):
-        return ErrorHandlerContext(origin.topic, -1, -1, (), node, task_id, origin.timestamp or -1)
+        return ErrorHandlerContext(origin.topic, -1, -1, (), node, task_id, -1 if timestamp is None else timestamp)
     return ErrorHandlerContext(
-        origin.topic, origin.partition, origin.offset, origin.headers, node, task_id, origin.timestamp,
-        origin.key, origin.value,
+        origin.topic, origin.partition, origin.offset, origin.headers, node, task_id,
+        origin.timestamp if timestamp is None else timestamp, origin.key, origin.value,
     )  # fmt: skip
 
 
@@ -274,5 +300,7 @@ def _where(origin: Origin) -> str:
 def _why(errored: Errored) -> str:
     context = errored.context
     reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
+    if errored.reply is not None:
+        reason = errored.reply.reason
     where = _where(errored.origin)
-    return f"{reason}: {context.stage.type} ({context.stage.class_name}) failed on {where}: {context.message}"
+    return f"{reason}: {context.stage.type} ({context.stage.label}) failed on {where}: {context.message}"

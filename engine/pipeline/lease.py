@@ -28,16 +28,20 @@ class Task(Protocol):
     """A task of any kind, during one lease."""
 
     state: TaskState
-    progressed: bool
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]: ...
+    @property
+    def progressed(self) -> bool:
+        """Did this lease commit anything new?"""
+        ...
+
 
     def step(self, timeout_s: float) -> Failed | Interrupted | None:
         """Poll and process one chunk; commit when it is time. None: it may go on."""
         ...
 
-    def save(self, *, final: bool = False) -> Interrupted | None:
+    def save(self) -> Interrupted | None:
         """Commit, if anything moved since the last time."""
         ...
 
@@ -51,6 +55,7 @@ class Task(Protocol):
 
     def known_ends(self) -> Mapping[TopicPartition, int]: ...
     def figures(self) -> TaskFigures: ...
+
 
 class OpenTask(msgspec.Struct, frozen=True):
     """A claimed task with its clients."""
@@ -128,10 +133,10 @@ def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, ope
 def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock) -> TaskReport | None:
     task = opened.task
     try:
-        ended = task.save(final=True) if stop is not None else task.step(timeout_s)
+        ended = task.save() if stop is not None else task.step(timeout_s)
         if ended is None and stop is None and task.is_idle():
             stop = LeaseEnd.CAUGHT_UP
-            ended = task.save(final=True)
+            ended = task.save()
     except EngineError as error:
         return _close(opened, *_ended_by(error, clock), clock)
     if isinstance(ended, Failed):

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from engine.policy.asking import Reply
 from engine.record.context import ErrorContext
 from engine.record.record import Origin
 
@@ -31,12 +32,17 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Errored(msgspec.Struct, frozen=True):
-    """Retries are exhausted: an error that still waits for its decision, in the order of the records."""
+    """Retries are exhausted: an error that still waits for its decision, in the order of the records.
+
+    `reply` is what the stage's handler said of it; None where the tolerance policy decides, or the handler is
+    asked later.
+    """
 
     context: ErrorContext
     origin: Origin
     error: Exception
     tolerable: bool
+    reply: Reply | None = None
 
 
 class Interrupted(msgspec.Struct, frozen=True):

@@ -8,8 +8,10 @@ from typing import Any
 from engine.errors import RecordError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble
-from engine.pipeline.task_state import Place, TaskFigures, TaskState, first_unprocessed
+from engine.pipeline.journey import convert, settle
+from engine.pipeline.outcome import Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble
+from engine.pipeline.progress import Progress
+from engine.pipeline.task_state import Place, TaskFigures, TaskState
 from engine.policy.classify import STOP
 from engine.ports import Clock, Consumer, Sink
 from engine.record.record import RawRecord, Record, TopicPartition
@@ -19,7 +21,6 @@ from engine.reporting.replayed import Outcome, ReplayReporter
 CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
 COMMIT_INTERVAL_MS = 500
 
-Entry = Record | Filtered | Errored
 End = Failed | Interrupted
 
 
@@ -45,18 +46,19 @@ class SinkTask:
         self.guard = guard
         self.consumer = consumer
         self.replayed = replayed
-        self.commit = commit
         self.state = state
         self.clock = clock
-        self.commit_interval_ms = commit_interval_ms
+        self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
         self.put_index = len(guard.stages) - 1
-        self.committed: dict[TopicPartition, int] = dict(committed)
-        self.progressed = False
         self.last_count = 0  # records of the last poll
-        self._due_ms = clock.now_ms() + commit_interval_ms
-        self._held: dict[TopicPartition, int] = {}
-        self._saved = self._memory()
-        self._counted = dict(state.metrics)
+
+    @property
+    def committed(self) -> Mapping[TopicPartition, int]:
+        return self.progress.committed
+
+    @property
+    def progressed(self) -> bool:
+        return self.progress.progressed
 
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk; commit when it is time. None: it may go on."""
@@ -64,49 +66,27 @@ class SinkTask:
         self.last_count = len(raws)
         end = self.process(raws) if raws else None
         if end is not None:
-            return self.save(final=True) or end
-        if self.clock.now_ms() >= self._due_ms:
-            return self.save()
-        return None
+            return self.save() or end
+        return self.save() if self.progress.is_due else None
 
     def process(self, raws: Sequence[RawRecord]) -> End | None:
         """Take a chunk as far as it goes, each record into exactly one bucket."""
         entries: list[Any] = []
-        end: End | None = self._convert(raws, entries)
+        end: End | None = convert(self.guard, self.steps, raws, entries)
         end = self._put(raws, entries) or end
-        failed, done = self._settle(entries)
+        failed, done = settle(self.guard, entries)
         self._tell(raws, entries[:done])
         if failed is not None or end is not None:
-            self._held = first_unprocessed(raws[done:])
+            self.progress.hold(raws[done:])
         return failed or end
 
-    def save(self, *, final: bool = False) -> Interrupted | None:
-        """Commit positions and state, if anything moved since the last time; a final save looks closer."""
-        positions = self.positions()
-        self._due_ms = self.clock.now_ms() + self.commit_interval_ms
-        if positions == self.committed and not (final and self._memory() != self._saved):
-            return None
-        if self.state.forget_passed(positions):
-            self.state.metrics[Metric.TOTAL_RETRIES] += 1  # what was parked succeeded at its next attempt
-        self.state.seq += 1
-        interrupted = self.commit.commit(positions, self.state.to_metadata)
-        if interrupted is not None:
-            return interrupted
-        self.progressed = self.progressed or any(
-            offset > self.committed.get(partition, -1) for partition, offset in positions.items()
-        )
-        self.committed = positions
-        self._saved = self._memory()
-        self._counted = dict(self.state.metrics)
-        return None
-
-    def positions(self) -> dict[TopicPartition, int]:
-        """The next offset of each partition that is not processed."""
-        return {**self.consumer.positions(), **self._held}
+    def save(self) -> Interrupted | None:
+        """Commit positions and state, if anything changed since the last time."""
+        return self.progress.save()
 
     def is_idle(self) -> bool:
         """Is everything processed that there is, as far as the last fetch knows?"""
-        if self.last_count == CHUNK_RECORDS or self._held:
+        if self.last_count == CHUNK_RECORDS or self.progress.is_held:
             return False
         ends = self.consumer.ends()
         return all(ends[partition] == at for partition, at in self.consumer.positions().items())
@@ -119,43 +99,7 @@ class SinkTask:
         return dict(self.consumer.ends())
 
     def figures(self) -> TaskFigures:
-        """The figures now; records are counted as they were committed, so that they agree with `committed`."""
-        return self.state.figures(self._counted)
-
-    def _memory(self) -> tuple[Any, ...]:
-        """What a commit keeps beside the positions."""
-        return self.state.reported, self.state.parked, dict(self.state.metrics)
-
-    def _convert(self, raws: Sequence[RawRecord], entries: list[Any]) -> Interrupted | None:
-        """Fill `entries` in order; stop after an error that the policy will not tolerate."""
-        todo = iter(raws)
-        trial = self.state.tolerance
-        while (raised := self.guard.run(self.steps, todo, entries)) is not None:
-            raw = raws[len(entries)]
-            entry = self._again(raised, raw)
-            if isinstance(entry, Interrupted):
-                return entry
-            entries.append(entry)
-            if isinstance(entry, Errored):
-                fails, trial = self.guard.would_fail(trial, entry)
-                if fails:
-                    break
-        return None
-
-    def _again(self, raised: Raised, raw: RawRecord) -> Entry | Interrupted:
-        """Repeat the failed step as long as the policy allows, then the steps after it."""
-        trouble = Trouble()
-        while True:
-            verdict = self.guard.failed(raised, raw, trouble)
-            if not isinstance(verdict, Trouble):
-                return verdict
-            out: list[Any] = []
-            again = self.guard.run(self.steps[raised.index :], (raised.given,), out)
-            if again is None:
-                entry: Entry = out[0]
-                return entry
-            trouble = verdict if again.index == raised.index else Trouble()
-            raised = again
+        return self.progress.figures()
 
     def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> End | None:
         """Put the records among `entries`; rejected ones become errors, the others are put again."""
@@ -195,8 +139,9 @@ class SinkTask:
         parts: list[tuple[list[int], Raised | None]] = [(places, raised)]
         while parts:
             part, failure = parts.pop()
-            if part[0] >= len(entries):
-                continue  # behind an error that fails the task
+            part = [place for place in part if place < len(entries)]  # the rest is behind an error that fails the task
+            if not part:
+                continue
             if failure is None:
                 failure = self._try_put([entries[place] for place in part])
                 if failure is None:
@@ -226,33 +171,6 @@ class SinkTask:
         self.guard.log(errored)
         context = errored.context
         return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
-
-    def _settle(self, entries: list[Any]) -> tuple[Failed | None, int]:
-        """Count each record in its bucket, and decide about errors, in order; how many are done.
-
-        An error among `entries` gives way to what was decided about it.
-        """
-        metrics = self.state.metrics
-        delivered = filtered = done = 0
-        failed = None
-        for entry in entries:
-            if type(entry) is Record:
-                delivered += 1
-            elif entry is FILTERED:
-                filtered += 1
-            else:
-                outcome = self.guard.decide(entry)
-                if isinstance(outcome, Failed):
-                    failed = outcome
-                    break
-                entries[done] = outcome
-                bucket = Metric.RECORDS_DEAD_LETTERED if outcome.dead_lettered else Metric.RECORDS_SKIPPED
-                metrics[bucket] += 1
-            done += 1
-        metrics[Metric.RECORDS_CONSUMED] += done
-        metrics[Metric.RECORDS_DELIVERED] += delivered
-        metrics[Metric.RECORDS_FILTERED] += filtered
-        return failed, done
 
     def _tell(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
         """Report what became of replayed records; a record without headers, as most are, costs one look."""

@@ -17,14 +17,15 @@ from engine.record.stage import Stage
 from engine.reporting.metrics import BUCKETS, Metric, Metrics, zeros
 
 MAX_BYTES = 2048
-MAX_MARKS = 2  # partitions whose failed record is known to be dead-lettered
-VERSION = 3
+MAX_MARKS = 16  # records that stopped the task, one a partition, and are known to be dead-lettered
+VERSION = 4
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, array_like=True):
     """An operation on one record: its coordinates and the stage's index.
 
-    A source's record has no coordinates in Kafka: checksums of its source partition and offset stand for them.
+    A source's record has no coordinates in Kafka: checksums of its source partition and offset stand for them, or of
+    what it says where it has no offset.
     """
 
     topic: str
@@ -37,7 +38,8 @@ class Place(msgspec.Struct, frozen=True):
         if isinstance(origin, RawRecord):
             return Place(origin.topic, origin.partition, origin.offset, index)
         if isinstance(origin, Record):
-            return Place("", _checksum(origin.source_partition), _checksum(origin.source_offset), index)
+            within = origin.source_offset or {"topic": origin.topic, "key": origin.key, "value": origin.value}
+            return Place("", _checksum(origin.source_partition), _checksum(within), index)
         return Place("", -1, -1, index)
 
     def is_before(self, positions: Mapping[TopicPartition, int]) -> bool:
@@ -45,7 +47,7 @@ class Place(msgspec.Struct, frozen=True):
         return self.offset < positions.get(TopicPartition(self.topic, self.partition), 0)
 
 
-class Mark(msgspec.Struct, frozen=True):
+class Mark(msgspec.Struct, frozen=True, array_like=True):
     """An error that stopped the task has its dead letter already; `topic` is the dead letter topic's checksum."""
 
     place: Place
@@ -124,7 +126,7 @@ class TaskState:
         }
 
     def to_metadata(self) -> str:
-        """The state as commit metadata."""
+        """The state as commit metadata. Should it not fit, the oldest marks go: those errors are reported again."""
         body = {
             "v": VERSION,
             "s": self.seq,
@@ -137,9 +139,13 @@ class TaskState:
             "k": self.stage_dropped,
             "o": self.tolerance.to_json(),
             "p": self.parked and msgspec.to_builtins(self.parked),
-            "d": msgspec.to_builtins(self.reported),
         }
-        return orjson.dumps(body).decode()
+        marks = msgspec.to_builtins(self.reported)
+        text = orjson.dumps({**body, "d": marks})
+        while len(text) >= MAX_BYTES and marks:
+            marks = marks[1:]
+            text = orjson.dumps({**body, "d": marks})
+        return text.decode()
 
 
 def restore(

@@ -34,7 +34,7 @@ RULES: dict[StageType, _Rule] = {
     StageType.HEADER_CONVERTER: _STEP,
     StageType.PROCESSOR: _STEP,
     StageType.KAFKA_CONSUME: _Rule(retry=(RetriableError,), tolerate=(RetriableError,)),
-    StageType.KAFKA_PRODUCE: _Rule(retry=(RetriableError, ProduceFailed), tolerate=(RetriableError,)),
+    StageType.KAFKA_PRODUCE: _Rule(retry=(RetriableError,), tolerate=(RetriableError,)),
     StageType.TASK_PUT: _TASK,
     StageType.TASK_POLL: _TASK,
 }
@@ -45,6 +45,8 @@ def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> V
     """The verdict on one failure. `retry_on` is `errors.retry.on`: `all` (the KIP) or `retriable` (shipped Kafka)."""
     if not isinstance(error, Exception) or isinstance(error, STOP):
         return Verdict(retry=False, tolerate=False)
+    if isinstance(error, ProduceFailed) and stage is StageType.KAFKA_PRODUCE:
+        return Verdict(retry=error.retriable, tolerate=False)
     rule = RULES.get(stage, _STOP_RULE)
     retry = (RetriableError,) if rule is _STEP and retry_on == "retriable" else rule.retry
     return Verdict(isinstance(error, retry), isinstance(error, rule.tolerate))

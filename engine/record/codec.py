@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,7 +22,9 @@ __all__ = ["VERSION", "DecodedContext", "decode", "encode"]
 
 VERSION = 1
 NO_LIMIT = 2**63 - 1
-_SHORT, _SHORTEST = 500, 150  # characters kept of a text that has to be cut
+_SHORT, _SHORTER, _SHORTEST = 500, 150, 30  # characters kept of a text that has to be cut
+_TOPIC = 249
+_ODD = re.compile("[^ -~]")  # characters that JSON may write in several bytes
 _TEXTS = ("exception", "exception_class", "message", "root_class", "root_message", "task_id", "connector", "handler")
 
 Json = dict[str, Any]
@@ -33,10 +37,10 @@ def encode(
     include_messages: bool = False,
     max_bytes: int = NO_LIMIT,
 ) -> bytes:
-    """The context as JSON, never larger than `max_bytes` where that is above 16 kB.
+    """The context as JSON, never larger than `max_bytes` where that is 4 kB or more.
 
-    What is too large loses, in this order, the converted record, the configs, the trace, and the message
-    itself, of which size and digest remain; `truncated` names the last step taken.
+    What is too large loses, in this order, the converted record, the configs, the trace, and the original
+    bytes, of which size and digest remain; `truncated` names the last step taken.
     """
     body = _body(context, include_configs=include_configs, include_messages=include_messages)
     data = _dump(body)
@@ -146,11 +150,11 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def _cut_record(body: Json, context: ErrorContext) -> None:
+    if "original_record" not in body and context.original is not None:
+        body["original_record"] = _original(context.original, include_messages=True)  # `record` was the original
     for name in ("key", "value", "headers"):
         if body["record"]:
             body["record"].pop(name, None)
-    if "original_record" not in body and context.original is not None:
-        _cut_original(body, context)
 
 
 def _cut_configs(body: Json, context: ErrorContext) -> None:  # noqa: ARG001 (every cut is called alike)
@@ -166,8 +170,8 @@ def _cut_trace(body: Json, context: ErrorContext) -> None:
 
 def _cut_original(body: Json, context: ErrorContext) -> None:
     original = context.original
-    if original is None:
-        return
+    if original is None or "value" not in body.get("original_record", ()):
+        return  # there is nothing, or messages are excluded
     body["original_record"] = _original(original, include_messages=False) | {
         "key_size": None if original.key is None else len(original.key),
         "value_size": None if original.value is None else len(original.value),
@@ -178,24 +182,35 @@ def _cut_original(body: Json, context: ErrorContext) -> None:
     }
 
 
-def _cut_to_pointer(body: Json, context: ErrorContext) -> None:
+def _cut_to_pointer(body: Json, context: ErrorContext, shorten: Callable[[str], str], most_stages: int) -> None:
     _cut_original(body, context)
     for name in _TEXTS:
-        body[name] = body[name][:_SHORTEST]
-    if body["record"]:
-        body["record"].pop("source_partition", None)
-        body["record"].pop("source_offset", None)
-    if len(body["stages"]) > 10 and 0 <= context.index < len(body["stages"]):
+        body[name] = shorten(body[name])
+    for row in (body["record"], body.get("original_record")):
+        if row:
+            row["topic"] = _ODD.sub("?", row["topic"][:_TOPIC])
+            row.pop("source_partition", None)
+            row.pop("source_offset", None)
+    if len(body["stages"]) > most_stages and 0 <= context.index < len(body["stages"]):
         body["stages"], body["index"] = [body["stages"][context.index]], 0
     for stage in body["stages"]:
-        stage["class"] = stage["class"][:_SHORTEST]
+        stage["class"] = shorten(stage["class"])
 
 
-_CUTS = (
+def _shorter(text: str) -> str:
+    return text[:_SHORTER]
+
+
+def _shortest(text: str) -> str:
+    return _ODD.sub("?", text[:_SHORTEST])
+
+
+_CUTS: tuple[tuple[str, Callable[[Json, ErrorContext], None]], ...] = (
     ("record", _cut_record),
     ("configs", _cut_configs),
     ("trace", _cut_trace),
-    ("pointer", _cut_to_pointer),
+    ("pointer", partial(_cut_to_pointer, shorten=_shorter, most_stages=10)),
+    ("pointer", partial(_cut_to_pointer, shorten=_shortest, most_stages=1)),
 )
 
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 import msgspec
 
 from engine.errors import ProduceFailed
+from engine.policy.classify import classify
 from engine.policy.retry import RetryPolicy
 from engine.ports import Clock, Producer
 from engine.record.codec import encode
 from engine.record.context import ErrorContext
 from engine.record.record import Headers, Origin, RawRecord
+from engine.record.stage import StageType
 from engine.reporting.metrics import Metric, Metrics
 
 HEADER_PREFIX = "__connect.errors."
@@ -65,7 +67,7 @@ class DeadLetterReporter:
     def flush(self) -> bool:
         """Return when all are durable. False: a stop request ended the wait for another attempt.
 
-        Raises ProduceFailed when the retries are exhausted: the task fails, nothing is lost.
+        Raises ProduceFailed when the retries are exhausted, or can't help: the task fails, nothing is lost.
         """
         failures, first_ms = 0, 0
         while self._waiting:
@@ -78,10 +80,11 @@ class DeadLetterReporter:
                 self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
                 self._waiting = [self._waiting[ordinal] for ordinal in error.ordinals]
                 delay = self.retry.decide(failures, now - first_ms, self.jitter())
-                if delay is None:
+                if delay is None or not classify(StageType.KAFKA_PRODUCE, error).retry:
                     raise
                 if self.clock.wait(delay):
                     return False
+                self.metrics[Metric.TOTAL_RETRIES] += 1
                 for letter in self._waiting:
                     self._produce(letter)
             else:
@@ -128,8 +131,13 @@ def connect_headers(context: ErrorContext, origin: Origin) -> Headers:
         "exception.message": context.message,
         "exception.stacktrace": context.exception,
     }
-    return tuple((HEADER_PREFIX + name, text.encode()) for name, text in rows.items())
+    # A header of an exception without a message is there, and null, as other tools know it.
+    return tuple((HEADER_PREFIX + name, _utf8(text) if text else None) for name, text in rows.items())
 
 
 def _size(key: bytes | None, headers: Headers) -> int:
-    return len(key or b"") + sum(len(name.encode()) + len(value or b"") + 10 for name, value in headers)
+    return len(key or b"") + sum(len(_utf8(name)) + len(value or b"") + 10 for name, value in headers)
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")  # a lone surrogate, as a message may hold, has no bytes of its own

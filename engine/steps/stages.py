@@ -5,10 +5,25 @@ configured.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
+
+from msgspec.structs import replace as replace_struct
 
 from engine.config.connector import ConnectorConfig
 from engine.config.masking import mask
+from engine.config.stream import StreamConfig
+from engine.config.worker import StepConfig
 from engine.record.stage import Stage, StageType
+from engine.steps import plugins
+from engine.steps.secrets import secret_options
+
+_GROUPS = {
+    StageType.KEY_CONVERTER: plugins.CONVERTERS,
+    StageType.VALUE_CONVERTER: plugins.CONVERTERS,
+    StageType.HEADER_CONVERTER: plugins.CONVERTERS,
+    StageType.TRANSFORMATION: plugins.TRANSFORMS,
+    StageType.PROCESSOR: plugins.PROCESSORS,
+}
 
 
 def sink_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tuple[Stage, ...]:
@@ -23,10 +38,20 @@ def source_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tup
     return (own, *_transform_stages(config), *converter_stages(config), produce_stage(config))
 
 
+def stream_stages(config: ConnectorConfig, stream: StreamConfig) -> tuple[Stage, ...]:
+    """Converters that read, transforms, a stage for each processor, then for each sink converters and produce."""
+    own = [replace_struct(_stage(StageType.PROCESSOR, one), name=one.name) for one in stream.processors]
+    for sink in stream.sinks:
+        writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
+        ending = (*converter_stages(writing), produce_stage(config))
+        own += [replace_struct(stage, name=sink.name) for stage in ending]
+    return (*converter_stages(config), *_transform_stages(config), *own)
+
+
 def converter_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
     """Converters of key, value and headers."""
     return tuple(
-        Stage(kind, step.class_name, mask(step.options))
+        _stage(kind, step)
         for kind, step in (
             (StageType.KEY_CONVERTER, config.key_converter),
             (StageType.VALUE_CONVERTER, config.value_converter),
@@ -41,4 +66,8 @@ def produce_stage(config: ConnectorConfig) -> Stage:
 
 
 def _transform_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
-    return tuple(Stage(StageType.TRANSFORMATION, step.class_name, mask(step.options)) for step in config.transforms)
+    return tuple(_stage(StageType.TRANSFORMATION, step) for step in config.transforms)
+
+
+def _stage(kind: StageType, step: StepConfig) -> Stage:
+    return Stage(kind, step.class_name, mask(step.options, secret_options(_GROUPS[kind], step)))

@@ -124,14 +124,20 @@ class Connector:
         return [orjson.loads(report.value or b"null") for report in self.read(TopicPartition(self.outcome_topic, 0))]
 
     def read(self, partition: TopicPartition) -> list[RawRecord]:
-        consumer = KafkaConsumer(consumer_settings("reader", self.client))
-        consumer.assign({partition: 0})
-        end = self.admin.end_offsets([partition])[partition]
-        found: list[RawRecord] = []
-        while consumer.positions()[partition] < end:
-            found += consumer.poll(1000, 0.1)
-        consumer.close()
-        return found
+        return read_all(self.broker, partition)
+
+
+def read_all(broker: str, partition: TopicPartition) -> list[RawRecord]:
+    """All records of a partition."""
+    client = {"bootstrap.servers": broker}
+    end = KafkaAdmin(admin_settings(client)).end_offsets([partition])[partition]
+    consumer = KafkaConsumer(consumer_settings("reader", client))
+    consumer.assign({partition: 0})
+    found: list[RawRecord] = []
+    while consumer.positions()[partition] < end:
+        found += consumer.poll(1000, 0.1)
+    consumer.close()
+    return found
 
 
 def file_sink(path: Path) -> dict[str, str]:

@@ -12,12 +12,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from engine.config.options import REQUIRED, Option, one_of
 from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
+from engine.kafka.database import database_url, driver_error, is_of_world, open_engine, words
 from engine.record.record import Record
 
 INSERT_MODES = ("insert", "upsert")
 PK_MODES = ("none", "record_key", "record_value")
 OPTIONS = (
-    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", secret=True),
+    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", database_url, secret=True),
     Option("table.name", "string", REQUIRED, "The table; it must exist."),
     Option(
         "insert.mode",
@@ -36,8 +37,6 @@ OPTIONS = (
     Option("pk.fields", "list", (), "The columns of the primary key."),
     Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
 )
-TRANSIENT_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
-SQLITE_WAIT_S = "5"  # seconds
 UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
     "postgresql": postgresql.insert,
     "sqlite": sqlite.insert,
@@ -59,7 +58,7 @@ class SqlSink:
         self._pk_mode = config.get("pk.mode", "none")
         self._pk_fields = _names(config.get("pk.fields", ""))
         self._whitelist = set(_names(config.get("fields.whitelist", "")))
-        self._engine = _engine(self._url)
+        self._engine = open_engine(self._url, begin="BEGIN IMMEDIATE")
         self._statements: dict[frozenset[str], sa.Insert] = {}
         try:
             self._table = self._reflected(config["table.name"])
@@ -78,8 +77,8 @@ class SqlSink:
                 for columns, batch in groupby(rows, frozenset):
                     connection.execute(self._statement(columns), list(batch))
         except ROW_ERRORS as error:
-            if _is_of_world(error):
-                raise RetriableError(_words(error)) from None
+            if is_of_world(error):
+                raise RetriableError(words(error)) from None
         else:
             return
         # Outside the handler: the batch's error would become the context of each row's own.
@@ -97,7 +96,7 @@ class SqlSink:
         except exc.NoSuchTableError:
             raise ConfigError((("table.name", name, "there is no such table in the database"),)) from None
         except exc.DBAPIError as error:
-            raise RetriableError(_words(error)) from None
+            raise RetriableError(words(error)) from None
 
     def _check_keys(self) -> None:
         missing = [name for name in self._pk_fields if name not in self._columns]
@@ -170,7 +169,7 @@ class SqlSink:
                         errors.append(RecordError(index, cause))
                 transaction.rollback()
         except exc.DBAPIError as error:
-            return RetriableError(_words(error))
+            return RetriableError(words(error))
         if not errors:
             return RetriableError("the batch was rejected, but each of its rows alone is accepted")
         return ExceptionGroup("rows that the database rejects", errors)
@@ -180,54 +179,11 @@ class SqlSink:
             with connection.begin_nested():
                 connection.execute(self._statement(frozenset(row)), row)
         except ROW_ERRORS as error:
-            if _is_of_world(error):
+            if is_of_world(error):
                 raise
-            return _driver_error(error)
+            return driver_error(error)
         return None
-
-
-def _engine(url: str) -> sa.Engine:
-    """An engine whose SQLite transactions begin as written: Python's own control would begin them too late."""
-    place = sa.make_url(url)
-    if place.drivername in {"postgresql", "postgres"}:
-        place = place.set(drivername="postgresql+psycopg")
-    if place.get_backend_name() != "sqlite":
-        return sa.create_engine(place, pool_pre_ping=True, hide_parameters=True)
-    if "timeout" not in place.query:
-        place = place.update_query_dict({"timeout": SQLITE_WAIT_S})
-    engine = sa.create_engine(place, hide_parameters=True)
-
-    @sa.event.listens_for(engine, "connect")
-    def no_transactions_of_python(connection: Any, _: Any) -> None:
-        connection.isolation_level = None
-
-    @sa.event.listens_for(engine, "begin")
-    def begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
 
 
 def _names(value: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(",") if name.strip())
-
-
-def _driver_error(error: Exception) -> BaseException:
-    """The driver's own exception: its text names the constraint, and neither statement nor parameters."""
-    original = getattr(error, "orig", None)
-    if not isinstance(original, BaseException):
-        return error
-    return original.with_traceback(error.__traceback__)  # its own begins inside SQLAlchemy and would hide the sink
-
-
-def _words(error: Exception) -> str:
-    return str(_driver_error(error)).strip()
-
-
-def _is_of_world(error: Exception) -> bool:
-    """Is the database at fault, or busy, and not the row?"""
-    if not isinstance(error, exc.DBAPIError):
-        return False
-    if getattr(error.orig, "sqlstate", None) in TRANSIENT_STATES:
-        return True
-    return error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InternalError)

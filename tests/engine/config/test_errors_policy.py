@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.config.errors_policy import ErrorsConfig, read_errors
+from engine.config.errors_policy import OPTIONS, ErrorsConfig, read_errors
+from engine.config.options import Option
 from engine.config.properties import parse_properties
 
 KIP = Path(__file__).parents[1] / "record" / "kip298"
@@ -135,3 +136,90 @@ def test_dead_letters_without_tolerance_are_warned_about() -> None:
 
 def test_tolerance_without_a_trace_is_warned_about() -> None:
     assert "no trace" in warnings_of({"errors.tolerance": "all"})["errors.tolerance.limit"]
+
+
+ELSEWHERE = {**FULL_DLQ, "errors.dlq.producer.bootstrap.servers": "other:9092"}
+
+
+@pytest.mark.parametrize(
+    ("props", "own_servers", "expected"),
+    [
+        ({}, "own:9092", None),
+        ({**FULL_DLQ, "errors.dlq.enable": "false"}, "own:9092", None),
+        (FULL_DLQ, "own:9092", "durable"),
+        (ELSEWHERE, "own:9092", "durable"),
+        ({**ELSEWHERE, "errors.dlq.producer.acks": "0"}, "own:9092", "best_effort"),
+        ({**ELSEWHERE, "errors.dlq.producer.acks": "1"}, "own:9092", "durable"),
+        ({**ELSEWHERE, "errors.dlq.producer.acks": "0"}, "other:9092, own:9092", "durable"),
+        ({**FULL_DLQ, "errors.dlq.producer.acks": "0"}, "own:9092", "durable"),
+    ],
+)
+def test_dead_letters_are_durable_unless_another_cluster_need_not_answer(
+    props: dict[str, str], own_servers: str, expected: str | None
+) -> None:
+    config, _, _ = read_errors(props, own_servers)
+    assert config.dead_letters == expected
+
+
+@pytest.mark.parametrize(("acks", "warned"), [("0", True), ("1", True), ("all", False), ("-1", False), ("ALL", False)])
+def test_acks_that_promise_less_are_warned_about_on_the_own_cluster(acks: str, warned: bool) -> None:
+    found = warnings_of({**FULL_DLQ, "errors.dlq.producer.acks": acks})
+    assert ("errors.deadletterqueue.producer.acks" in found) is warned
+
+
+def test_acks_0_is_not_warned_about_on_another_cluster() -> None:
+    props = {**ELSEWHERE, "errors.dlq.producer.acks": "0"}
+    assert read_errors(props, "own:9092")[2] == []
+    assert [option for option, _, _ in read_errors(props, "other:9092")[2]] == ["errors.deadletterqueue.producer.acks"]
+
+
+TOPIC = {"errors.dlq.topic.name": "d"}  # that `enable` asks for
+ROWS = [(option, spelling) for option in OPTIONS for spelling in option.spellings if not option.is_family]
+SAMPLES = {"boolean": "true", "long": "7", "int": "7", "duration": "hour"}
+WORDS = {"errors.retry.on": "retriable", "errors.tolerance": "none", "errors.deadletterqueue.topic.name": "d"}
+
+
+@pytest.mark.parametrize(("option", "spelling"), ROWS)
+def test_every_spelling_of_every_option_is_read_alike(option: Option, spelling: str) -> None:
+    text = WORDS.get(option.name) or SAMPLES[option.type]
+    plain, spelled = read_errors({option.name: text, **TOPIC}), read_errors({spelling: text, **TOPIC})
+    assert spelled[:2] == plain[:2]
+    assert plain[1] == []
+
+
+@pytest.mark.parametrize(("option", "spelling"), [row for row in ROWS if row[0].name != row[1]])
+def test_two_spellings_are_one_option(option: Option, spelling: str) -> None:
+    one = WORDS.get(option.name) or SAMPLES[option.type]
+    other = {"boolean": "false", "string": "e", "duration": "day"}.get(option.type, "9")
+    assert option.name in problems_of({**TOPIC, option.name: one, spelling: other})
+    assert option.name not in problems_of({**TOPIC, option.name: one, spelling: one})
+
+
+def test_a_shipped_time_out_of_zero_is_no_retry() -> None:
+    assert policy({"errors.retry.timeout": "0"}).retry_limit == 0
+    assert policy({"errors.retry.timeout": "-1"}).retry_limit == -1
+    assert policy({"errors.retry.timeout": "5", "errors.retry.limit": "3"}).retry_limit == 3
+
+
+LONG_MAX, INT_MAX = 2**63 - 1, 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("option", "low", "high"),
+    [
+        ("errors.retry.limit", -1, LONG_MAX), ("errors.retry.delay.max.ms", 1, LONG_MAX),
+        ("errors.retry.timeout", -1, LONG_MAX), ("errors.tolerance.limit", -1, LONG_MAX),
+        ("errors.tolerance.rate.limit", -1, LONG_MAX), ("errors.tolerance.rate.duration", 1, LONG_MAX),
+        ("errors.deadletterqueue.topic.partitions", 1, INT_MAX),
+        ("errors.deadletterqueue.topic.replication.factor", 1, 32_767),
+    ],
+)  # fmt: skip
+def test_domains_are_those_of_the_kips_tables(option: str, low: int, high: int) -> None:
+    for value, inside in ((low, True), (high, True), (low - 1, False), (high + 1, False)):
+        assert (option not in problems_of({option: str(value)})) is inside, value
+
+
+def test_both_spellings_of_a_client_option_must_agree() -> None:
+    short, long = "errors.dlq.producer.linger.ms", "errors.deadletterqueue.producer.linger.ms"
+    assert problems_of({short: "5", long: "6"}).keys() == {long}
+    assert policy({short: "5", long: "5"}).dlq_producer == {"linger.ms": "5"}

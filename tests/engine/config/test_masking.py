@@ -7,6 +7,7 @@ from engine.config.masking import MASK, mask
 SECRETS = [
     "ssl.key.password", "sasl.jaas.config", "aws.secret.access.key", "api.key", "ssl.keystore.key", "auth.token",
     "gcp.credentials.json", "connection.password", "accessKey", "db_pwd",
+    "errors.deadletterqueue.producer.ssl.key.pem", "errors.dlq.producer.sasl.jaas.config", "ssl.truststore.password",
 ]  # fmt: skip
 OPEN = ["key.converter", "pk.mode", "pk.fields", "topics", "key.converter.schemas.enable", "ssl.truststore.location"]
 
@@ -39,3 +40,11 @@ def test_credentials_of_well_known_connectors_are_masked() -> None:
     )
     assert "s3cret" not in str(shown)
     assert shown["connection.url"].endswith("&ssl=true")
+
+
+def test_a_private_key_is_masked_whatever_its_option_is_called() -> None:
+    key = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII=\n-----END ENCRYPTED PRIVATE KEY-----"
+    assert mask({"my.option": key, "ssl.ca.pem": "-----BEGIN CERTIFICATE-----"}) == {
+        "my.option": MASK,
+        "ssl.ca.pem": "-----BEGIN CERTIFICATE-----",
+    }

@@ -8,22 +8,25 @@ from typing import Any
 import msgspec
 import orjson
 
+from engine.config.handlers import Role
+from engine.errors import RecordError, RetriableError
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
-from engine.policy.handlers import NamedHandler
+from engine.policy.asking import named
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Committed
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
+from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.metrics import Metric
 from engine.reporting.replayed import ReplayReporter
-from tests.fakes import Clock, Consumer, Producer, Reporter, Sink
+from tests.fakes import Clock, Consumer, Producer, Reporter, Sink, raw
 
 STAGES = (
     Stage(StageType.KEY_CONVERTER, "Bytes"),
@@ -76,16 +79,22 @@ class Rig:
         group: dict[TopicPartition, Committed] | None = None,
         restarts: int = 0,
         handler: Any = None,
+        consumer: Consumer | None = None,
+        letters: Callable[[TaskState], DeadLetterReporter] | None = None,
+        outcome_producer: Producer | None = None,
+        key: Any = None,
+        value: Any = None,
     ) -> None:
         self.clock = clock or Clock()
         self.sink = sink or Sink()
         self.reporter = Reporter()
-        self.consumer = Consumer(records, group)
+        self.consumer = consumer or Consumer(records, group)
         partitions = sorted({TopicPartition(one.topic, one.partition) for one in records})
         committed = {name: one for name, one in self.consumer.committed(partitions).items() if one is not None}
         self.state: TaskState = restore(
             [one.metadata for one in committed.values()], task=0, generation=1, restarts=restarts, stages=STAGES
         )
+        self.letters = None if letters is None else letters(self.state)
         guard = Guard(
             connector="c",
             stages=STAGES,
@@ -93,14 +102,16 @@ class Rig:
             retry=retry or RetryPolicy(),
             tolerance=tolerance or TolerancePolicy(-1, -1),
             retry_on=retry_on,
-            reporters=[] if dead_letters else [self.reporter],
-            dead_letters=self.reporter if dead_letters else None,
+            reporters=[] if dead_letters or letters else [self.reporter],
+            dead_letters=self.letters or (self.reporter if dead_letters else None),
             clock=self.clock,
             jitter=lambda: 1.0,
             patience_ms=lambda _: patience_ms,
-            handlers={} if handler is None else dict.fromkeys(StageType, NamedHandler("test", handler)),
+            handlers={}
+            if handler is None
+            else dict.fromkeys(range(len(STAGES)), named("test", Role.PROCESSING, handler)),
         )
-        self.producer = Producer()  # of the outcome topic
+        self.producer = outcome_producer or Producer()  # of the outcome topic
         self.opened = 0  # how often it was
         self.replayed = ReplayReporter(
             open_producer=self._open_producer,
@@ -110,13 +121,14 @@ class Rig:
             clock=self.clock,
             jitter=lambda: 1.0,
         )
+        self.commit = DurableThenCommit(self.sink.flush, self._flush_letters, self._flush_outcomes, self.consumer)
         self.task = SinkTask(
-            steps=sink_steps(Bytes(), Json(), None, [Apply(transform)]),
+            steps=sink_steps(key or Bytes(), value or Json(), None, [Apply(transform)]),
             sink=self.sink,
             guard=guard,
             consumer=self.consumer,
             replayed=self.replayed,
-            commit=DurableThenCommit(self.sink.flush, lambda: None, self._flush_outcomes, self.consumer),
+            commit=self.commit,
             state=self.state,
             committed={name: one.offset for name, one in committed.items()},
             clock=self.clock,
@@ -130,7 +142,7 @@ class Rig:
             if end is not None:
                 return end
             if self.task.last_count == 0:
-                return self.task.save(final=True)
+                return self.task.save()
 
     def outcomes(self) -> list[tuple[int, str]]:
         """Offset and outcome of each report that is durable."""
@@ -140,6 +152,9 @@ class Rig:
     def _open_producer(self) -> Producer:
         self.opened += 1
         return self.producer
+
+    def _flush_letters(self) -> Interrupted | None:
+        return None if self.letters is None or self.letters.flush() else Interrupted(None)
 
     def _flush_outcomes(self) -> Interrupted | None:
         return None if self.replayed.flush() else Interrupted(None)
@@ -151,3 +166,32 @@ class Rig:
     def count(self, name: str) -> int:
         """A metric by name."""
         return self.state.metrics[Metric(name)]
+
+
+def rows(*values: bytes) -> list[Any]:
+    """Records of these values, from offset 0."""
+    return [raw(offset, value) for offset, value in enumerate(values)]
+
+
+def refusing(*bad: Any) -> Any:
+    """A sink's trouble: it names the records with these values."""
+
+    def trouble(records: Sequence[Record]) -> None:
+        errors = [RecordError(i, ValueError(f"no {one.value}")) for i, one in enumerate(records) if one.value in bad]
+        if errors:
+            raise ExceptionGroup("rejected", errors)
+
+    return trouble
+
+
+def flaky(failures: int) -> Any:
+    """A sink's or a transform's trouble: it fails so often for the world's sake."""
+    left = [failures]
+
+    def trouble(_: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise RetriableError("busy")
+        return _
+
+    return trouble

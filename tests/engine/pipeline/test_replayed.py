@@ -63,7 +63,7 @@ def test_a_record_that_waits_for_another_attempt_is_not_reported() -> None:
 
 def test_nothing_is_reported_before_it_is_durable() -> None:
     rig = Rig([replayed(0, b"1")])
-    rig.task.commit.flush_dead_letters = lambda: Interrupted(None)
+    rig.commit.flush_dead_letters = lambda: Interrupted(None)
     assert rig.run() == Interrupted(None)
     assert rig.outcomes() == rig.producer.queue == []
 

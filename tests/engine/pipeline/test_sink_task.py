@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import ConfigError, RecordError, RetriableError
+from engine.errors import ConfigError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
@@ -15,33 +15,8 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record, TopicPartition
 from engine.record.stage import StageType
 from engine.reporting.metrics import is_balanced
-from tests.engine.pipeline.rig import Rig
+from tests.engine.pipeline.rig import Rig, flaky, refusing, rows
 from tests.fakes import Clock, Sink, raw
-
-
-def rows(*values: bytes) -> list[Any]:
-    return [raw(offset, value) for offset, value in enumerate(values)]
-
-
-def refusing(*bad: Any) -> Any:
-    def trouble(records: Sequence[Record]) -> None:
-        errors = [RecordError(i, ValueError(f"no {one.value}")) for i, one in enumerate(records) if one.value in bad]
-        if errors:
-            raise ExceptionGroup("rejected", errors)
-
-    return trouble
-
-
-def flaky(failures: int) -> Any:
-    left = [failures]
-
-    def trouble(_: Any) -> Any:
-        if left[0]:
-            left[0] -= 1
-            raise RetriableError("busy")
-        return _
-
-    return trouble
 
 
 def test_good_records_are_delivered_and_committed() -> None:
@@ -118,6 +93,18 @@ def test_an_error_elsewhere_does_not_forget_that_a_record_is_dead_lettered() -> 
     assert [one.partition for _, one in again.reporter.reports] == [1]
 
 
+@pytest.mark.parametrize("orders", [[range(8), range(7, -1, -1)], [[number] for number in [*range(8), *range(8)]]])
+def test_records_that_fail_in_turn_in_many_partitions_are_dead_lettered_once_each(orders: list[Sequence[int]]) -> None:
+    records = {number: raw(0, b"{", partition=number) for number in range(8)}
+    group: dict[TopicPartition, Any] = {}
+    told: list[int] = []
+    for restart, order in enumerate(orders * 2):
+        rig = Rig([records[number] for number in order], tolerance=TolerancePolicy(0, 0), group=group, restarts=restart)
+        assert isinstance(rig.run(), Failed)
+        told += [one.partition for _, one in rig.reporter.reports]
+    assert len(told) == len(set(told))
+
+
 def test_a_step_is_retried_with_growing_waits_and_then_goes_on() -> None:
     rig = Rig(rows(b"7"), transform=flaky(2), retry=RetryPolicy(5))
     assert rig.run() is None
@@ -164,15 +151,6 @@ def test_a_parked_retry_goes_on_counting_in_the_next_lease() -> None:
     assert (context.attempt, context.first_failure_time, again.clock.waits) == (1, first.clock.now_ms(), [])
 
 
-def test_a_parked_put_goes_on_counting_though_its_batch_begins_with_another_record() -> None:
-    first = Rig([raw(0, b"1", partition=1)], sink=Sink(flaky(9)), retry=RetryPolicy(1), patience_ms=100)
-    assert first.run() == Interrupted(first.clock.now_ms() + 300)
-    records = [raw(0, b"1", partition=1), raw(0, b"2")]
-    again = Rig(records, sink=Sink(flaky(9)), retry=RetryPolicy(1), group=first.consumer.group, patience_ms=100)
-    assert isinstance(again.run(), Failed)
-    assert again.sink.puts == [2]
-
-
 def test_a_parked_retry_that_succeeds_is_counted_and_forgotten() -> None:
     first = Rig(rows(b"1"), sink=Sink(flaky(1)), retry=RetryPolicy(5), patience_ms=100)
     first.run()
@@ -188,7 +166,7 @@ def test_counted_records_agree_with_the_committed_position_when_a_commit_fails()
     rig = Rig(rows(b"1", b"{"))
     rig.run()
     rig.consumer.append(raw(2, b"3"))
-    rig.task.commit.flush_dead_letters = lambda: Interrupted(None)
+    rig.commit.flush_dead_letters = lambda: Interrupted(None)
     assert rig.run() == Interrupted(None)
     assert rig.task.committed == {TopicPartition("t", 0): 2}
     metrics = rig.task.figures().metrics
@@ -200,43 +178,6 @@ def test_a_stop_request_ends_the_wait_and_the_record_is_not_processed() -> None:
     rig = Rig(rows(b"1", b"{"), retry=RetryPolicy(5), clock=clock)
     assert rig.run() == Interrupted(None)
     assert (rig.committed(), rig.count("records-consumed")) == (1, 1)
-
-
-def test_a_retriable_put_is_retried_as_a_batch() -> None:
-    rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(2)), retry=RetryPolicy(2))
-    assert rig.run() is None
-    assert (rig.sink.puts, rig.sink.delivered) == ([2, 2, 2], [1, 2])
-
-
-def test_only_rejected_records_become_errors_and_the_others_are_put_again() -> None:
-    rig = Rig(rows(b"1", b"2", b"3", b"4"), sink=Sink(refusing(2, 3)))
-    assert rig.run() is None
-    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 4], [1, 2], 4)
-    assert rig.reporter.reports[0][0].stage.type is StageType.TASK_PUT
-    assert rig.reporter.reports[0][0].message == "no 2"
-
-
-def test_nothing_behind_an_untolerated_put_error_is_delivered() -> None:
-    rig = Rig(rows(b"1", b"2", b"3"), sink=Sink(refusing(2)), tolerance=TolerancePolicy(0, 0))
-    assert isinstance(rig.run(), Failed)
-    assert (rig.sink.delivered, rig.committed()) == ([1], 1)
-
-
-def test_a_sink_that_names_no_record_and_is_not_idempotent_fails_the_task() -> None:
-    rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(99)), retry=RetryPolicy(1))
-    assert isinstance(rig.run(), Failed)
-    assert (rig.sink.delivered, rig.count("records-consumed"), rig.reporter.offsets) == ([], 0, [])
-
-
-def test_an_idempotent_sink_is_bisected() -> None:
-    def trouble(records: Sequence[Record]) -> None:
-        if any(record.value == 5 for record in records):
-            raise ValueError("somewhere in here")
-
-    values = [str(value).encode() for value in range(8)]
-    rig = Rig(rows(*values), sink=Sink(trouble, put_is_idempotent=True))
-    assert rig.run() is None
-    assert (sorted(rig.sink.delivered), rig.reporter.offsets) == ([0, 1, 2, 3, 4, 6, 7], [5])
 
 
 def test_an_error_that_means_the_task_is_never_blamed_on_a_record() -> None:
@@ -253,12 +194,6 @@ def test_an_error_that_means_the_task_is_never_blamed_on_a_record() -> None:
     assert rig.committed() == 5
 
 
-def test_errors_are_decided_in_the_order_of_the_records() -> None:
-    rig = Rig(rows(b"1", b"2", b"{", b"3"), sink=Sink(refusing(1, 3)))
-    rig.run()
-    assert rig.reporter.offsets == [0, 2, 3]
-
-
 def test_a_failure_in_one_partition_holds_the_others_where_they_were() -> None:
     records = [raw(0), raw(1), raw(0, b"{", partition=1), raw(0, partition=2)]
     rig = Rig(records, tolerance=TolerancePolicy(0, 0))
@@ -268,7 +203,7 @@ def test_a_failure_in_one_partition_holds_the_others_where_they_were() -> None:
 
 def test_offsets_are_not_committed_when_dead_letters_are_not_durable() -> None:
     rig = Rig(rows(b"{"))
-    rig.task.commit.flush_dead_letters = lambda: Interrupted(None)
+    rig.commit.flush_dead_letters = lambda: Interrupted(None)
     assert rig.run() == Interrupted(None)
     assert rig.consumer.commits == []
 
@@ -277,9 +212,9 @@ def test_sink_dead_letters_and_outcomes_are_flushed_before_the_commit() -> None:
     rig = Rig(rows(b"1", b"{"))
     order: list[str] = []
     commit = rig.consumer.commit
-    rig.task.commit.flush_sink = lambda: order.append("sink")
-    rig.task.commit.flush_dead_letters = lambda: order.append("letters")
-    rig.task.commit.flush_outcomes = lambda: order.append("outcomes")
+    rig.commit.flush_sink = lambda: order.append("sink")
+    rig.commit.flush_dead_letters = lambda: order.append("letters")
+    rig.commit.flush_outcomes = lambda: order.append("outcomes")
     rig.consumer.commit = lambda offsets: (order.append("offsets"), commit(offsets))[0]
     rig.run()
     assert order == ["sink", "letters", "outcomes", "offsets"]
@@ -296,6 +231,27 @@ def test_a_handler_decides_and_one_that_raises_means_fail() -> None:
 
     assert Rig(rows(b"{"), handler=Continue()).run() is None
     assert isinstance(Rig(rows(b"{"), handler=Broken()).run(), Failed)
+
+
+@pytest.mark.parametrize("response", [Response.CONTINUE, Response.FAIL])
+def test_the_handler_is_asked_then_the_log_told_then_the_dead_letter_topic(response: Response) -> None:
+    order: list[str] = []
+
+    class Handler:
+        def handle(self, context: Any, record: Any, exception: Exception) -> Response:
+            order.append("handler")
+            return response
+
+    class Log:
+        def report(self, context: Any, origin: Any) -> None:
+            order.append("log")
+
+    rig = Rig(rows(b"{"), handler=Handler())
+    report = rig.reporter.report
+    rig.reporter.report = lambda context, origin: (order.append("letter"), report(context, origin))[0]
+    rig.task.guard.reporters = (Log(),)
+    assert isinstance(rig.run(), Failed) is (response is Response.FAIL)
+    assert order == ["handler", "log", "letter"]
 
 
 def test_system_exit_is_never_caught() -> None:
@@ -352,15 +308,3 @@ def test_an_operators_restart_forgives_errors_but_keeps_the_metrics() -> None:
     again = Rig([*rows(b"{"), raw(1, b"{")], tolerance=TolerancePolicy(1, -1), group=first.consumer.group, restarts=1)
     assert again.run() is None
     assert again.count("records-dead-lettered") == 2
-
-
-def test_a_put_that_fails_without_a_guilty_record_is_logged_and_not_dead_lettered() -> None:
-    def broken(_: Any) -> None:
-        raise ValueError("no table")
-
-    logged = Rig(rows(b"1"), sink=Sink(broken), dead_letters=False)
-    assert isinstance(logged.run(), Failed)
-    assert (logged.reporter.offsets, logged.count("total-failures-logged")) == ([0], 1)
-    lettered = Rig(rows(b"1"), sink=Sink(broken))
-    assert isinstance(lettered.run(), Failed)
-    assert lettered.reporter.offsets == []

@@ -8,16 +8,14 @@ from engine.reporting.metrics import Metric
 from tests.engine.pipeline.rig import STAGES
 
 
-def full() -> TaskState:
+def full(topic: str = "a-topic-named.as-they-often-are") -> TaskState:
     """A state with everything in it, as long as it gets."""
     state = TaskState(9999, 10**6, 10**4, STAGES, seq=10**9)
     state.metrics = dict.fromkeys(Metric, 10**12)
     state.stage_failures = [10**9] * len(STAGES)
-    place = Place("t" * 249, 9999, 10**12, 3)
-    state.parked, state.reported = (
-        ParkedRetry(place, Trouble(10**6, 10**13), 10**13),
-        (Mark(place, 2**32 - 1),) * MAX_MARKS,
-    )
+    places = [Place(topic, 9984 + number, 10**12, 3) for number in range(MAX_MARKS)]
+    state.parked = ParkedRetry(places[0], Trouble(10**6, 10**13), 10**13)
+    state.reported = tuple(Mark(place, 2**32 - 1) for place in places)
     policy = TolerancePolicy(-1, 10**9, 86_400_000)
     for number in range(3000):
         state.tolerance = policy.add(state.tolerance, 1_700_000_000_000 + number * 28_000)
@@ -35,8 +33,13 @@ def test_everything_comes_back() -> None:
     assert again(full()) == full()
 
 
-def test_it_stays_under_two_kilobytes() -> None:
-    assert len(full().to_metadata()) < MAX_BYTES
+def test_it_stays_under_two_kilobytes_and_keeps_the_latest_marks() -> None:
+    long = full("t" * 249)
+    kept = again(long)
+    assert len(long.to_metadata()) < MAX_BYTES
+    assert 0 < len(kept.reported) < MAX_MARKS
+    assert kept.reported == long.reported[-len(kept.reported) :]
+    assert (kept.metrics, kept.tolerance, kept.parked) == (long.metrics, long.tolerance, long.parked)
 
 
 def test_a_restart_forgives_errors_and_keeps_metrics_and_the_reported_mark() -> None:

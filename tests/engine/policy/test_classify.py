@@ -4,7 +4,6 @@ import pytest
 
 from engine.errors import ConfigError, Fenced, RecordError, RetriableError
 from engine.policy.classify import RULES, Verdict, classify
-from engine.policy.handlers import ErrorHandlerContext, Response, ToleranceHandler
 from engine.record.stage import StageType
 
 STEPS = [
@@ -50,9 +49,3 @@ def test_what_means_the_task_is_never_tolerated(stage: StageType, error: BaseExc
 
 def test_every_stage_that_runs_has_a_rule() -> None:
     assert RULES.keys() == set(StageType) - {StageType.UNKNOWN}
-
-
-@pytest.mark.parametrize(("within", "answer"), [(True, Response.CONTINUE), (False, Response.FAIL)])
-def test_the_default_handler_asks_the_limits(within: bool, answer: Response) -> None:
-    context = ErrorHandlerContext("t", 0, 0, (), "n", "c-0", 0)
-    assert ToleranceHandler(lambda: within).handle(context, None, ValueError()) is answer

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.policy.tolerance import TolerancePolicy, ToleranceState
+from engine.policy.tolerance import MAX_ENTRIES, TolerancePolicy, ToleranceState
 
 MINUTE = 60_000
 
@@ -57,6 +57,32 @@ def test_the_rate_is_never_too_low_and_at_most_one_slot_too_high(times: list[int
     now = times[-1] if times else 0
     found = policy.used(after(policy, times), now)["rate_used"]
     assert sum(time > now - MINUTE for time in times) <= found <= sum(time > now - MINUTE - 2_500 for time in times)
+
+
+FEW = st.lists(st.integers(0, 20_000), max_size=MAX_ENTRIES).map(
+    lambda steps: [sum(steps[:n]) for n in range(1, len(steps) + 1)]
+)
+
+
+@given(FEW, st.integers(-1, 20), st.integers(-1, 20), st.integers(1, 100_000))
+def test_while_each_error_has_its_own_time_the_window_is_exact(
+    times: list[int], limit: int, rate_limit: int, duration_ms: int
+) -> None:
+    policy, state = TolerancePolicy(limit, rate_limit, duration_ms), ToleranceState()
+    for count, now in enumerate(times, 1):
+        state = ToleranceState.from_json(policy.add(state, now).to_json())  # as over a lease's end
+        in_window = sum(now - duration_ms < time <= now for time in times[:count])
+        too_many = -1 < limit < count or -1 < rate_limit < in_window
+        assert policy.exceeded(state, now) is too_many
+
+
+@given(TIMES, st.integers(0, 60))
+def test_no_rate_above_its_limit_goes_unseen(times: list[int], rate_limit: int) -> None:
+    policy, state = TolerancePolicy(-1, rate_limit, MINUTE), ToleranceState()
+    for count, now in enumerate(times, 1):
+        state = policy.add(state, now)
+        in_window = sum(time > now - MINUTE for time in times[:count])
+        assert policy.exceeded(state, now) or in_window <= rate_limit
 
 
 @given(TIMES)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import orjson
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engine.record.codec import decode, encode
@@ -117,6 +117,75 @@ def test_a_value_that_does_not_fit_its_type_is_a_problem_and_stays_text(text: st
     assert found.context is not None
     assert found.context.record is not None
     assert found.context.record.value == text
+
+
+LONG = st.builds(lambda text, times: text * times, st.text(st.characters(codec=None), max_size=4), st.integers(0, 5000))
+LEGAL = st.builds(lambda text, times: text * times, st.text(max_size=4), st.integers(0, 5000))
+BIG = st.builds(lambda data, times: data * times, st.binary(max_size=4), st.integers(0, 20_000))
+BIG_RAW = st.builds(
+    RawRecord,
+    topic=st.from_regex(r"[a-zA-Z0-9._-]{1,249}", fullmatch=True),
+    partition=st.integers(0, 2**31 - 1),
+    offset=st.integers(0, 2**63 - 1),
+    timestamp=st.integers(-1, 2**62),
+    timestamp_type=st.sampled_from(["NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME"]),
+    key=st.none() | BIG,
+    value=st.none() | BIG,
+    headers=st.lists(st.tuples(LEGAL, st.none() | BIG), max_size=3).map(tuple),
+)
+
+
+@st.composite
+def large_contexts(draw: st.DrawFn) -> ErrorContext:
+    """Contexts where anything at all may be long, and the record is, or is not, the original."""
+    raw = draw(BIG_RAW)
+    headers = tuple((name, BYTES, value) for name, value in raw.headers)
+    unconverted = Record(
+        raw.topic, raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES, headers, raw.offset,
+        raw.timestamp_type, raw,
+    )  # fmt: skip
+    long = draw(LONG)
+    converted = Record(long, 0, 0, long, [long], headers=((long, STRING, long),), source_partition={long: long})
+    stages = (Stage(StageType.TASK_PUT, long, {"a": long}),) * draw(st.integers(1, 40))
+    return msgspec.structs.replace(
+        context_of(raw, draw(st.sampled_from([None, unconverted, converted]))),
+        exception=long, message=draw(LONG), root_message=draw(LONG), handler=draw(LONG), exception_class=draw(LONG),
+        root_class=draw(LONG), stages=stages, index=len(stages) - 1, task_id=draw(LONG), connector=draw(LONG),
+    )  # fmt: skip
+
+
+STEPS = [None, "record", "configs", "trace", "pointer"]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(large_contexts(), st.integers(4096, 60_000), st.booleans(), st.booleans())
+def test_no_context_is_above_its_limit_and_each_is_read(
+    context: ErrorContext, limit: int, configs: bool, messages: bool
+) -> None:
+    whole_one = encode(context, include_configs=configs, include_messages=messages)
+    data = encode(context, include_configs=configs, include_messages=messages, max_bytes=limit)
+    found = decode(data)
+    assert len(data) <= limit
+    assert (found.truncated is None) == (len(whole_one) <= limit)
+    assert found.context is not None
+    assert not [problem for problem in found.problems if "points to none" in problem]
+    assert (found.context.time_of_error, found.context.stage.type) == (2, StageType.TASK_PUT)
+    assert context.original is not None
+    if messages and found.truncated != "pointer":
+        assert found.context.original == context.original
+    if not messages:
+        assert found.context.original is None
+        assert b"sha256" not in data
+
+
+@given(large_contexts(), st.lists(st.integers(4096, 80_000), min_size=2, max_size=6))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], max_examples=30)
+def test_less_room_never_takes_fewer_steps(context: ErrorContext, limits: list[int]) -> None:
+    steps = [
+        decode(encode(context, include_configs=True, include_messages=True, max_bytes=limit)).truncated
+        for limit in sorted(limits, reverse=True)
+    ]
+    assert [STEPS.index(step) for step in steps] == sorted(STEPS.index(step) for step in steps)
 
 
 @given(RAW, st.integers(0, 2000))

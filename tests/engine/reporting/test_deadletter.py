@@ -10,7 +10,7 @@ import pytest
 from engine.errors import ProduceFailed
 from engine.policy.retry import RetryPolicy
 from engine.record.context import ErrorContext
-from engine.record.record import RawRecord
+from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
@@ -127,27 +127,76 @@ def test_letters_count_as_produced_when_they_are_durable() -> None:
 
 def test_only_letters_that_failed_are_produced_again() -> None:
     letters = Letters(retry=RetryPolicy(3))
-    letters.producer.fail_next = [{1}, {0}]
+    letters.producer.fail_next, letters.producer.retriable = [{1}, {0}], True
     letters.report(raw(1), raw(2, key=b"second"), raw(3))
     assert [record[1] for record in letters.written()] == [b"k", b"k", b"second"]
     assert letters.clock.waits == [300, 600]
     assert letters.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] == 3
     assert letters.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] == 2
+    assert letters.metrics[Metric.TOTAL_RETRIES] == 2
 
 
-def test_a_letter_that_can_not_be_written_fails_the_task() -> None:
-    letters = Letters()
+def test_a_letter_that_can_not_be_written_fails_the_task_when_its_retries_are_exhausted() -> None:
+    letters = Letters(retry=RetryPolicy(2))
+    letters.producer.fail_next, letters.producer.retriable = [{0}] * 3, True
+    letters.report(raw(1))
+    with pytest.raises(ProduceFailed):
+        letters.reporter.flush()
+    assert (letters.clock.waits, letters.producer.records) == ([300, 600], [])
+
+
+def test_a_letter_that_the_broker_will_never_take_is_not_tried_again() -> None:
+    letters = Letters(retry=RetryPolicy(-1))
     letters.producer.fail_next = [{0}]
     letters.report(raw(1))
     with pytest.raises(ProduceFailed):
         letters.reporter.flush()
+    assert letters.clock.waits == []
 
 
 def test_a_stop_request_ends_the_wait_for_another_attempt() -> None:
     letters = Letters(clock=Clock(stop_at=1_000_100), retry=RetryPolicy(3))
-    letters.producer.fail_next = [{0}]
+    letters.producer.fail_next, letters.producer.retriable = [{0}], True
     letters.report(raw(1))
     assert letters.reporter.flush() is False
+
+
+def test_text_that_is_no_unicode_is_written_all_the_same() -> None:
+    letters, record = Letters(context_headers=True), raw(1)
+    odd = msgspec.structs.replace(context(record), message="\ud800", exception="E: \ud800", connector="\udfff")
+    letters.reporter.report(odd, record)
+    assert dict(letters.written()[0][3])["__connect.errors.exception.message"] == b"?"
+
+
+def test_a_source_record_has_no_key_no_headers_and_no_coordinates() -> None:
+    letters = Letters(context_headers=True)
+    record = Record("t", None, 5, "k", {"a": 1}, source_partition={"file": "a"}, source_offset={"line": 7})
+    letters.reporter.report(msgspec.structs.replace(context(raw(1)), record=record, original=None), record)
+    ((_, key, value, headers, timestamp),) = letters.written()
+    body = orjson.loads(value)
+    assert (key, timestamp, "__connect.errors.offset" in dict(headers)) == (None, 77, False)
+    assert (body["record"]["source_partition"], body["record"]["source_offset"]) == ({"file": "a"}, {"line": "7"})
+
+
+@pytest.mark.parametrize("max_bytes", [5_000, 6_000, 9_000, 20_000, 100_000])
+@pytest.mark.parametrize("size", [0, 3_000, 200_000])
+def test_a_letter_is_never_larger_than_its_topic_takes(max_bytes: int, size: int) -> None:
+    letters = Letters(max_bytes=max_bytes, context_headers=True)
+    record = msgspec.structs.replace(raw(1, b"v" * size, key=b"k" * size), headers=(("h", b"h" * size),))
+    letters.reporter.report(msgspec.structs.replace(context(record), exception="E: " + "é" * size), record)
+    ((_, key, value, headers, _),) = letters.written()
+    whole = len(key or b"") + len(value) + sum(len(name) + len(text or b"") for name, text in headers)
+    assert whole <= max_bytes
+
+
+@pytest.mark.parametrize("text", ["two\nlines\r\n", "\x00\x1b[31m", "\ud800", '"quoted"', "{not: json}"])
+def test_a_logged_error_is_one_line_whatever_its_text(caplog: pytest.LogCaptureFixture, text: str) -> None:
+    odd = msgspec.structs.replace(context(raw(5, text.encode("utf-8", "replace"))), message=text, exception=text)
+    with caplog.at_level(logging.ERROR):
+        LogReporter(include_configs=True, include_messages=True).report(odd, raw(5))
+    (line,) = caplog.messages
+    assert not {"\n", "\r", "\x1b", "\x00"} & set(line)
+    assert orjson.loads(line)["original_record"]["offset"] == 5
 
 
 def test_a_logged_error_is_one_line_of_json(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,136 @@
+"""A stream's task, made from its plan: processors, their contexts, and the ends that write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.assembly.clients import (
+    Opening,
+    build_guard,
+    flush,
+    open_consumer,
+    open_dead_letters,
+    open_producer,
+    open_replay_reporter,
+)
+from engine.assembly.sink import reading_steps
+from engine.config.stream import INPUT, SinkConfig, StreamConfig
+from engine.errors import FatalError
+from engine.pipeline.claim import claim_positions
+from engine.pipeline.commit import DurableThenCommit
+from engine.pipeline.guard import Guard
+from engine.pipeline.lease import OpenTask
+from engine.pipeline.source_steps import source_steps
+from engine.pipeline.stream_task import StreamTask
+from engine.pipeline.topology import End, Node, Topology
+from engine.record.stage import Stage, StageType
+from engine.steps.processors import Moment, ProcessorContext, build_processor
+from engine.steps.punctuation import Schedules
+from engine.steps.registry import build_converter
+
+log = logging.getLogger(__name__)
+
+
+def open_stream(opening: Opening) -> OpenTask:
+    """Claim the task's partitions and start its processors."""
+    plan, stream = opening.plan, opening.plan.stream
+    assert stream is not None
+    consumer = open_consumer(opening)
+    positions, state = claim_positions(opening.task, plan.stages, consumer)
+    letters = open_dead_letters(opening, state)
+    replayed = open_replay_reporter(opening)
+    guard = build_guard(opening, state, letters)
+    moment, schedules = Moment(), Schedules()
+    contexts = {
+        index: ProcessorContext(name, opening.task.task_id, stream.children[name], moment, schedules, opening.clock)
+        for name, index in _indexes(plan.stages, StageType.PROCESSOR).items()
+    }
+    task = StreamTask(
+        steps=reading_steps(opening),
+        topology=_topology(stream, plan.stages, _start(opening, guard, stream, contexts), contexts),
+        contexts={context.node: (index, context) for index, context in contexts.items()},
+        moment=moment,
+        schedules=schedules,
+        guard=guard,
+        consumer=consumer,
+        producer=open_producer(opening),
+        replayed=replayed,
+        # What is written is durable already: its writer answers for each record.
+        commit=DurableThenCommit(lambda: None, lambda: flush(letters), lambda: flush(replayed), consumer),
+        state=state,
+        committed=positions,
+        clock=opening.clock,
+        commit_interval_ms=opening.worker.flush_interval_ms,
+    )
+    consumer.assign(positions)
+    return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)
+
+
+def _start(
+    opening: Opening, guard: Guard, stream: StreamConfig, contexts: Mapping[int, ProcessorContext]
+) -> dict[int, Any]:
+    """The processors by stage, parents first, initialised; they are closed in the opposite order.
+
+    They are somebody else's: whatever one raises stops the task, never the worker.
+    """
+    steps = {step.name: step for step in stream.processors}
+    made: dict[int, Any] = {}
+    for index, context in contexts.items():
+        made[index] = processor = build_processor(steps[context.node])
+        init = getattr(processor, "init", None)
+        error = None if init is None else _attempt(guard, index, init, context)
+        if error is not None:
+            raise FatalError(f"processor {context.node} could not be initialised: {error}") from error
+        close = getattr(processor, "close", None)
+        if close is not None:
+            opening.closing.callback(_close, guard, index, context.node, close)
+    return made
+
+
+def _close(guard: Guard, index: int, node: str, close: Callable[[], object]) -> None:
+    error = _attempt(guard, index, lambda _: close(), None)
+    if error is not None:
+        log.warning("%s: processor %s could not be closed: %r", guard.connector, node, error)
+
+
+def _attempt(guard: Guard, index: int, call: Callable[[Any], object], given: object) -> Exception | None:
+    raised = guard.run(((index, lambda one: (call(one),)),), (given,), [])
+    return None if raised is None else raised.error
+
+
+def _topology(
+    stream: StreamConfig,
+    stages: tuple[Stage, ...],
+    processors: Mapping[int, Any],
+    contexts: Mapping[int, ProcessorContext],
+) -> Topology:
+    nodes: dict[str, Node | End] = {
+        context.node: Node(((index, _processing(context, processors[index])),)) for index, context in contexts.items()
+    }
+    key_indexes = _indexes(stages, StageType.KEY_CONVERTER)
+    for sink in stream.sinks:
+        nodes[sink.name] = _end(stream, sink, key_indexes[sink.name])
+    return Topology(nodes, stream.children[INPUT])
+
+
+def _processing(context: ProcessorContext, processor: Any) -> Callable[[Any], Any]:
+    run, process = context.run, processor.process
+    return lambda record: run(process, record)
+
+
+def _end(stream: StreamConfig, sink: SinkConfig, first: int) -> End:
+    steps = source_steps(
+        [],
+        build_converter(stream.key_converter, is_key=True),
+        build_converter(stream.value_converter, is_key=False),
+        build_converter(stream.header_converter, is_key=False),
+        first,
+    )
+    return End(steps, sink.topic, first + len(steps))
+
+
+def _indexes(stages: tuple[Stage, ...], kind: StageType) -> dict[str, int]:
+    """The stages of a type by the node they belong to."""
+    return {stage.name: index for index, stage in enumerate(stages) if stage.type is kind and stage.name}

@@ -1,0 +1,72 @@
+"""Options that name exception handlers (KIP-1033), of every kind of connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from engine.config.options import Option, Problem
+
+
+class Role(StrEnum):
+    """What a handler decides about."""
+
+    PROCESSING = "processing"
+    DESERIALIZATION = "deserialization"
+    PRODUCTION = "production"
+
+    @property
+    def option(self) -> str:
+        """The option that names the handler."""
+        return f"{self}.exception.handler"
+
+    @property
+    def old_option(self) -> str:
+        """Its name before KIP-1033, where it had one."""
+        return f"default.{self.option}"
+
+
+_COVERS = {
+    Role.PROCESSING: "errors of transforms, processors, punctuations and put",
+    Role.DESERIALIZATION: "errors of converters that read",
+    Role.PRODUCTION: "errors of converters that write, and of records the brokers refuse",
+}
+_OLD = (Role.DESERIALIZATION, Role.PRODUCTION)
+
+
+def _rows(role: Role) -> tuple[Option, ...]:
+    text = f"Who decides about {_COVERS[role]}: a built-in name, an entry point or a dotted path; "
+    named = Option(role.option, "class", None, text + "unset: a sink's or source's tolerance, a stream's default.")
+    own = Option(f"{role.option}.*", "map", {}, "Its own options; it is also given the connector's properties.")
+    old = Option(role.old_option, "class", None, f"The old name of `{role.option}`, which wins.")
+    return (named, own, old) if role in _OLD else (named, own)
+
+
+OPTIONS: tuple[Option, ...] = tuple(row for role in Role for row in _rows(role))
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerChoice:
+    """A handler that a connector names. `option` is the spelling that was used, `options` are its own."""
+
+    role: Role
+    class_name: str
+    option: str
+    options: dict[str, str]
+
+
+def read_handlers(values: Mapping[str, Any]) -> tuple[tuple[HandlerChoice, ...], list[Problem]]:
+    """The handlers that are named, and warnings about old names."""
+    choices: list[HandlerChoice] = []
+    warnings: list[Problem] = []
+    for role in Role:
+        new, old = values[role.option], values.get(role.old_option)
+        if old:
+            text = f"ignored, {role.option} wins" if new else f"is the old name of {role.option}"
+            warnings.append((role.old_option, old, text))
+        name, option = (new, role.option) if new else (old, role.old_option)
+        if name:
+            choices.append(HandlerChoice(role, name, option, dict(values[f"{role.option}.*"])))
+    return tuple(choices), warnings

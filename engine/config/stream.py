@@ -1,0 +1,188 @@
+"""Options of `connector.class=stream`: a topology of processors and sinks, checked as a graph (KIP-1033)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.config.connector import ConnectorConfig
+from engine.config.errors_policy import topic_name
+from engine.config.options import Option, Problem, nearest
+from engine.config.worker import StepConfig
+
+INPUT = "input"  # the parent of what is fed by the topics themselves
+HEADERS = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+
+def _names(value: tuple[str, ...]) -> str | None:
+    wrong = [name for name in value if "." in name or name == INPUT]
+    if wrong:
+        return f"{wrong[0]} can't be a name: it is reserved, or holds a dot"
+    double = sorted({name for name in value if value.count(name) > 1})
+    return f"names {', '.join(double)} more than once" if double else None
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("processors", "list", (), "Names of processors.", _names),
+    Option(
+        "processors.*",
+        "map",
+        {},
+        "`processors.<name>.type` is a dotted path or an entry point, `.parents` the nodes that feed it (`input`, the "
+        "default, is the topics); all others are options of its own.",
+    ),
+    Option("sinks", "list", (), "Names of the ends that write to topics.", _names),
+    Option("sinks.*", "map", {}, "`sinks.<name>.topic`, and `.parents` as those of a processor."),
+    Option("output.key.converter", "class", None, "The converter of keys that are written; `key.converter` if unset."),
+    Option("output.key.converter.*", "map", {}, "Its options."),
+    Option("output.value.converter", "class", None, "That of values that are written; `value.converter` if unset."),
+    Option("output.value.converter.*", "map", {}, "Its options."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkConfig:
+    """An end of a topology."""
+
+    name: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """A topology. `processors` are in an order in which parents come before their children.
+
+    `children` are the names that follow each node, the input's included, as they were configured.
+    """
+
+    processors: tuple[StepConfig, ...]
+    sinks: tuple[SinkConfig, ...]
+    children: dict[str, tuple[str, ...]]
+    key_converter: StepConfig
+    value_converter: StepConfig
+    header_converter: StepConfig
+
+
+def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
+    """The topology and all its problems."""
+    problems: list[Problem] = []
+    own = config.own
+    processors = {name: _options("processors", name, own, problems) for name in own["processors"] or ()}
+    sinks = {name: _options("sinks", name, own, problems) for name in own["sinks"] or ()}
+    problems += _strangers("processors", own) + _strangers("sinks", own)
+    if not processors and not sinks:
+        problems.append(("processors", None, "is required, or sinks"))
+    for name in processors.keys() & sinks.keys():
+        problems.append((f"sinks.{name}", None, f"{name} is a processor's name"))
+    parents = {
+        f"{family}.{name}.parents": (name, _parents(options))
+        for family, nodes in (("processors", processors), ("sinks", sinks))
+        for name, options in nodes.items()
+    }
+    for option, (_, names) in parents.items():
+        problems += _parent_problems(option, names, processors, sinks)
+    order, caught = _order({name: names for name, names in parents.values() if name in processors}, processors)
+    for name in caught:
+        text = f"{name} is reached from the input by no way: it is, or it follows, a circle"
+        problems.append((f"processors.{name}.parents", ", ".join(parents[f"processors.{name}.parents"][1]), text))
+    steps = [_step(name, processors[name], problems) for name in order]
+    ends = tuple(_sink(name, options, config, problems) for name, options in sinks.items())
+    stream = StreamConfig(
+        tuple(steps),
+        ends,
+        {parent: _children(parent, parents) for parent in (INPUT, *order)},
+        _converter("output.key.converter", config.key_converter, own),
+        _converter("output.value.converter", config.value_converter, own),
+        config.header_converter if "header.converter" in config.properties else StepConfig("header", HEADERS, {}),
+    )
+    return stream, problems
+
+
+def _options(family: str, name: str, own: Mapping[str, Mapping[str, str]], problems: list[Problem]) -> dict[str, str]:
+    found = {
+        key.removeprefix(f"{name}."): value for key, value in own[f"{family}.*"].items() if key.startswith(f"{name}.")
+    }
+    if family == "sinks":
+        for key in found.keys() - {"topic", "parents"}:
+            text = "unknown option" + nearest(key, ["topic", "parents"])
+            problems.append((f"sinks.{name}.{key}", found[key], text))
+    return found
+
+
+def _strangers(family: str, own: Mapping[str, Mapping[str, str]]) -> list[Problem]:
+    names = tuple(own[family] or ())
+    return [
+        (f"{family}.{key}", value, f"belongs to no name in {family}{nearest(key.partition('.')[0], names)}")
+        for key, value in own[f"{family}.*"].items()
+        if key.partition(".")[0] not in names
+    ]
+
+
+def _parents(options: Mapping[str, str]) -> tuple[str, ...]:
+    listed = tuple(part.strip() for part in options.get("parents", "").split(",") if part.strip())
+    return listed or (INPUT,)
+
+
+def _parent_problems(
+    option: str, names: Sequence[str], processors: Mapping[str, object], sinks: Mapping[str, object]
+) -> list[Problem]:
+    value = ", ".join(names)
+    problems: list[Problem] = []
+    for name in dict.fromkeys(names):
+        if name in sinks:
+            problems.append((option, value, f"{name} is a sink: nothing comes after it"))
+        elif name != INPUT and name not in processors:
+            problems.append((option, value, f"{name} is no processor{nearest(name, [*processors, INPUT])}"))
+        if names.count(name) > 1:
+            problems.append((option, value, f"names {name} more than once"))
+    return problems
+
+
+def _order(parents: Mapping[str, Sequence[str]], processors: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """Processors with every parent before its children, and those that a circle keeps out."""
+    order: list[str] = []
+    waiting = list(processors)
+    while ready := [name for name in waiting if all(one in order or one not in processors for one in parents[name])]:
+        order += ready
+        waiting = [name for name in waiting if name not in ready]
+    return order, waiting
+
+
+def _children(parent: str, parents: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    return tuple(name for name, names in parents.values() if parent in names)
+
+
+def _step(name: str, options: Mapping[str, str], problems: list[Problem]) -> StepConfig:
+    prefix = f"processors.{name}."
+    class_name = options.get("type", "")
+    if not class_name:
+        problems.append((prefix + "type", None, "is required"))
+    own = {key: value for key, value in options.items() if key not in {"type", "parents"}}
+    return StepConfig(name, class_name, own, prefix)
+
+
+def _sink(name: str, options: Mapping[str, str], config: ConnectorConfig, problems: list[Problem]) -> SinkConfig:
+    option, topic = f"sinks.{name}.topic", options.get("topic", "").strip()
+    text = topic_name(topic) if topic else "is required"
+    if topic and (topic in config.topics or _matches(config.topics_regex, topic)):
+        text = "is one of the topics that are read"
+    if topic and topic == config.errors.dlq_topic:
+        text = "is the dead letter topic"
+    if text:
+        problems.append((option, topic or None, text))
+    return SinkConfig(name, topic)
+
+
+def _matches(regex: str | None, topic: str) -> bool:
+    try:
+        return bool(regex) and re.fullmatch(regex or "", topic) is not None
+    except re.error:
+        return False  # a problem of its own
+
+
+def _converter(name: str, base: StepConfig, own: Mapping[str, Mapping[str, str]]) -> StepConfig:
+    options = dict(own[f"{name}.*"])
+    if own[name]:
+        return StepConfig(name, str(own[name]), options, f"{name}.")
+    return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.")

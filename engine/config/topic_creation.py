@@ -1,0 +1,116 @@
+"""How a source's topics are made that are not there yet, as Kafka Connect's `topic.creation.*` says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.config.options import REQUIRED, Option, Problem, read
+
+PREFIX = "topic.creation."
+DEFAULT = "default"
+
+
+def _names(value: tuple[str, ...]) -> str | None:
+    if DEFAULT in value:
+        return "names the default group, which is always there"
+    double = sorted({name for name in value if value.count(name) > 1})
+    return f"names {', '.join(double)} more than once" if double else None
+
+
+def _regexes(value: tuple[str, ...]) -> str | None:
+    for text in value:
+        try:
+            re.compile(text)
+        except re.error as error:
+            return f"{text} is no regular expression: {error}"
+    return None
+
+
+def _positive(value: int) -> str | None:
+    return (
+        None if value == -1 or 1 <= value <= 32_767 else "must be from 1 to 32767, or -1 for the broker's own default"
+    )
+
+
+# fmt: off: one row, one line
+OPTIONS: tuple[Option, ...] = (
+    Option("topic.creation.groups", "list", (), "Names of groups of topics, beside the default group.", _names),
+    Option("topic.creation.*", "map", {}, "`topic.creation.<group>.partitions` and the other options of each group."),
+)
+GROUP: tuple[Option, ...] = (
+    Option("include", "list", REQUIRED, "Regular expressions of the topics in the group.", _regexes),
+    Option("exclude", "list", (), "Regular expressions of topics that are not, although included.", _regexes),
+    Option("partitions", "int", None, "Partitions of a topic that is made; the default group's when unset.", _positive),
+    Option("replication.factor", "int", None, "Its replicas; the default group's when unset.", _positive),
+)
+DEFAULT_GROUP: tuple[Option, ...] = (
+    Option(
+        "partitions", "int", REQUIRED, "Partitions of a topic that is made; -1 for the broker's default.", _positive
+    ),
+    Option("replication.factor", "int", REQUIRED, "Its replicas; capped to the number of brokers.", _positive),
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopics:
+    """A group of topics, and how they are made. −1 leaves a number to the broker."""
+
+    name: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    partitions: int
+    replication_factor: int
+    config: dict[str, str]
+
+    def holds(self, topic: str) -> bool:
+        """Is the topic one of the group?"""
+        return _matches(self.include, topic) and not _matches(self.exclude, topic)
+
+
+def read_topic_creation(values: Mapping[str, Any]) -> tuple[tuple[NewTopics, ...], list[Problem]]:
+    """The groups, the default one last, and all problems; no group at all where nothing is to be made."""
+    own: dict[str, str] = {name: text for name, text in values["topic.creation.*"].items() if name != "groups"}
+    names = tuple(name for name in dict.fromkeys(values["topic.creation.groups"]) if name != DEFAULT)
+    if not own and not names:
+        return (), []
+    found, config, problems = _read_group(own, DEFAULT, DEFAULT_GROUP)
+    default = NewTopics(DEFAULT, (".*",), (), found["partitions"] or -1, found["replication.factor"] or -1, config)
+    groups = []
+    for name in names:
+        found, config, more = _read_group(own, name, GROUP)
+        partitions = found["partitions"] or default.partitions
+        factor = found["replication.factor"] or default.replication_factor
+        groups.append(NewTopics(name, found["include"] or (), found["exclude"], partitions, factor, config))
+        problems += more
+    starts = tuple(f"{name}." for name in (DEFAULT, *names))
+    problems += [
+        (PREFIX + name, text, "belongs to no group; name it in topic.creation.groups")
+        for name, text in own.items()
+        if not name.startswith(starts)
+    ]
+    return (*groups, default), problems
+
+
+def group_of(groups: Sequence[NewTopics], topic: str) -> NewTopics | None:
+    """The first group that holds the topic."""
+    return next((group for group in groups if group.holds(topic)), None)
+
+
+def _read_group(
+    own: Mapping[str, str], name: str, options: Sequence[Option]
+) -> tuple[dict[str, Any], dict[str, str], list[Problem]]:
+    """The group's values, options of its topics, and problems. A name that no row has is an option of the topic."""
+    start = f"{name}."
+    mine = {key.removeprefix(start): text for key, text in own.items() if key.startswith(start)}
+    known = {option.name for option in options}
+    prefix = PREFIX + start
+    values, problems = read(options, {prefix + key: text for key, text in mine.items() if key in known}, prefix)
+    return values, {key: text for key, text in mine.items() if key not in known}, problems
+
+
+def _matches(regexes: Sequence[str], topic: str) -> bool:
+    return any(re.fullmatch(regex, topic) for regex in regexes)

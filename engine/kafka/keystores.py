@@ -1,0 +1,204 @@
+"""Java's key and trust stores as the PEM texts that librdkafka reads: PKCS #12, JKS and PEM, told apart by content."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import ssl
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.errors import ConfigError
+
+JKS_MAGIC, PEM_MARK, DER_SEQUENCE = b"\xfe\xed\xfe\xed", b"-----BEGIN ", b"\x30"
+JAVA_STORES = ("ssl.truststore.", "ssl.keystore.")
+OURS = {"ssl.truststore.": ("ssl.ca.",), "ssl.keystore.": ("ssl.certificate.", "ssl.key.location", "ssl.key.pem")}
+_DIGEST_BYTES = 20  # SHA-1, which the JKS format is made of
+
+
+class Store(NamedTuple):
+    """What a store holds: an unencrypted private key with its certificate chain, and certificates to trust."""
+
+    key: str = ""
+    chain: str = ""
+    trusted: str = ""
+
+
+def with_pem(options: Mapping[str, str]) -> dict[str, str]:
+    """Client options with Java's stores replaced by `ssl.ca.pem`, `ssl.certificate.pem` and `ssl.key.pem`.
+
+    Raises ConfigError with the name of the option whose store can't be read.
+    """
+    found = {name: value for name, value in options.items() if not name.startswith(JAVA_STORES)}
+    found |= _inline(options)
+    if location := options.get("ssl.truststore.location"):
+        store = _read("ssl.truststore.location", location, options.get("ssl.truststore.password"), None)
+        found["ssl.ca.pem"] = store.trusted + store.chain
+    if location := options.get("ssl.keystore.location"):
+        password = options.get("ssl.keystore.password")
+        store = _read("ssl.keystore.location", location, password, options.get("ssl.key.password") or password)
+        if not store.key:
+            raise _unreadable("ssl.keystore.location", location, "holds no private key")
+        found |= {"ssl.key.pem": store.key, "ssl.certificate.pem": store.chain}
+        found.pop("ssl.key.password", None)
+    return found
+
+
+def override(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
+    """Both, where what `above` says of trust, or of its own key, replaces all that `below` says of it."""
+    kept = dict(below)
+    for java, ours in OURS.items():
+        names = (java, *ours)
+        if any(name.startswith(names) for name in above):
+            kept = {name: value for name, value in kept.items() if not name.startswith(names)}
+    return {**kept, **above}
+
+
+def _inline(options: Mapping[str, str]) -> dict[str, str]:
+    """PEM texts that stand in the options themselves."""
+    names = {
+        "ssl.truststore.certificates": "ssl.ca.pem",
+        "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+        "ssl.keystore.key": "ssl.key.pem",
+    }
+    return {names[name]: value for name, value in options.items() if name in names}
+
+
+def _read(option: str, location: str, password: str | None, key_password: str | None) -> Store:
+    try:
+        data = Path(location).read_bytes()
+        if data.startswith(JKS_MAGIC):
+            return _read_jks(data, password, key_password)
+        if data.lstrip().startswith(PEM_MARK):
+            return _read_pem(data, key_password)
+        if data.startswith(DER_SEQUENCE):
+            return _read_pkcs12(data, password)
+    except OSError as error:
+        raise _unreadable(option, location, error.strerror or "can't be read") from error
+    except (ValueError, IndexError, TypeError) as error:
+        raise _unreadable(option, location, f"can't be read, or its password is wrong: {error}") from error
+    raise _unreadable(option, location, "is no PKCS #12, JKS or PEM store; keytool -importkeystore makes one of others")
+
+
+def _unreadable(option: str, location: str, why: str) -> ConfigError:
+    return ConfigError(((option, location, why),))
+
+
+def _read_pkcs12(data: bytes, password: str | None) -> Store:
+    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+    store = load_pkcs12(data, None if password is None else password.encode())
+    own = () if store.cert is None else (store.cert,)
+    certificates = (one.certificate.public_bytes(Encoding.PEM).decode() for one in (*own, *store.additional_certs))
+    text = "".join(dict.fromkeys(certificates))
+    return Store(trusted=text) if store.key is None else Store(_key_text(store.key), text)
+
+
+def _read_pem(data: bytes, key_password: str | None) -> Store:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    blocks = [PEM_MARK + block for block in data.replace(b"\r\n", b"\n").split(PEM_MARK)[1:]]
+    certificates = b"".join(block for block in blocks if block.startswith(PEM_MARK + b"CERTIFICATE")).decode()
+    keys = [block for block in blocks if b"PRIVATE KEY" in block.partition(b"\n")[0]]
+    if not keys:
+        return Store(trusted=certificates)
+    is_encrypted = b"ENCRYPTED" in keys[0]
+    key = load_pem_private_key(keys[0], key_password.encode() if key_password and is_encrypted else None)
+    return Store(_key_text(key), certificates)
+
+
+def _key_text(key: object) -> str:
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    encoded: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined]
+    return encoded.decode()
+
+
+class _Bytes:
+    """A cursor over a store of the JKS format: big-endian numbers, and bytes after their length."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "big")
+
+    def take(self, size: int) -> bytes:
+        if self.at + size > len(self.data):
+            raise ValueError("it ends too early")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def block(self, size_of_length: int) -> bytes:
+        return self.take(self.number(size_of_length))
+
+
+def _read_jks(data: bytes, password: str | None, key_password: str | None) -> Store:
+    """Version 1 and 2 of the format of `java.security.KeyStore` "JKS"."""
+    body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    if password and _digest(_utf16(password) + b"Mighty Aphrodite" + body) != digest:
+        raise ValueError("its digest does not match")
+    cursor = _Bytes(body)
+    cursor.take(len(JKS_MAGIC))
+    version = cursor.number(4)
+    key, chain, trusted = "", "", ""
+    for _ in range(cursor.number(4)):
+        tag = cursor.number(4)
+        cursor.block(2)  # the alias
+        cursor.take(8)  # when it was made
+        if tag == 1:
+            protected = cursor.block(4)
+            certificates = "".join(_certificate(cursor, version) for _ in range(cursor.number(4)))
+            if not key:
+                key, chain = _jks_key(protected, key_password or ""), certificates
+        elif tag == 2:
+            trusted += _certificate(cursor, version)
+        else:
+            raise ValueError(f"entries of kind {tag} are not known")
+    return Store(key, chain, trusted)
+
+
+def _certificate(cursor: _Bytes, version: int) -> str:
+    if version == 2:
+        cursor.block(2)  # its type, X.509
+    return ssl.DER_cert_to_PEM_cert(cursor.block(4))
+
+
+def _jks_key(protected: bytes, password: str) -> str:
+    """The key of an EncryptedPrivateKeyInfo: salt, the PKCS #8 text under a chain of digests, and a check."""
+    content = _octets(protected)
+    salt, text, check = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
+    secret, stream, digest = _utf16(password), b"", salt
+    while len(stream) < len(text):
+        digest = _digest(secret + digest)
+        stream += digest
+    plain = bytes(one ^ other for one, other in zip(text, stream, strict=False))
+    if _digest(secret + plain) != check:
+        raise ValueError("the key's own password is another (ssl.key.password)")
+    lines = textwrap.wrap(base64.b64encode(plain).decode(), 64)
+    return "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", ""])
+
+
+def _octets(der: bytes) -> bytes:
+    """The OCTET STRING of `SEQUENCE { algorithm, OCTET STRING }`."""
+    cursor = _Bytes(der)
+    _der_length(cursor)
+    cursor.take(_der_length(cursor))
+    return cursor.take(_der_length(cursor))
+
+
+def _der_length(cursor: _Bytes) -> int:
+    cursor.take(1)  # the tag
+    first = cursor.number(1)
+    return first if first < 0x80 else cursor.number(first & 0x7F)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def _utf16(password: str) -> bytes:
+    return password.encode("utf-16-be")

@@ -1,0 +1,68 @@
+"""The records of the offsets topic, in Kafka Connect's own layout. Pure.
+
+An offset has the key `["<connector>", {source partition}]` and the source offset as value, both JSON without
+schemas; null forgets it. A task's memory lies beside them under `["<connector>", "engine.task", <number>]`, a key
+that Kafka Connect passes over.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import orjson
+
+from engine.ports import SourcePosition
+
+MEMORY = "engine.task"
+
+
+class OffsetKey(NamedTuple):
+    """Whose offset it is; `partition` is the source partition as canonical JSON."""
+
+    connector: str
+    partition: bytes
+
+
+class MemoryKey(NamedTuple):
+    """Whose memory it is."""
+
+    connector: str
+    task: int
+
+
+def parse_key(data: bytes | None) -> OffsetKey | MemoryKey | None:
+    """What a key says; None for one that nobody of ours wrote."""
+    try:
+        body = orjson.loads(data or b"")
+    except orjson.JSONDecodeError:
+        return None
+    match body:
+        case [str(connector), dict(partition)]:
+            return OffsetKey(connector, canonical(partition))
+        case [str(connector), str(mark), int(task)] if mark == MEMORY:
+            return MemoryKey(connector, task)
+    return None
+
+
+def parse_offset(data: bytes | None) -> dict[str, object] | None:
+    """A source offset; None for one that was forgotten, or is none."""
+    try:
+        body = orjson.loads(data or b"null")
+    except orjson.JSONDecodeError:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def offset_key(connector: str, partition: SourcePosition) -> bytes:
+    """The key of an offset."""
+    return orjson.dumps([connector, partition])
+
+
+def memory_key(connector: str, task: int) -> bytes:
+    """The key of a task's memory."""
+    return orjson.dumps([connector, MEMORY, task])
+
+
+def canonical(partition: SourcePosition) -> bytes:
+    """A source partition as bytes that are equal when it is."""
+    return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,151 @@
+"""FileStreamSource: each line of a growing file as one record, as Kafka Connect's example source reads it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import BinaryIO
+
+from engine.config.errors_policy import topic_name
+from engine.config.options import REQUIRED, Option, at_least, parse
+from engine.errors import ConfigError, DataError, RetriableError
+from engine.ports import SourcePosition
+from engine.record.record import Record
+from engine.record.schema import Schema
+
+
+def _topic(value: str) -> str | None:
+    return topic_name(value) if value else "must not be empty"
+
+
+OPTIONS = (
+    Option("file", "string", REQUIRED, "The file to read, and to follow as it grows."),
+    Option("topic", "string", REQUIRED, "The topic to write to.", _topic),
+    Option("batch.size", "int", 2000, "At most this many lines a poll.", at_least(1)),
+)
+IDLE_MS = 1000
+READ_BYTES = 1 << 20
+LINE = Schema("STRING")
+_END_OF_LINE = re.compile(rb"\r\n|\n|\r(?!\Z)")  # a last \r may be half of \r\n
+log = logging.getLogger(__name__)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class FileSource:
+    """Reads text: a line ends with LF, CR or both, and one without an end waits for it.
+
+    Positions are bytes. A file that is not there yet is waited for; one that became shorter than its position is
+    read from its beginning.
+    """
+
+    idle_ms = IDLE_MS
+
+    def __init__(self, now_ms: Callable[[], int] = _now_ms) -> None:
+        self._now_ms = now_ms
+        self._file: BinaryIO | None = None
+
+    def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
+        values = parse(OPTIONS, {option.name: config[option.name] for option in OPTIONS if option.name in config})
+        self._path: str = values["file"]
+        self._topic: str = values["topic"]
+        self._batch: int = values["batch.size"]
+        self._partition = {"filename": self._path}
+        self._position = _start(position(self._partition))
+        self._buffer = bytearray()  # what was read behind the position
+        self._searched = 0  # so much of it holds no end of a line
+
+    def poll(self) -> Sequence[Record]:
+        try:
+            if self._file is None and not self._open():
+                return ()
+            return self._records()
+        except OSError as error:
+            raise RetriableError(f"{self._path}: {error.strerror}") from error
+
+    def commit_record(self, record: Record) -> None:
+        """Where to go on is committed by the engine."""
+
+    def commit(self) -> None:
+        """As above."""
+
+    def stop(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _open(self) -> bool:
+        """Open it at the position; False while it is not there."""
+        try:
+            kind = os.stat(self._path).st_mode  # noqa: PTH116, its fields are what is wanted
+            if not stat.S_ISREG(kind):
+                raise ConfigError((("file", self._path, "is no regular file"),))
+            self._file = open(self._path, "rb", buffering=0)  # noqa: SIM115, closed in stop
+        except FileNotFoundError:
+            return False
+        self._begin_anew_if_shorter(self._file)
+        self._file.seek(self._position)
+        return True
+
+    def _records(self) -> list[Record]:
+        records: list[Record] = []
+        while len(records) < self._batch:
+            records += self._lines(self._batch - len(records))
+            if len(records) < self._batch and not self._fill():
+                break
+        return records
+
+    def _fill(self) -> bool:
+        """Read more; False at the end of the file."""
+        assert self._file is not None
+        data = self._file.read(READ_BYTES)
+        if data:
+            self._buffer += data
+            return True
+        return self._begin_anew_if_shorter(self._file)
+
+    def _begin_anew_if_shorter(self, file: BinaryIO) -> bool:
+        size = os.fstat(file.fileno()).st_size
+        if size >= self._position + len(self._buffer):
+            return False
+        log.warning("%s has only %d bytes, less than were read: it is read from its beginning", self._path, size)
+        self._position = self._searched = 0
+        self._buffer.clear()
+        file.seek(0)
+        return size > 0
+
+    def _lines(self, limit: int) -> list[Record]:
+        """Whole lines of the buffer, as records."""
+        ends = [found.span() for found in islice(_END_OF_LINE.finditer(self._buffer, self._searched), limit)]
+        now, begin, records = self._now_ms(), 0, []
+        for end, after in ends:
+            # As in Kafka Connect, bytes that are no text are replaced: one bad byte must not stop the file.
+            line = self._buffer[begin:end].decode("utf-8", "replace")
+            offset = {"position": self._position + after}
+            records.append(
+                Record(
+                    self._topic, None, now, None, line, value_schema=LINE,
+                    source_partition=self._partition, source_offset=offset,
+                )
+            )  # fmt: skip
+            begin = after
+        del self._buffer[:begin]
+        self._position += begin
+        self._searched = 0 if len(ends) == limit else max(len(self._buffer) - 1, 0)
+        return records
+
+
+def _start(offset: SourcePosition | None) -> int:
+    """The position to begin at. Raises DataError for an offset that is none of ours."""
+    if offset is None:
+        return 0
+    position = offset.get("position")
+    if not isinstance(position, int) or isinstance(position, bool) or position < 0:
+        raise DataError(f"the committed offset {dict(offset)} has no position in bytes")
+    return position

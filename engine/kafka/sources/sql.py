@@ -1,0 +1,203 @@
+"""SqlSource: new rows of tables, found by a column that only ever grows, as Kafka Connect's JDBC sources do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from engine.config.errors_policy import topic_name
+from engine.config.options import INT_MAX, REQUIRED, Option, at_least, one_of, parse
+from engine.errors import ConfigError, DataError, RetriableError
+from engine.kafka.database import database_url, is_of_world, open_engine, words
+from engine.kafka.sources.columns import Convert, field_of, select_column, value_of
+from engine.ports import SourcePosition
+from engine.record.record import Record
+from engine.record.schema import Field, Schema
+
+OPTIONS = (
+    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", database_url, secret=True),
+    Option(
+        "table.whitelist",
+        "list",
+        REQUIRED,
+        "The tables to read, as `table` or `schema.table`.",
+        aliases=("tables",),
+    ),
+    Option("mode", "string", "incrementing", "How new rows are found.", one_of("incrementing")),
+    Option(
+        "incrementing.column.name",
+        "string",
+        "",
+        "The whole number that grows with each row; empty: the only column of the primary key.",
+    ),
+    Option("topic.prefix", "string", REQUIRED, "Rows go to the topic of this name with the table's behind it."),
+    Option("poll.interval.ms", "int", 5000, "How long to wait when there is nothing new.", at_least(1, INT_MAX)),
+    Option("batch.max.rows", "int", 100, "At most this many rows a poll.", at_least(1, INT_MAX)),
+)
+
+
+@dataclass(slots=True)
+class Rows:
+    """A table, and how far it is read. `last` None: nothing of it yet."""
+
+    partition: dict[str, Any]
+    topic: str
+    schema: Schema
+    converts: tuple[Convert, ...]
+    query: sa.Select[Any]
+    column: sa.Column[Any]
+    last: int | None
+
+    @property
+    def place(self) -> int:
+        """Where in a row the growing number is."""
+        return [field.name for field in self.schema.fields].index(self.column.name)
+
+
+class SqlSource:
+    """Reads one table after the other, each row a STRUCT; a row that is changed later is not seen again."""
+
+    def __init__(self) -> None:
+        self.idle_ms = 0
+        self._engine: sa.Engine | None = None
+
+    @staticmethod
+    def task_configs(properties: Mapping[str, str], tasks_max: int) -> list[dict[str, str]]:
+        """Every task has its own tables."""
+        tables = parse_own(properties)["table.whitelist"]
+        spellings = [name for name in ("table.whitelist", "tables") if name in properties]
+        count = min(tasks_max, len(tables))
+        return [dict.fromkeys(spellings, ",".join(tables[task::count])) for task in range(count)]
+
+    def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
+        values = parse_own(config)
+        self.idle_ms = values["poll.interval.ms"]
+        self._batch: int = values["batch.max.rows"]
+        self._engine = open_engine(values["connection.url"])
+        self._tables = [
+            _rows(self._engine, name, values, _last(position({"table": name}))) for name in values["table.whitelist"]
+        ]
+
+    def poll(self) -> Sequence[Record]:
+        for _ in range(len(self._tables)):
+            table = self._tables.pop(0)
+            self._tables.append(table)
+            records = self._next(table)
+            if records:
+                return records
+        return ()
+
+    def commit_record(self, record: Record) -> None:
+        """Where to go on is committed by the engine."""
+
+    def commit(self) -> None:
+        """As above."""
+
+    def stop(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+
+    def _next(self, table: Rows) -> list[Record]:
+        query = table.query if table.last is None else table.query.where(table.column > table.last)
+        assert self._engine is not None
+        try:
+            with self._engine.connect() as connection:
+                rows = connection.execute(query.limit(self._batch)).all()
+        except exc.DBAPIError as error:
+            if is_of_world(error):
+                raise RetriableError(words(error)) from None
+            raise
+        place, records = table.place, []
+        for row in rows:
+            last = row[place]
+            if not isinstance(last, int):
+                raise DataError(f"{table.column} is {last!r:.60}, no whole number: its rows have no order")
+            records.append(_record(table, row, last))
+            table.last = last
+        return records
+
+
+def parse_own(config: Mapping[str, str]) -> dict[str, Any]:
+    """The values of the source's own options. Raises ConfigError."""
+    names = {name for option in OPTIONS for name in option.spellings}
+    return parse(OPTIONS, {name: value for name, value in config.items() if name in names})
+
+
+def _record(table: Rows, row: sa.Row[Any], last: int) -> Record:
+    fields = table.schema.fields
+    value = {
+        field.name: value_of(convert, held) for field, convert, held in zip(fields, table.converts, row, strict=True)
+    }
+    return Record(
+        table.topic,
+        None,
+        None,
+        None,
+        value,
+        value_schema=table.schema,
+        source_partition=table.partition,
+        source_offset={"incrementing": last},
+    )
+
+
+def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | None) -> Rows:
+    """The table as it is in the database. Raises ConfigError, or RetriableError."""
+    schema_name, _, short = name.rpartition(".")
+    topic = values["topic.prefix"] + short
+    wrong = topic_name(topic)
+    if wrong:
+        raise ConfigError((("topic.prefix", values["topic.prefix"], f"{topic} {wrong}"),))
+    table = _reflected(engine, name, schema_name or None, short)
+    column = _growing(table, values["incrementing.column.name"])
+    dialect = engine.dialect.name
+    fields = [
+        (one.name, *field_of(one, dialect, nullable=one is not column and bool(one.nullable))) for one in table.columns
+    ]
+    query = sa.select(*(select_column(one, dialect) for one in table.columns)).order_by(column)
+    return Rows(
+        partition={"table": name},
+        topic=topic,
+        schema=Schema("STRUCT", name=short, fields=tuple(Field(field, schema) for field, schema, _ in fields)),
+        converts=tuple(convert for _, _, convert in fields),
+        query=query.where(column.is_not(None)),
+        column=column,
+        last=last,
+    )
+
+
+def _reflected(engine: sa.Engine, name: str, schema: str | None, short: str) -> sa.Table:
+    try:
+        return sa.Table(short, sa.MetaData(), schema=schema, autoload_with=engine)
+    except exc.NoSuchTableError:
+        raise ConfigError((("table.whitelist", name, "there is no such table in the database"),)) from None
+    except exc.DBAPIError as error:
+        raise RetriableError(words(error)) from None
+
+
+def _growing(table: sa.Table, name: str) -> sa.Column[Any]:
+    """The column that orders the rows."""
+    option = "incrementing.column.name"
+    if not name:
+        keys = list(table.primary_key.columns)
+        if len(keys) != 1:
+            raise ConfigError(((option, None, f"is required: the primary key of {table.name} is not one column"),))
+        name = keys[0].name
+    column = table.columns.get(name)
+    if column is None:
+        raise ConfigError(((option, name, f"{table.name} has no such column"),))
+    if not isinstance(column.type, sa.Integer):
+        raise ConfigError(((option, name, f"is no whole number in {table.name}, but {column.type}"),))
+    return column
+
+
+def _last(offset: SourcePosition | None) -> int | None:
+    if offset is None:
+        return None
+    last = offset.get("incrementing")
+    if not isinstance(last, int) or isinstance(last, bool):
+        raise DataError(f"the committed offset {dict(offset)} has no incrementing number")
+    return last

@@ -1,0 +1,83 @@
+"""The way of a chunk, whatever the kind of task: through its steps, and into the buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.pipeline.guard import Guard, Step
+from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
+from engine.record.record import Origin, RawRecord, Record
+from engine.reporting.metrics import Metric
+
+Entry = Record | Filtered | Errored
+
+
+def convert(
+    guard: Guard, steps: Sequence[Step], origins: Sequence[RawRecord | Record], entries: list[Any]
+) -> Interrupted | None:
+    """Fill `entries` in order; stop after an error that the policy will not tolerate."""
+    todo = iter(origins)
+    trial = guard.state.tolerance
+    while (raised := guard.run(steps, todo, entries)) is not None:
+        entry = _again(guard, steps, raised, origins[len(entries)])
+        if isinstance(entry, Interrupted):
+            return entry
+        entries.append(entry)
+        if isinstance(entry, Errored):
+            stops, trial = guard.would_fail(trial, entry)
+            if stops:
+                break
+    return None
+
+
+def attempt(guard: Guard, steps: Sequence[Step], given: Any, origin: Origin) -> Any:
+    """What comes of one thing through the steps; an Errored or Interrupted where nothing does."""
+    out: list[Any] = []
+    raised = guard.run(steps, (given,), out)
+    return out[0] if raised is None else _again(guard, steps, raised, origin)
+
+
+def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | None, int]:
+    """Count each record in its bucket, and decide about errors, in order; how many are done.
+
+    An error among `entries` gives way to what was decided about it.
+    """
+    metrics = guard.state.metrics
+    delivered = filtered = done = 0
+    failed = None
+    for entry in entries:
+        if type(entry) is Record:
+            delivered += 1
+        elif entry is FILTERED:
+            filtered += 1
+        else:
+            outcome = guard.decide(entry)
+            if isinstance(outcome, Failed):
+                failed = outcome
+                break
+            entries[done] = outcome
+            bucket = Metric.RECORDS_DEAD_LETTERED if outcome.dead_lettered else Metric.RECORDS_SKIPPED
+            metrics[bucket] += 1
+        done += 1
+    metrics[Metric.RECORDS_CONSUMED] += done
+    metrics[Metric.RECORDS_DELIVERED] += delivered
+    metrics[Metric.RECORDS_FILTERED] += filtered
+    return failed, done
+
+
+def _again(guard: Guard, steps: Sequence[Step], raised: Raised, origin: Origin) -> Entry | Interrupted:
+    """Repeat the failed step as long as the policy allows, then the steps after it."""
+    first = steps[0][0]
+    trouble = Trouble()
+    while True:
+        verdict = guard.failed(raised, origin, trouble)
+        if not isinstance(verdict, Trouble):
+            return verdict
+        out: list[Any] = []
+        again = guard.run(steps[raised.index - first :], (raised.given,), out)
+        if again is None:
+            entry: Entry = out[0]
+            return entry
+        trouble = verdict if again.index == raised.index else Trouble()
+        raised = again

@@ -1,0 +1,156 @@
+"""Stage KAFKA_PRODUCE: records are written together, and each one is answered for on its own.
+
+A broker that rejects a record rejects the whole batch it came in, so what was rejected is produced again in ever
+smaller halves, until only the guilty one is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from engine.errors import EngineError, ProduceFailed, RetriableError
+from engine.pipeline.guard import Guard
+from engine.pipeline.outcome import Errored, Interrupted, Raised, Trouble
+from engine.pipeline.task_state import Place
+from engine.ports import Producer
+from engine.record.record import Headers, Origin, Record
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """A record as it is to be written. `origin` is what it was made of, `given` what its error context shows."""
+
+    topic: str
+    partition: int | None
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    origin: Origin
+    given: Record
+
+
+class Written(msgspec.Struct, frozen=True):
+    """The record is durable."""
+
+
+WRITTEN = Written()
+HELD = Interrupted(None)  # not tried, or not again: something before it stops the task
+Answer = Written | Errored | Interrupted
+
+
+class RecordWriter:
+    """Writes records for one task; `index` is the stage's."""
+
+    def __init__(self, producer: Producer, guard: Guard, index: int) -> None:
+        self.producer = producer
+        self.guard = guard
+        self.index = index
+
+    def write(self, records: Sequence[Outgoing]) -> list[Answer]:
+        """An answer for each, in order: durable, an error that awaits its decision, or not written yet.
+
+        What fails for the world's sake is tried again under the retry policy, what is rejected is not. The order
+        within a partition is kept, but for records that wait for a guilty one to be found.
+        """
+        return _Writing(self, records).run()
+
+
+class _Writing:
+    """One call of `write`: which parts are still to be produced, in order, and the answers so far."""
+
+    def __init__(self, writer: RecordWriter, records: Sequence[Outgoing]) -> None:
+        self._guard = writer.guard
+        self._producer = writer.producer
+        self._index = writer.index
+        self._records = records
+        self._answers: list[Answer] = [HELD] * len(records)
+        self._parts: list[list[int]] = [list(range(len(records)))] if records else []
+        self._trial = writer.guard.state.tolerance
+        self._trouble = Trouble()
+
+    def run(self) -> list[Answer]:
+        while self._parts:
+            part = self._parts.pop()
+            failed = self._produce(part)
+            if failed is None:
+                self._trouble = Trouble()
+                self._note_written(part, ())
+                continue
+            left = [part[ordinal] for ordinal in failed.ordinals]
+            self._note_written(part, left)
+            if failed.retriable:
+                self._again(left, failed)
+            elif len(left) > 1:
+                middle = len(left) // 2
+                self._parts += [left[middle:], left[:middle]]
+            else:
+                self._reject(left[0], failed)
+        return self._answers
+
+    def _produce(self, part: Sequence[int]) -> ProduceFailed | None:
+        produce = self._producer.produce
+        for place in part:
+            one = self._records[place]
+            produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+        try:
+            self._producer.flush()
+        except ProduceFailed as error:
+            if not error.ordinals:
+                raise  # of no record in particular
+            return error
+        return None
+
+    def _note_written(self, part: Sequence[int], left: Sequence[int]) -> None:
+        failed = set(left)
+        for place in part:
+            if place not in failed:
+                self._answers[place] = WRITTEN
+
+    def _again(self, left: list[int], failed: ProduceFailed) -> None:
+        """Wait and put the part back; once that is exhausted, each of its records is an error."""
+        first = left[0]
+        errors = [_of_record(RetriableError(": ".join(row)), failed) for row in failed.failures]
+        verdict = self._guard.failed(self._raised(first, errors[0]), self._origin(first), self._trouble)
+        if isinstance(verdict, Trouble):
+            self._trouble = verdict
+            self._parts.append(left)
+            return
+        self._trouble = Trouble()
+        if isinstance(verdict, Interrupted):
+            self._answers[first] = verdict
+            self._parts = []
+            return
+        context, stops = verdict.context, self._errored(first, verdict)
+        trouble = Trouble(context.attempt + 1, context.first_failure_time)
+        for place, error in zip(left[1:], errors[1:], strict=True):
+            if stops:
+                return
+            origin = self._origin(place)
+            self._guard.count_failure(Place.of(origin, self._index), Trouble(), context.time_of_error)
+            raised = self._raised(place, error)
+            stops = self._errored(place, self._guard.errored(raised, origin, trouble, tolerable=verdict.tolerable))
+
+    def _reject(self, place: int, failed: ProduceFailed) -> None:
+        error = _of_record(ProduceFailed(failed.failures), failed)
+        self._errored(place, self._guard.rejected(self._raised(place, error), self._origin(place)))
+
+    def _errored(self, place: int, errored: Errored) -> bool:
+        """Note an error; one that will stop the task holds back all behind it."""
+        self._answers[place] = errored
+        stops, self._trial = self._guard.would_fail(self._trial, errored)
+        if stops:
+            self._parts = []
+        return stops
+
+    def _raised(self, place: int, error: Exception) -> Raised:
+        return Raised(self._index, self._records[place].given, error)
+
+    def _origin(self, place: int) -> Origin:
+        return self._records[place].origin
+
+
+def _of_record(error: EngineError, failed: ProduceFailed) -> EngineError:
+    """The failure of one record, raised where that of all was."""
+    return error.with_traceback(failed.__traceback__)

@@ -1,0 +1,84 @@
+"""How far a task that reads partitions has come: what is committed, and what may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.pipeline.commit import Commit
+from engine.pipeline.outcome import Interrupted
+from engine.pipeline.task_state import TaskFigures, TaskState, first_unprocessed
+from engine.ports import Clock, Consumer
+from engine.record.record import RawRecord, TopicPartition
+from engine.reporting.metrics import Metric
+
+
+class Progress:
+    """Positions and the task's state, saved together."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        commit: Commit,
+        state: TaskState,
+        committed: Mapping[TopicPartition, int],
+        clock: Clock,
+        interval_ms: int,
+    ) -> None:
+        self.committed: dict[TopicPartition, int] = dict(committed)
+        self.progressed = False
+        self._consumer = consumer
+        self._commit = commit
+        self._state = state
+        self._clock = clock
+        self._interval_ms = interval_ms
+        self._due_ms = clock.now_ms() + interval_ms
+        self._held: dict[TopicPartition, int] = {}
+        self._saved = self._memory()
+        self._counted = dict(state.metrics)
+
+    @property
+    def is_due(self) -> bool:
+        """Is it time to save?"""
+        return self._clock.now_ms() >= self._due_ms
+
+    @property
+    def is_held(self) -> bool:
+        """Is anything polled and not processed?"""
+        return bool(self._held)
+
+    def hold(self, raws: Sequence[RawRecord]) -> None:
+        """These were polled and are not processed: nothing from the first of each partition on is committed."""
+        self._held = first_unprocessed(raws)
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """The next offset of each partition that is not processed."""
+        return {**self._consumer.positions(), **self._held}
+
+    def save(self) -> Interrupted | None:
+        """Commit positions and state, if any of it changed since the last time."""
+        positions = self.positions()
+        self._due_ms = self._clock.now_ms() + self._interval_ms
+        if positions == self.committed and self._memory() == self._saved:
+            return None
+        if self._state.forget_passed(positions):
+            self._state.metrics[Metric.TOTAL_RETRIES] += 1  # what was parked succeeded at its next attempt
+        self._state.seq += 1
+        interrupted = self._commit.commit(positions, self._state.to_metadata)
+        if interrupted is not None:
+            return interrupted
+        self.progressed = self.progressed or any(
+            offset > self.committed.get(partition, -1) for partition, offset in positions.items()
+        )
+        self.committed = positions
+        self._saved = self._memory()
+        self._counted = dict(self._state.metrics)
+        return None
+
+    def figures(self) -> TaskFigures:
+        """The figures now; records are counted as they were committed, so that they agree with `committed`."""
+        return self._state.figures(self._counted)
+
+    def _memory(self) -> tuple[Any, ...]:
+        """What a commit keeps beside the positions."""
+        return self._state.reported, self._state.parked, dict(self._state.metrics)

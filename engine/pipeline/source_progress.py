@@ -1,0 +1,68 @@
+"""What a source's task has settled and not committed yet: records to confirm, and an offset a source partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from engine.pipeline.source_commit import SourceOffset
+from engine.pipeline.task_state import Place, TaskState
+from engine.record.record import Record
+from engine.reporting.metrics import Metric
+
+
+def canonical(position: Mapping[str, Any] | None) -> bytes:
+    """A source partition, or an offset in it, as bytes that are equal when it is. Raises TypeError."""
+    return orjson.dumps(position, option=orjson.OPT_SORT_KEYS)
+
+
+class SourceProgress:
+    """Settled records since the last commit."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._offsets: dict[bytes, SourceOffset] = {}
+
+    @property
+    def offsets(self) -> tuple[SourceOffset, ...]:
+        """The last offset of each source partition that moved."""
+        return tuple(self._offsets.values())
+
+    def add(self, settled: Sequence[Record], unsettled: Sequence[Record]) -> None:
+        """Note records that are settled, in the order they were polled; `unsettled` came with them.
+
+        An offset that a settled record shares with an unsettled one is not reached yet.
+        """
+        shared = {(canonical(one.source_partition), canonical(one.source_offset)) for one in unsettled}
+        last, key = None, b""
+        for record in settled:
+            partition, offset = record.source_partition, record.source_offset
+            if partition is None or offset is None:
+                continue
+            if partition is not last:  # most often it is the same object
+                last, key = partition, canonical(partition)
+            if not shared or (key, canonical(offset)) not in shared:
+                self._offsets[key] = (partition, offset)
+        self.records += settled
+
+    def clear(self) -> None:
+        """All of it is committed."""
+        self.records = []
+        self._offsets = {}
+
+
+def forget_settled(state: TaskState, settled: Sequence[Record]) -> None:
+    """Drop what the task's memory holds about records that are settled now."""
+    if not settled or (state.parked is None and not state.reported):
+        return
+    passed = {Place.of(record, 0) for record in settled}
+    state.reported = tuple(mark for mark in state.reported if _record_of(mark.place) not in passed)
+    if state.parked is not None and _record_of(state.parked.place) in passed:
+        state.parked = None
+        state.metrics[Metric.TOTAL_RETRIES] += 1  # it succeeded at its next attempt
+
+
+def _record_of(place: Place) -> Place:
+    return Place(place.topic, place.partition, place.offset, 0)

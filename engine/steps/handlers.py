@@ -1,0 +1,109 @@
+"""The exception handlers of a connector (KIP-1033): by name, checked, and at the stages they decide about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.config.connector import ConnectorConfig
+from engine.config.handlers import HandlerChoice, Role
+from engine.config.options import Problem
+from engine.policy import handlers
+from engine.policy.asking import NamedHandler, named, old_signature, shape_problem
+from engine.policy.handlers import SerializationExceptionOrigin
+from engine.ports import Kind
+from engine.record.stage import Stage, StageType
+from engine.steps.loading import Factory, NotLoaded, make
+
+GROUP = "engine.handlers"
+_CONVERTERS = {
+    StageType.KEY_CONVERTER: SerializationExceptionOrigin.KEY,
+    StageType.VALUE_CONVERTER: SerializationExceptionOrigin.VALUE,
+    StageType.HEADER_CONVERTER: SerializationExceptionOrigin.VALUE,
+}
+_ROLES = {
+    StageType.TRANSFORMATION: Role.PROCESSING,
+    StageType.PROCESSOR: Role.PROCESSING,
+    StageType.TASK_PUT: Role.PROCESSING,
+    StageType.KAFKA_PRODUCE: Role.PRODUCTION,
+}
+DEFAULTS = {
+    Role.PROCESSING: "LogAndFailProcessingExceptionHandler",
+    Role.DESERIALIZATION: "LogAndFailExceptionHandler",
+    Role.PRODUCTION: "DefaultProductionExceptionHandler",
+}
+
+
+def _names(*rows: tuple[Factory, tuple[str, ...]]) -> dict[str, Factory]:
+    package = "org.apache.kafka.streams.errors."
+    return {name: factory for factory, short in rows for one in short for name in (one, package + one)}
+
+
+BUILT_IN: Mapping[Role, Mapping[str, Factory]] = {
+    Role.PROCESSING: _names(
+        (
+            handlers.LogAndFailProcessingExceptionHandler,
+            ("LogAndFailProcessingExceptionHandler", "ProcessingLogAndFailExceptionHandler"),
+        ),
+        (
+            handlers.LogAndContinueProcessingExceptionHandler,
+            ("LogAndContinueProcessingExceptionHandler", "ProcessingLogAndContinueExceptionHandler"),
+        ),
+    ),
+    Role.DESERIALIZATION: _names(
+        (handlers.LogAndFailExceptionHandler, ("LogAndFailExceptionHandler",)),
+        (handlers.LogAndContinueExceptionHandler, ("LogAndContinueExceptionHandler",)),
+    ),
+    Role.PRODUCTION: _names((handlers.DefaultProductionExceptionHandler, ("DefaultProductionExceptionHandler",))),
+}
+
+
+def handler_problems(config: ConnectorConfig) -> tuple[list[Problem], list[Problem]]:
+    """What is wrong with the handlers that a connector names, and warnings about deprecated signatures."""
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    for choice in config.handlers:
+        try:
+            handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
+        except NotLoaded as error:
+            problems.append((choice.option, choice.class_name, str(error)))
+            continue
+        wrong = shape_problem(choice.role, handler)
+        if wrong is not None:
+            problems.append((choice.option, choice.class_name, wrong))
+        elif old := old_signature(choice.role, handler):
+            warnings.append((choice.option, choice.class_name, old))
+    return problems, warnings
+
+
+def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage]) -> dict[int, NamedHandler]:
+    """The handler that decides at each stage, by index; one object a role, configured.
+
+    A stage without one is left to the tolerance policy. A stream has default handlers where it names none, unless it
+    sets `errors.tolerance` options.
+    """
+    chosen = {choice.role: choice for choice in config.handlers}
+    if kind is Kind.STREAM and not any(name.startswith("errors.tolerance") for name in config.properties):
+        chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
+    made = {role: _configured(choice, config) for role, choice in chosen.items()}
+    found: dict[int, NamedHandler] = {}
+    for index, stage in enumerate(stages):
+        role, origin = _role(kind, stage)
+        if role in made:
+            found[index] = named(chosen[role].class_name, role, made[role], origin)
+    return found
+
+
+def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
+    handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
+    if hasattr(handler, "configure"):
+        handler.configure({**config.properties, **choice.options})
+    return handler
+
+
+def _role(kind: Kind, stage: Stage) -> tuple[Role | None, SerializationExceptionOrigin | None]:
+    """Who decides at a stage. A source's converters write; so do those of a stream's sinks, which have a name."""
+    if stage.type not in _CONVERTERS:
+        return _ROLES.get(stage.type), None
+    if kind is Kind.SOURCE or stage.name:
+        return Role.PRODUCTION, _CONVERTERS[stage.type]
+    return Role.DESERIALIZATION, None

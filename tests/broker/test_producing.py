@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from engine.kafka.admin import KafkaAdmin
+from engine.kafka.producer import KafkaProducer
+from engine.kafka.settings import admin_settings, producer_settings
+from engine.pipeline.outcome import Errored
+from engine.pipeline.producing import WRITTEN, Outgoing, RecordWriter
+from engine.record.record import Record, TopicPartition
+from tests.broker.connector import read_all
+from tests.engine.pipeline.test_producing import guard
+from tests.fakes import raw
+
+
+def test_of_a_hundred_records_the_broker_loses_only_the_one_that_is_too_large(broker: str) -> None:
+    client, topic = {"bootstrap.servers": broker}, f"small-{uuid4().hex[:8]}"
+    KafkaAdmin(admin_settings(client)).create_topic(topic, 1, 1, {"max.message.bytes": "3000"})
+    values = [b"%d" % number for number in range(100)]
+    values[41] = b"x" * 20_000
+    records = [
+        Outgoing(topic, 0, None, None, value, (), raw(place), Record(topic, None, None, None, value))
+        for place, value in enumerate(values)
+    ]
+    producer = KafkaProducer(producer_settings(client, {"compression.type": "none"}))
+    answers = RecordWriter(producer, guard(), 1).write(records)
+    producer.close()
+    errors = [answer for answer in answers if isinstance(answer, Errored)]
+    assert [error.origin for error in errors] == [raw(41)]
+    assert "MSG_SIZE_TOO_LARGE" in errors[0].context.message
+    assert answers.count(WRITTEN) == 99
+    written = [record.value for record in read_all(broker, TopicPartition(topic, 0))]
+    assert written == values[:41] + values[42:]
+
+
+def test_a_record_that_the_client_itself_refuses_is_the_only_one_that_is_not_written(broker: str) -> None:
+    client, topic = {"bootstrap.servers": broker}, f"odd-{uuid4().hex[:8]}"
+    KafkaAdmin(admin_settings(client)).create_topic(topic, 1, 1)
+    given = Record(topic, None, None, None, None)
+    odd: list[Any] = [(None, 0, ()), (topic, 0, (("h", 1),)), ("", 0, ()), (topic, "p", ())]
+    good = (topic, 0, (("h", None),))
+    records = [
+        Outgoing(name, partition, None, None, b"%d" % place, headers, raw(place), given)
+        for place, (name, partition, headers) in enumerate([good, *odd, good])
+    ]
+    producer = KafkaProducer(producer_settings(client))
+    answers = RecordWriter(producer, guard(), 1).write(records)
+    producer.close()
+    assert [type(answer).__name__ for answer in answers] == ["Written", *["Errored"] * len(odd), "Written"]
+    assert [record.value for record in read_all(broker, TopicPartition(topic, 0))] == [b"0", b"5"]

@@ -1,0 +1,38 @@
+"""The page that shows how to write a stream, run as a reader would."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.config.properties import parse_properties
+from engine.ports import LeaseEnd
+from tests.broker.stream import Stream
+from tests.broker.test_lease import balance
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "write-a-processor.md").read_text()
+BLOCKS: dict[str, str] = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+
+
+def test_the_stream_of_the_page_does_what_the_page_says(
+    broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "alarms.py").write_text(BLOCKS["python"])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = parse_properties(BLOCKS["properties"])
+    own = {name: value for name, value in own.items() if name not in {"name", "topics"}}
+    own |= {"sinks.hot.topic": "$hot", "sinks.minutes.topic": "$minutes"}
+    stream = Stream(broker, own, outputs=("hot", "minutes"))
+    stream.props["errors.deadletterqueue.topic.name"] = stream.dlq
+    stream.configure(1)
+    rows = [(60_000, 120), (70_000, 95), (119_000, 130), (120_000, 101), (200_000, 10)]
+    stream.send_at(*[(time, {"temperature": degrees}) for time, degrees in rows], (200_001, {"heat": 1}))
+    report = stream.run_until(lambda: stream.has_committed(6))
+    assert [value["temperature"] for value in stream.values("hot")] == [120, 130, 101]
+    assert [value["count"] for value in stream.values("minutes")] == [1, 2, 0]
+    assert (report.end, balance(report.metrics)) == (LeaseEnd.STOPPED, (6, 5, 1, 0, 0))
+    stream.send_at((200_002, {"temperature": "hot"}))
+    report = stream.run_until(lambda: False)
+    assert (report.end, "alarms.WithoutTemperature says FAIL" in str(report.trace)) == (LeaseEnd.FAILED, True)

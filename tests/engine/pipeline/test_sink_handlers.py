@@ -1,0 +1,81 @@
+"""A sink's handlers decide in place of its tolerance policy (KIP-1033)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from engine.errors import RecordError, RetriableError
+from engine.pipeline.outcome import Failed
+from engine.policy.handlers import Response
+from engine.policy.tolerance import TolerancePolicy
+from engine.record.record import Record
+from tests.engine.pipeline.rig import Rig
+from tests.engine.pipeline.stream_rig import Asked
+from tests.fakes import Sink, raw
+
+
+def rows(*values: bytes) -> list[Any]:
+    return [raw(offset, value) for offset, value in enumerate(values)]
+
+
+def naming(records: Sequence[Record]) -> None:
+    for index, record in enumerate(records):
+        if record.value == 2:
+            raise RecordError(index, ValueError("no 2"))
+
+
+def not_naming(records: Sequence[Record]) -> None:
+    if any(record.value == 2 for record in records):
+        raise ValueError("something in here")
+
+
+def three(value: Any) -> Any:
+    if value == 3:
+        raise ValueError("no 3")
+    return value
+
+
+def test_continue_goes_on_however_little_is_tolerated() -> None:
+    asked = Asked()
+    rig = Rig(rows(b"1", b"{", b"3", b"4"), transform=three, tolerance=TolerancePolicy(0, 0), handler=asked)
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 4], [1, 2], 4)
+    assert (rig.count("dropped-records-total"), rig.count("records-dead-lettered")) == (2, 2)
+    assert rig.state.stage_dropped == [0, 1, 1, 0]
+    assert [context.offset for context, *_ in asked.seen] == [1, 2]
+
+
+@pytest.mark.parametrize("sink", [Sink(naming), Sink(not_naming, put_is_idempotent=True)])
+@pytest.mark.parametrize("answer", [Response.CONTINUE, Response.FAIL])
+def test_nothing_behind_a_record_that_the_handler_will_not_let_go_is_put(sink: Sink, answer: Response) -> None:
+    sink.delivered.clear()
+    asked = Asked(answer)
+    rig = Rig(rows(b"1", b"2", b"4"), sink=sink, handler=asked)
+    failed = isinstance(rig.run(), Failed)
+    assert failed is (answer is Response.FAIL)
+    assert (sink.delivered, rig.committed()) == (([1], 1) if failed else ([1, 4], 3))
+    assert [record.value for _, record, _ in asked.seen] == [2]
+
+
+def test_a_batch_that_fails_as_a_whole_is_asked_of_nobody() -> None:
+    def away(_: Any) -> None:
+        raise RetriableError("away")
+
+    asked = Asked()
+    assert isinstance(Rig(rows(b"1", b"2"), sink=Sink(away), handler=asked).run(), Failed)
+    assert asked.seen == []
+
+
+def test_errors_that_a_handler_lets_go_still_count_towards_the_budget_that_is_shown() -> None:
+    rig = Rig(rows(b"{", b"{"), tolerance=TolerancePolicy(5, -1), handler=Asked())
+    rig.run()
+    assert rig.state.tolerance.total == 2
+
+
+def test_the_context_names_the_handler_that_decided() -> None:
+    rig = Rig(rows(b"{"), handler=Asked())
+    rig.run()
+    assert rig.reporter.reports[0][0].handler == "test"

@@ -1,0 +1,32 @@
+"""Handlers that tests name by their dotted paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.policy.handlers import Response
+
+
+class Mine:
+    """Keeps what it was configured with."""
+
+    def __init__(self) -> None:
+        self.configs: dict[str, str] = {}
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        self.configs = dict(configs)
+
+    def handle(self, context: Any, record: Any, exception: Exception) -> Response:
+        return Response.CONTINUE
+
+
+class OldProduction:
+    """Has the signature from before KIP-1033."""
+
+    def handle(self, record: Any, exception: Exception) -> Response:
+        return Response.CONTINUE
+
+
+class NotAHandler:
+    """Handles nothing."""

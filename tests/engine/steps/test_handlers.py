@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config.connector import ConnectorConfig, parse_connector
+from engine.config.handlers import Role
+from engine.policy import handlers
+from engine.ports import Kind
+from engine.record.stage import Stage, StageType
+from engine.steps.handlers import BUILT_IN, GROUP, handler_problems, stage_handlers
+
+HERE = "tests.engine.steps.handlers_of_tests"
+BASE = {"name": "c", "connector.class": "X", "topics": "t"}
+STAGES = (
+    Stage(StageType.KEY_CONVERTER, "in"),
+    Stage(StageType.VALUE_CONVERTER, "in"),
+    Stage(StageType.TRANSFORMATION, "T"),
+    Stage(StageType.PROCESSOR, "P", name="node"),
+    Stage(StageType.KEY_CONVERTER, "out", name="sink"),
+    Stage(StageType.VALUE_CONVERTER, "out", name="sink"),
+    Stage(StageType.KAFKA_PRODUCE, "KafkaProducer", name="sink"),
+)
+
+
+def config(**more: str) -> ConnectorConfig:
+    return parse_connector({**BASE, **{name.replace("__", "."): value for name, value in more.items()}})
+
+
+def names(made: Any) -> dict[int, str]:
+    return {index: one.name for index, one in made.items()}
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "kind"),
+    [
+        (Role.PROCESSING, "LogAndFailProcessingExceptionHandler", handlers.LogAndFailProcessingExceptionHandler),
+        (Role.PROCESSING, "ProcessingLogAndFailExceptionHandler", handlers.LogAndFailProcessingExceptionHandler),
+        (
+            Role.PROCESSING,
+            "org.apache.kafka.streams.errors.LogAndContinueProcessingExceptionHandler",
+            handlers.LogAndContinueProcessingExceptionHandler,
+        ),
+        (
+            Role.PROCESSING,
+            "ProcessingLogAndContinueExceptionHandler",
+            handlers.LogAndContinueProcessingExceptionHandler,
+        ),
+        (Role.DESERIALIZATION, "LogAndContinueExceptionHandler", handlers.LogAndContinueExceptionHandler),
+        (
+            Role.DESERIALIZATION,
+            "org.apache.kafka.streams.errors.LogAndFailExceptionHandler",
+            handlers.LogAndFailExceptionHandler,
+        ),
+        (Role.PRODUCTION, "DefaultProductionExceptionHandler", handlers.DefaultProductionExceptionHandler),
+    ],
+)
+def test_built_in_handlers_have_their_names_in_both_orders(role: Role, name: str, kind: Any) -> None:
+    assert BUILT_IN[role][name] is kind
+
+
+def test_a_sink_without_handlers_leaves_everything_to_the_tolerance_policy() -> None:
+    assert stage_handlers(config(), Kind.SINK, STAGES) == {}
+
+
+def test_a_stream_has_a_default_handler_at_each_stage() -> None:
+    processing = "LogAndFailProcessingExceptionHandler"
+    assert names(stage_handlers(config(), Kind.STREAM, STAGES)) == {
+        0: "LogAndFailExceptionHandler",
+        1: "LogAndFailExceptionHandler",
+        2: processing,
+        3: processing,
+        4: "DefaultProductionExceptionHandler",
+        5: "DefaultProductionExceptionHandler",
+        6: "DefaultProductionExceptionHandler",
+    }
+
+
+def test_tolerance_options_take_the_place_of_a_streams_defaults_where_no_handler_is_named() -> None:
+    named = config(errors__tolerance="all", production__exception__handler="DefaultProductionExceptionHandler")
+    assert sorted(stage_handlers(named, Kind.STREAM, STAGES)) == [4, 5, 6]
+
+
+def test_a_sources_converters_write() -> None:
+    named = config(
+        production__exception__handler="DefaultProductionExceptionHandler",
+        deserialization__exception__handler="LogAndContinueExceptionHandler",
+    )
+    assert set(names(stage_handlers(named, Kind.SOURCE, STAGES[:2])).values()) == {"DefaultProductionExceptionHandler"}
+    assert set(names(stage_handlers(named, Kind.SINK, STAGES[:2])).values()) == {"LogAndContinueExceptionHandler"}
+
+
+def test_a_handler_is_made_once_and_configured_with_the_connector_and_its_own_options() -> None:
+    named = config(processing__exception__handler=f"{HERE}.Mine", processing__exception__handler__limit="3")
+    made = stage_handlers(named, Kind.SINK, STAGES)
+    (mine,) = {id(one.ask.__self__): one.ask.__self__ for one in made.values()}.values()  # type: ignore[attr-defined]
+    assert (mine.configs["topics"], mine.configs["limit"]) == ("t", "3")
+
+
+def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
+    both = config(
+        deserialization__exception__handler="LogAndFailExceptionHandler",
+        default__deserialization__exception__handler="LogAndContinueExceptionHandler",
+    )
+    assert [one.class_name for one in both.handlers] == ["LogAndFailExceptionHandler"]
+    old = config(default__production__exception__handler=f"{HERE}.OldProduction")
+    assert [(one.role, one.class_name) for one in old.handlers] == [(Role.PRODUCTION, f"{HERE}.OldProduction")]
+    assert [row[2] for row in (*both.warnings, *old.warnings) if "handler" in row[2]] == [
+        "ignored, deserialization.exception.handler wins",
+        "is the old name of production.exception.handler",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("LogAndContinueProcesingExceptionHandler", "did you mean LogAndContinueProcessingExceptionHandler?"),
+        (f"{HERE}.NotAHandler", "is no class with a handle method"),
+        (f"{HERE}.Absent", "can't be loaded"),
+        ("no.such.module.Handler", "can't be loaded"),
+        ("org.apache.kafka.streams.errors.Other", "is no known class"),
+        (f"{HERE}.Response", "can't be made"),
+        (f"{HERE}.annotations", "is no class"),
+    ],
+)
+def test_a_handler_that_can_not_be_is_a_problem_of_its_option(name: str, text: str) -> None:
+    problems, _ = handler_problems(config(processing__exception__handler=name))
+    assert [(option, value) for option, value, _ in problems] == [("processing.exception.handler", name)]
+    assert text in problems[0][2]
+
+
+def test_a_deprecated_signature_is_warned_about() -> None:
+    problems, warnings = handler_problems(config(production__exception__handler=f"{HERE}.OldProduction"))
+    assert problems == []
+    assert "deprecated" in warnings[0][2]
+
+
+def test_an_installed_package_offers_a_handler_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "decider-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: decider\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\nDecider = {HERE}:Mine\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert handler_problems(config(processing__exception__handler="Decider")) == ([], [])
+    made = stage_handlers(config(processing__exception__handler="Decider"), Kind.SINK, STAGES)
+    assert names(made) == {2: "Decider", 3: "Decider"}
