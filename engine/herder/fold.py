@@ -113,6 +113,8 @@ def fold_progress(
         positions={**task.positions, **positions},
         figures=_with_rate(task.figures, figures, now),
         lost=0 if moved else task.lost,
+        parked_until=None if memory.parked is None else memory.parked.until_ms,
+        parked_reason=memory.why_parked(),
     )
     return replace(state, tasks={**state.tasks, key: after})
 

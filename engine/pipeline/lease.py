@@ -36,7 +36,6 @@ class Task(Protocol):
         """Did this lease commit anything new?"""
         ...
 
-
     def step(self, timeout_s: float) -> Failed | Interrupted | None:
         """Poll and process one chunk; commit when it is time. None: it may go on."""
         ...
@@ -126,7 +125,7 @@ def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, ope
         return _unopened(config, *_ended_by(error, clock))
     parked = opened.task.state.parked
     if parked is not None and parked.until_ms > clock.now_ms():
-        return _close(opened, LeaseEnd.PARKED, parked.until_ms, _why_parked(opened.task.state), clock)
+        return _close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), clock)
     return opened
 
 
@@ -143,7 +142,7 @@ def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Cloc
         return _close(opened, LeaseEnd.FAILED, None, f"{ended.message}\n{ended.context.exception}", clock)
     if ended is not None:
         end = LeaseEnd.STOPPED if ended.wake_at is None else LeaseEnd.PARKED
-        return _close(opened, end, ended.wake_at, _why_parked(task.state) if end is LeaseEnd.PARKED else None, clock)
+        return _close(opened, end, ended.wake_at, task.state.why_parked() if end is LeaseEnd.PARKED else None, clock)
     if stop is None:
         return None
     return _close(opened, stop, task.wake_at() if stop is LeaseEnd.CAUGHT_UP else None, None, clock)
@@ -156,16 +155,6 @@ def _ended_by(error: EngineError, clock: Clock) -> tuple[LeaseEnd, int | None, s
     if isinstance(error, RetriableError):
         return LeaseEnd.PARKED, clock.now_ms() + TROUBLE_PAUSE_MS, f"{type(error).__name__}: {error}"
     return LeaseEnd.FAILED, None, describe(error).text
-
-
-def _why_parked(state: TaskState) -> str | None:
-    """What waits for its next attempt, for people."""
-    if state.parked is None:
-        return None
-    place, failures = state.parked.place, state.parked.trouble.failures
-    stage = state.stages[place.index]
-    where = f" on {place.topic}-{place.partition} at offset {place.offset}" if place.topic else ""
-    return f"{stage.type} ({stage.label}) failed {failures} time{'s' if failures > 1 else ''}{where}; waiting to retry"
 
 
 def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:

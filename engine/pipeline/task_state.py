@@ -48,7 +48,10 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """An error that stopped the task has its dead letter already; `topic` is the dead letter topic's checksum."""
+    """An error that stopped the task has its dead letter already; `topic` is the dead letter topic's checksum.
+
+    Of an error, not of a record: who restarts the task and sees the record fail at another stage is told why.
+    """
 
     place: Place
     topic: int
@@ -104,6 +107,15 @@ class TaskState:
         if waited:
             self.parked = None
         return waited
+
+    def why_parked(self) -> str | None:
+        """What waits for its next attempt, for people; None if nothing does."""
+        if self.parked is None:
+            return None
+        place, failures = self.parked.place, self.parked.trouble.failures
+        stage, times = self.stages[place.index], "once" if failures == 1 else f"{failures} times"
+        where = f" on {place.topic}-{place.partition} at offset {place.offset}" if place.topic else ""
+        return f"{stage.type} ({stage.label}) failed {times}{where}; waiting to retry"
 
     def figures(self, committed: Metrics | None = None) -> TaskFigures:
         """The figures now. Records are counted as in `committed`, if it is given; failures, retries and the like

@@ -39,7 +39,7 @@ def test_a_poll_that_waits_is_parked_and_keeps_its_attempts(broker: str, tmp_pat
     first = source.run(budget_ms=100)
     assert (first.end, first.progressed) == (LeaseEnd.PARKED, False)
     assert first.wake_at is not None
-    assert first.trace == "TASK_POLL (tests.broker.steps.Unready) failed 1 time; waiting to retry"
+    assert first.trace == "TASK_POLL (tests.broker.steps.Unready) failed once; waiting to retry"
     (tmp_path / "ready").touch()
     report = source.run(budget_ms=5000)
     while report.end is LeaseEnd.PARKED:

@@ -10,7 +10,8 @@ from engine.config.masking import MASK
 from engine.config.topic import Leader, TargetState, leader_record
 from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableError
 from engine.herder.herder import Herder
-from engine.pipeline.task_state import TaskState
+from engine.pipeline.outcome import Trouble
+from engine.pipeline.task_state import ParkedRetry, Place, TaskState
 from engine.ports import Committed, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
@@ -70,18 +71,22 @@ def test_a_standing_lease_is_followed_by_what_it_commits(world: World, herder: H
     ask(herder, partial(herder.put, "c", {"name": "c", "topics": "t", "kind": "stream"}))
     turn(herder)
     assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
-    memory = TaskState(0, 1, 0, (Stage(StageType.TASK_PUT, "FileStreamSink"),))
+    memory = TaskState(0, 1, 1, (Stage(StageType.TASK_PUT, "FileStreamSink"),))
     memory.metrics[Metric.DROPPED_RECORDS_TOTAL] = 3
     world.groups["connect-c"] = {ZERO: Committed(4, memory.to_metadata())}
     world.now += 1000
     turn(herder)
     status = world.statuses()["status-task-c-0"]
     assert (status["lag"], status["metrics"]["dropped-records-total"], status["kind"]) == (1, 3, "stream")
+    assert status["parked_reason"] is None
+    memory.parked = ParkedRetry(Place("t", 0, 4, 0), Trouble(2, world.now), world.now + 9000)
     memory.metrics[Metric.DROPPED_RECORDS_TOTAL] = 5
     world.groups["connect-c"] = {ZERO: Committed(5, memory.to_metadata())}
     world.now += 1000
     turn(herder)
-    assert world.statuses()["status-task-c-0"]["dropped_rate"] == 2.0
+    status = world.statuses()["status-task-c-0"]
+    assert status["dropped_rate"] == 2.0
+    assert status["parked_reason"] == "TASK_PUT (FileStreamSink) failed 2 times on t-0 at offset 4; waiting to retry"
     assert len(world.leases) == 1
 
 

@@ -44,6 +44,7 @@ class World:
         self.unflushable = 0  # flushes of the sink that still fail
         self.delivered: set[Place] = set()
         self.letters: list[Place] = []
+        self.errors: list[tuple[Place, int]] = []  # of the letters: the record, and the stage it failed at
         self.outcomes: dict[Place, str] = {}
         self.clean = True  # did every lease so far end in good order?
 
@@ -190,6 +191,7 @@ class LetterProducer(Producer):
                 assert context is not None
                 assert context.original is not None
                 self.world.letters.append(at(context.original))
+                self.world.errors.append((at(context.original), context.index))
         self.world.act()
 
 
