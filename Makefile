@@ -22,7 +22,7 @@ check: install ## linters, types and import contracts
 bench: install .local/kafka ## BENCH names one; without it all run
 	$(VENV)/python -m benchmarks $(BENCH)
 
-conformance: install .local/kafka ## real Kafka Connect and the engine side by side; ARGS are words in names of configurations
+conformance: .venv/.dev .local/kafka ## real Kafka Connect and the engine side by side; ARGS are words in names of configurations
 	$(VENV)/python -m tests.conformance $(ARGS)
 
 fuzz: install ## arbitrary bytes into everything that reads bytes, for SECONDS (60)

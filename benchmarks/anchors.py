@@ -33,21 +33,26 @@ consumer.auto.offset.reset=earliest
 """
 
 
-def start_connect(folder: Path, bootstrap: str, port: int, connector: str) -> subprocess.Popen[bytes]:
-    """Kafka Connect standalone with one connector; `connector` is the text of its properties."""
+def start_connect(
+    folder: Path, bootstrap: str, port: int, *connectors: str, classes: Path | None = None, worker: str = ""
+) -> subprocess.Popen[bytes]:
+    """Kafka Connect standalone; `connectors` and `worker` are properties, `classes` a folder of more classes."""
     folder.mkdir(parents=True)
-    (folder / "worker.properties").write_text(WORKER.format(bootstrap=bootstrap, folder=folder, port=port))
-    (folder / "connector.properties").write_text(connector)
+    files = [
+        folder / "worker.properties",
+        *(folder / f"connector-{number}.properties" for number in range(len(connectors))),
+    ]
+    texts = [WORKER.format(bootstrap=bootstrap, folder=folder, port=port) + worker, *connectors]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    paths = [class_path(CONNECT_HOME, CONNECT_MODULES), *([] if classes is None else [str(classes)])]
     command = [
         "java",
         "-Xmx1500m",
+        "-Dfile.encoding=UTF-8",
         "-cp",
-        class_path(CONNECT_HOME, CONNECT_MODULES),
+        ":".join(paths),
         "org.apache.kafka.connect.cli.ConnectStandalone",
     ]
     with (folder / "connect.log").open("wb") as log:
-        return subprocess.Popen(
-            [*command, str(folder / "worker.properties"), str(folder / "connector.properties")],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+        return subprocess.Popen([*command, *map(str, files)], stdout=log, stderr=subprocess.STDOUT)
