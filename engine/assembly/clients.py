@@ -31,7 +31,10 @@ from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
 from engine.steps.handlers import stage_handlers
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
-KEYS_AS_IN_JAVA = {"partitioner": "murmur2_random"}  # equal keys meet in one partition, whoever wrote them
+WRITING = {
+    "partitioner": "murmur2_random",  # equal keys meet in one partition, whoever wrote them, Java or not
+    "topic.metadata.propagation.max.ms": "5000",  # a missing topic holds up the lease's other tasks no longer
+}
 JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
 
 
@@ -64,7 +67,7 @@ def open_consumer(opening: Opening) -> KafkaConsumer:
 def open_producer(opening: Opening) -> KafkaProducer:
     """The producer of what a source or a stream writes."""
     worker = opening.worker
-    layers = (KEYS_AS_IN_JAVA, base(worker), worker.producer, opening.plan.config.producer)
+    layers = (WRITING, base(worker), worker.producer, opening.plan.config.producer)
     producer = KafkaProducer(producer_settings(*layers))
     opening.closing.callback(producer.close)
     return producer

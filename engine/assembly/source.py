@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.assembly.clients import (
-    KEYS_AS_IN_JAVA,
+    WRITING,
     Opening,
     base,
     build_guard,
@@ -22,7 +22,7 @@ from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.new_topics import TopicMaker
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import QUICK, admin_settings, consumer_settings, producer_settings
+from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
 from engine.pipeline.chain import Steps
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import OpenTask
@@ -34,6 +34,9 @@ from engine.pipeline.task_state import restore
 from engine.ports import Source
 from engine.record.trace import describe
 from engine.steps.registry import build_converter, build_transform
+
+# As patient with the brokers as a sink's commit is.
+PATIENT = {"linger.ms": "0", "delivery.timeout.ms": "15000", "request.timeout.ms": "10000"}
 
 
 def open_source(opening: Opening) -> OpenTask:
@@ -128,7 +131,7 @@ def _open_offsets_topic(worker: WorkerConfig) -> OffsetsTopic:
     group = f"connect-{worker.group_id}-offsets"
     return OffsetsTopic(
         KafkaConsumer(consumer_settings(group, base(worker), worker.consumer, {"fetch.min.bytes": "1"})),
-        KafkaProducer(producer_settings(KEYS_AS_IN_JAVA, base(worker), worker.producer, QUICK)),
+        KafkaProducer(producer_settings(WRITING, base(worker), worker.producer, PATIENT)),
         admin,
         worker.offset_topic,
         WorkerClock(),

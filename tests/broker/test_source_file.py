@@ -40,23 +40,24 @@ def test_a_file_arrives_line_by_line_and_the_lease_says_when_to_look_again(broke
 
 def test_leases_that_end_in_order_lose_no_line_and_double_none(broker: str, tmp_path: Path) -> None:
     path = tmp_path / "in"
-    append(path, *(f"{number}" for number in range(60_000)))
-    source = connector(broker, path, **{"batch.size": "50"})
+    append(path, *(f"{number}" for number in range(1000)))
+    slow = {"transforms": "slow", "transforms.slow.type": "tests.broker.steps.Slow", "batch.size": "50"}
+    source = connector(broker, path, **slow)
     ends = []
     while not ends or ends[-1] is not LeaseEnd.CAUGHT_UP:
         report = source.run(budget_ms=300)
-        assert report.trace is None
+        assert report.trace is None, report.trace
         ends.append(report.end)
     assert LeaseEnd.BUDGET in ends
-    assert source.values() == [f"{number}" for number in range(60_000)]
-    assert report.metrics["records-consumed"] == report.metrics["records-delivered"] == 60_000
+    assert source.values() == [f"{number}" for number in range(1000)]
+    assert report.metrics["records-consumed"] == report.metrics["records-delivered"] == 1000
     append(path, "later")
     assert source.run().end is LeaseEnd.CAUGHT_UP
     assert source.values()[-1] == "later"
     source.configure(2)
     append(path, "of another generation")
-    assert source.run().metrics["records-consumed"] == 60_002
-    assert source.values()[60_000:] == ["later", "of another generation"]
+    assert source.run().metrics["records-consumed"] == 1002
+    assert source.values()[1000:] == ["later", "of another generation"]
 
 
 def test_a_failing_line_is_a_dead_letter_with_its_source_offset(broker: str, tmp_path: Path) -> None:
@@ -130,6 +131,23 @@ def test_a_topic_that_cannot_be_written_is_an_error_of_each_record(broker: str, 
     assert context["stages"][context["index"]]["type"] == "KAFKA_PRODUCE"
     assert context["record"]["topic"] == topic
     assert report.metrics["records-dead-lettered"] == 1
+
+
+def test_a_topic_that_is_missing_fails_the_task_within_seconds_and_loses_nothing(broker: str, tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    append(path, "one", "two")
+    source = connector(broker, path)
+    source.props["topic"] = f"{source.topic}.later"
+    source.configure(2)
+    begun = time.monotonic()
+    report = source.run(budget_ms=60_000)
+    assert (report.end, time.monotonic() - begun < 20) == (LeaseEnd.FAILED, True)
+    assert "KAFKA_PRODUCE (KafkaProducer) failed on source partition" in (report.trace or "")
+    assert "UNKNOWN_TOPIC" in (report.trace or "")
+    source.admin.create_topic(source.props["topic"], 1, 1)
+    source.restart()
+    assert source.run().end is LeaseEnd.CAUGHT_UP
+    assert [record.value for record in source.out(source.props["topic"])] == [b"one", b"two"]
 
 
 def test_a_line_too_large_for_its_topic_is_the_only_one_that_is_not_written(broker: str, tmp_path: Path) -> None:
