@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import connector, errors_policy, reference, worker
+from engine.assembly import reference
+from engine.config import connector, errors_policy, worker
 from engine.config.options import REQUIRED, Option, at_least, parse, read
 from engine.errors import ConfigError
 

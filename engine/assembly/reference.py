@@ -1,4 +1,4 @@
-"""Writes docs/reference/options.md from the tables: `python -m engine.config.reference [file]`."""
+"""Writes docs/reference/options.md from the tables: `python -m engine.assembly.reference [file]`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.assembly.kinds import CLASSES
 from engine.config import connector, errors_policy, stream, topic_creation, worker
 from engine.config.options import REQUIRED, Option
 from engine.config.steps import TABLES
@@ -18,13 +19,17 @@ def render() -> str:
     sections: list[tuple[str, Sequence[Option]]] = [
         ("Connector", connector.OPTIONS),
         ("Failures of records", errors_policy.OPTIONS),
-        ("Stream", stream.OPTIONS),
-        ("Source", topic_creation.OPTIONS),
-        ("Source: each group of topics", topic_creation.GROUP),
+        *(
+            (name, CLASSES[name].options or ())
+            for name in ("FileStreamSink", "SqlSink", "FileStreamSource", "SqlSource")
+        ),
+        ("stream", stream.OPTIONS),
+        ("Topics that a source creates", topic_creation.OPTIONS),
+        ("Topics that a source creates: each group", topic_creation.GROUP),
         ("Worker", worker.OPTIONS),
         *TABLES.items(),
     ]
-    parts = ["# Options", "Generated from the tables by `python -m engine.config.reference`; do not edit."]
+    parts = ["# Options", "Generated from the tables by `python -m engine.assembly.reference`; do not edit."]
     parts += [f"## {title}\n\n{_table(options)}" for title, options in sections]
     return "\n\n".join(parts) + "\n"
 
