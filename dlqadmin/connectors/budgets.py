@@ -6,9 +6,8 @@ from typing import Any
 
 from dlqadmin.metrics.queries import LAST_FAILURE
 from engine.config.errors_policy import OPTIONS
-from engine.config.handlers import Role
 from engine.config.options import read
-from engine.policy.budget import KINDS, Budget, budgets, limits_decide
+from engine.policy.budget import KINDS, Budget, budgets, limited, named_handlers
 
 NEAR = 0.5
 NEAREST = 5
@@ -21,7 +20,7 @@ FAILING = {
 }
 HOUR_MS = SOON_MS = 3_600_000
 FAR = 2**47
-NEARNESS = ("risk", "left", "total", "rate", "window_ms", "decided_by", "errors_per_hour", "empty_in_ms")
+NEARNESS = ("risk", "left", "total", "rate", "window_ms", "decided_by", "handlers", "errors_per_hour", "empty_in_ms")
 
 # From the nearest to failing to the farthest; what fails with its first error has made none yet.
 RISKS = ("failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown")
@@ -45,9 +44,7 @@ class Rules:
 def rules(config: Mapping[str, str], kind: str) -> Rules:
     """What a connector's configuration says; anything wrong in it is its default."""
     window, _ = read((WINDOW,), {name: config[name] for name in WINDOW.spellings if name in config})
-    named = ((str(role), config.get(role.option) or config.get(role.old_option)) for role in Role)
-    handlers = {role: name for role, name in named if name}
-    return Rules(window[WINDOW.name], handlers, limits_decide(kind, config))
+    return Rules(window[WINDOW.name], named_handlers(kind, config), limited=bool(limited(kind, config)))
 
 
 def budget(

@@ -56,10 +56,11 @@ def task_document(
 
 def stages(status: Mapping[str, Any]) -> list[Document]:
     """The stages that a task says it has, each with its failures and with what a handler dropped there."""
-    failed, dropped = (metrics.by_stage(status, name) for name in ("stage_failures", "stage_dropped"))
+    pipeline = metrics.pipeline_of(status)
+    counts = [metrics.by_stage(pipeline, status.get(name)) for name in ("stage_failures", "stage_dropped")]
     return [
-        {"index": index, **stage, "failed": failed.get(index, 0), "dropped": dropped.get(index, 0)}
-        for index, stage in enumerate(metrics.pipeline_of(status))
+        {"index": index, **stage, "failed": failed, "dropped": dropped}
+        for index, (stage, failed, dropped) in enumerate(zip(pipeline, *counts, strict=True))
     ]
 
 

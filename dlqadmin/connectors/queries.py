@@ -15,7 +15,9 @@ from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.metrics.pace import errors_per_hour
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import iso_or_none
+from engine.config.errors_policy import DLQ_ENABLE
 from engine.config.masking import mask
+from engine.config.options import given, read
 
 SAVED_EVERY = timedelta(seconds=5)
 DEAD_LETTER_TOPIC = ("errors.deadletterqueue.topic.name", "errors.dlq.topic.name")
@@ -96,8 +98,8 @@ def connector_document(
         "state": str(state.get("state", "UNASSIGNED")),
         "worker_id": str(state.get("worker_id", "")),
         "topics": topics_of(row, figures),
-        "dlq_topic": _dead_letter_topic(config),
-        "delivery": str(report.get("delivery", "at_least_once")),
+        "dlq_topic": _dead_letter_topic(config) if _writes_dead_letters(config) else None,
+        "delivery": text_or_none(report.get("delivery")),
         "dead_letters": text_or_none(report.get("dead_letters")),
         "config": config,
         "tasks": tasks,
@@ -109,7 +111,7 @@ def connector_document(
 
 
 def dead_letter_topics() -> set[str]:
-    """Where connectors write dead letters to, by the engine's last answer; nobody is asked."""
+    """Topics that connectors name for dead letters, written to or not, by the engine's last answer; nobody is asked."""
     kept = EngineAnswer.objects.filter(address=client.CONNECTORS).first()
     rows = kept.body.values() if kept else ()
     found = {_dead_letter_topic(document(document(row, "info"), "config")) for row in rows}
@@ -135,3 +137,10 @@ def _masked(row: Any) -> dict[str, Any]:
 
 def _dead_letter_topic(config: Mapping[str, Any]) -> str | None:
     return next((config[option] for option in DEAD_LETTER_TOPIC if config.get(option)), None)
+
+
+def _writes_dead_letters(config: Mapping[str, str]) -> bool:
+    """A topic's name alone also enables it."""
+    own = {name: config[name] for name in DLQ_ENABLE.spellings if name in config}
+    values, _ = read((DLQ_ENABLE,), own)
+    return bool(values[DLQ_ENABLE.name]) or not given(DLQ_ENABLE, own)

@@ -41,7 +41,11 @@ class Nearness(serializers.Serializer[Any]):
 
     `left` is the smaller one of both limits. `rate` counts errors within the last `window_ms`. `errors_per_hour` are
     those of the last hour, null before five minutes are known; `empty_in_ms` is when the task would fail if they went
-    on like this. `decided_by` is `handlers` in a stream without limits, and then there is nothing to count.
+    on like this.
+
+    `handlers` are those the connector names (KIP-1033), by what they decide about: `processing`, `deserialization`,
+    `production`. The limits count and decide about everything else. `decided_by` is `handlers` where that is nothing,
+    or in a stream without limits, where default handlers fail the task; then there is nothing to count.
     """
 
     risk = serializers.ChoiceField(choices=RISKS)
@@ -52,15 +56,6 @@ class Nearness(serializers.Serializer[Any]):
     decided_by = serializers.ChoiceField(choices=("limits", "handlers"))
     errors_per_hour = serializers.FloatField(allow_null=True)
     empty_in_ms = serializers.IntegerField(allow_null=True)
-
-
-class ErrorBudget(Nearness):
-    """The same for one task, and the handlers it names (KIP-1033).
-
-    They are told by what they decide about: `processing`, `deserialization`, `production`. About everything else the
-    limits decide; or, where `decided_by` is `handlers`, the default handlers, which fail the task.
-    """
-
     handlers = serializers.DictField(child=serializers.CharField())
 
 
@@ -87,7 +82,7 @@ class TaskDocument(serializers.Serializer[Any]):
     stages = StageCounts(many=True)
     stage_failures = serializers.DictField(child=serializers.IntegerField())
     tolerance = serializers.DictField(child=serializers.IntegerField())
-    budget = ErrorBudget()
+    budget = Nearness()
     dropped_rate = serializers.FloatField(allow_null=True)
     worker_id = serializers.CharField()
     parked_until = serializers.CharField(allow_null=True)
@@ -99,7 +94,8 @@ class ConnectorDocument(serializers.Serializer[Any]):
     """One connector; secrets in its configuration are masked.
 
     `kind` is sink, source or stream; `type` is Kafka Connect's word. `dead_letters` is `durable`, `best_effort` where
-    the dead letter topic's cluster acknowledges nothing, or null without dead letters.
+    the dead letter topic's cluster acknowledges nothing, or null without dead letters. `delivery` is null before the
+    first report; `dlq_topic` is null where nothing is written to it.
     """
 
     name = serializers.CharField()
@@ -109,7 +105,7 @@ class ConnectorDocument(serializers.Serializer[Any]):
     worker_id = serializers.CharField()
     topics = serializers.ListField(child=serializers.CharField())
     dlq_topic = serializers.CharField(allow_null=True)
-    delivery = serializers.CharField()
+    delivery = serializers.CharField(allow_null=True)
     dead_letters = serializers.CharField(allow_null=True)
     config = serializers.DictField(child=serializers.CharField())
     tasks = TaskDocument(many=True)

@@ -1,7 +1,6 @@
 """Reading the figures: the balance, the stages, and each task's latest word."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +11,6 @@ from dlqadmin.metrics.models import StatusPosition, TaskSnapshot
 from dlqadmin.rest.times import from_ms, iso, iso_or_none
 
 LAST_FAILURE = "last-failure-timestamp"
-INDEX = re.compile("[0-9]{1,4}")
 PARTS = {
     "consumed": "records-consumed",
     "delivered": "records-delivered",
@@ -87,7 +85,7 @@ def stages(connector: str) -> dict[str, Any]:
     tasks = list(TaskSnapshot.objects.filter(connector=connector).order_by("removed", "-reported_at"))
     pipeline = _pipeline(tasks)
     metrics = add(row.metrics for row in tasks)
-    failed = _failed_by_stage(tasks, len(pipeline))
+    failed = _failed_by_stage(tasks, pipeline)
     errors = metrics.get(PARTS["dead_lettered"], 0) + metrics.get(PARTS["skipped"], 0)
     rows, left = [], metrics.get(PARTS["consumed"], 0)
     for index, stage in enumerate(pipeline):
@@ -105,11 +103,14 @@ def pipeline_of(status: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{name: str(row.get(name) or "") for name in ("type", "class", "name")} for row in rows]
 
 
-def by_stage(status: Mapping[str, Any], name: str) -> dict[int, int]:
-    """Counts by stage index; a task says them by `<index>:<stage type>:<class>`."""
-    told = status.get(name)
-    keyed = ((str(key).partition(":")[0], n) for key, n in (told.items() if isinstance(told, dict) else ()))
-    return {int(index): n for index, n in keyed if INDEX.fullmatch(index) and isinstance(n, int)}
+def by_stage(pipeline: Sequence[Mapping[str, str]], told: object) -> list[int]:
+    """The counts of these stages in order; a task tells them by `<index>:<stage type>:<class, or a node's name>`.
+
+    A count of any other stage, as from before a change of the pipeline, belongs to none of these.
+    """
+    known = told if isinstance(told, dict) else {}
+    keys = (f"{index}:{stage['type']}:{stage['name'] or stage['class']}" for index, stage in enumerate(pipeline))
+    return [_whole(known.get(key)) for key in keys]
 
 
 def _balance_of(metrics: Mapping[str, int]) -> dict[str, Any]:
@@ -121,9 +122,9 @@ def _pipeline(tasks: Iterable[TaskSnapshot]) -> list[dict[str, str]]:
     return next((rows for task in tasks if (rows := pipeline_of(task.status))), [])
 
 
-def _failed_by_stage(tasks: Iterable[TaskSnapshot], count: int) -> list[int]:
-    counted = [by_stage(task.status, "stage_failures") for task in tasks]
-    return [sum(counts.get(index, 0) for counts in counted) for index in range(count)]
+def _failed_by_stage(tasks: Iterable[TaskSnapshot], pipeline: Sequence[Mapping[str, str]]) -> list[int]:
+    counted = [by_stage(pipeline, task.status.get("stage_failures")) for task in tasks]
+    return [sum(counts) for counts in zip(*counted, strict=True)]
 
 
 def _whole(value: object) -> int:

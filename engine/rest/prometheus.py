@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from engine.herder.state import TaskRun
 from engine.herder.view import View, task_status
-from engine.policy.budget import budgets, limits_decide
+from engine.policy.budget import budgets, limited
 
 ERRORS = "kafka_connect_task_error_metrics_"
 NODE = "kafka_connect_processor_node_metrics_"
@@ -94,9 +94,9 @@ class _Snapshot(Collector):
 def _figures(view: View, task: TaskRun) -> TaskFigures:
     config = task.config
     facts = view.facts_of(config.connector)
-    limited = limits_decide(facts.kind, config.config)
     status = task_status(view, task)
-    return TaskFigures(config.connector, config.task, status, facts.tolerance.rate_duration_ms, limited)
+    window_ms, own = facts.tolerance.rate_duration_ms, bool(limited(facts.kind, config.config))
+    return TaskFigures(config.connector, config.task, status, window_ms, limited=own)
 
 
 def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
@@ -146,9 +146,9 @@ def _budgets(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
     labels = (*TASK, "kind")
     text = "KIP-298: errors the task may make, in all or within the window of the rate; -1 is any number"
     yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in found])
-    text = "KIP-298: errors that count towards the limit"
+    text = "KIP-298: errors that count towards the limit: those that no handler decides about"
     yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in found])
-    text = "KIP-298: errors still tolerated; at 0 the next one fails the task; absent without limits"
+    text = "KIP-298: errors still tolerated; at 0 the next one fails the task; absent where no limit decides"
     left = [(row, budget.left) for row, budget in found if budget.left is not None]
     yield _gauge(f"{ERRORS}tolerance_left", text, labels, left)
 

@@ -42,6 +42,16 @@ CONNECTORS: dict[str, Rows] = {
             )
         ],
     ),
+    "partly-handled": (
+        {"connector.class": "SqlSink", "processing.exception.handler": "h.Continue"},
+        [
+            sink(
+                metrics=ZEROS,
+                stage_failures={},
+                tolerance={"limit": 10, "used": 0, "rate_limit": -1, "rate_used": 0},
+            )
+        ],
+    ),
     "foreign": ({"connector.class": "io.example.S3SinkConnector"}, []),
 }
 

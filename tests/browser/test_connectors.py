@@ -58,6 +58,8 @@ def test_the_task_nearest_to_failing_comes_first(page: Page) -> None:
         ("orders-from-sql", "fails on the next error"),
         ("quakes-enriched", "a handler decides"),
         ("quiet", "unlimited"),
+        ("partly-handled", "10 of 10 left"),
+        ("partly-handled", "transforms, processors and put: Continue"),
         ("foreign", "not reported yet"),
     ],
 )

@@ -281,7 +281,7 @@ export interface Limit {
 
 export type Risk = "failed" | "exhausted" | "near" | "within" | "fail_fast" | "unused" | "unlimited" | "handler" | "unknown";
 
-/** How near a task is to failing; `rate` counts errors within the last `window_ms`. */
+/** How near a task is to failing; `rate` counts errors within the last `window_ms`, `handlers` decide in place of limits about their part. */
 export interface Nearness {
   risk: Risk;
   left: number | null;
@@ -289,12 +289,9 @@ export interface Nearness {
   rate: Limit | null;
   window_ms: number;
   decided_by: "limits" | "handlers";
+  handlers: Record<string, string>;
   errors_per_hour: number | null;
   empty_in_ms: number | null;
-}
-
-export interface ErrorBudget extends Nearness {
-  handlers: Record<string, string>;
 }
 
 export interface NearTask extends Nearness {
@@ -319,7 +316,7 @@ export interface Task {
   metrics: Record<string, number>;
   stages: StageCounts[];
   tolerance: Tolerance | null;
-  budget: ErrorBudget;
+  budget: Nearness;
   dropped_rate: number | null;
   worker_id: string | null;
   parked_until: string | null;

@@ -1,20 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { budgetLines, budgetUsed, budgetWords, budgetsOf, paceWords } from "./budget";
-
-it("a task that has reported no tolerance is not said to tolerate nothing", () => {
-  expect(budgetWords(budgetsOf([{ tolerance: null }, { tolerance: {} }]))).toBe("not reported yet");
-});
-
-it("each task's budget is told apart", () => {
-  const budgets = budgetsOf([{ tolerance: { limit: 5000, used: 253 } }, { tolerance: { limit: 5000, used: 242 } }]);
-  expect(budgetWords(budgets)).toBe("4,747 and 4,758 of 5,000 left");
-  expect(budgetUsed(budgets)).toBeCloseTo(0.0506);
-});
-
-it("no limit and no tolerance are opposite things", () => {
-  expect(budgetWords([{ limit: -1, used: 3 }])).toBe("unlimited");
-  expect(budgetWords([{ limit: 0, used: 0 }])).toBe("fails on the next error");
-});
+import { budgetLines, handlerLines, harmlessWords, paceWords, worstTask } from "./budget";
 
 describe("a task's budget in lines", () => {
   const of = (limit: number, used: number) => ({ limit, used, left: limit < 0 ? null : Math.max(0, limit - used) });
@@ -54,4 +39,42 @@ it("a pace is told as a length of time", () => {
   expect(paceWords(null)).toBeNull();
   expect(paceWords(36 * 60_000)).toBe("fails in about 36 min at this pace");
   expect(paceWords(2 ** 47)).toBe("fails in over a year at this pace");
+});
+
+it("handlers are told with the stages they decide about", () => {
+  expect(handlerLines({ processing: "my.Handler", production: "Other" })).toEqual([
+    { title: "processing: my.Handler", words: "transforms, processors and put: Handler" },
+    { title: "production: Other", words: "converters that write, and produce: Other" },
+  ]);
+  expect(handlerLines({ poll: "H" })).toEqual([{ title: "poll: H", words: "poll: H" }]);
+});
+
+describe("a connector's tasks in one line", () => {
+  const task = (id: number, risk: string, left: number | null = null) => ({ id, budget: { risk, left } });
+
+  it("the task nearest to failing stands for them", () => {
+    expect(worstTask([task(0, "unlimited"), task(1, "exhausted", 0), task(2, "within", 4)])?.id).toBe(1);
+    expect(worstTask([task(0, "unknown"), task(1, "handler")])?.id).toBe(1);
+    expect(worstTask([])).toBeUndefined();
+  });
+
+  it("of two alike the one with less left", () => {
+    expect(worstTask([task(0, "within", 9), task(1, "within", 8), task(2, "within", 8)])?.id).toBe(1);
+  });
+});
+
+describe("when no task is near to failing", () => {
+  it.each<[string[], string]>([
+    [["unused", "unused"], "No task has used any of its error budget, and none fails on its next error."],
+    [[], "There is no task."],
+    [["unknown", "unknown"], "No task is known to be near: 2 tasks have not reported."],
+    [["unlimited"], "No task is known to be near: 1 task has no limits."],
+    [["handler"], "No task is known to be near: a handler decides about 1 task."],
+    [
+      ["unused", "unknown", "unlimited", "handler"],
+      "No task is known to be near: 1 task has not reported; 1 task has no limits; a handler decides about 1 task; 1 task has used none of its error budget.",
+    ],
+  ])("%j", (risks, words) => {
+    expect(harmlessWords(risks)).toBe(words);
+  });
 });

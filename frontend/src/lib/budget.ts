@@ -1,11 +1,9 @@
-import { count, span } from "./format";
+import { count, plural, span } from "./format";
+import { shortClass } from "./stages";
 
-export interface Budget {
+interface Limit {
   limit: number;
   used: number;
-}
-
-interface Limit extends Budget {
   left: number | null;
 }
 
@@ -29,27 +27,12 @@ const UNLIMITED = "unlimited";
 const FAILS = "fails on the next error";
 const UNTOLD = "not reported yet";
 const WINDOWS: Record<number, string> = { 60_000: "per minute", 3_600_000: "per hour", 86_400_000: "per day" };
-
-/** The budgets of those tasks that have reported one. */
-export function budgetsOf(tasks: readonly { tolerance: { limit?: number; used?: number } | null }[]): Budget[] {
-  return tasks.flatMap(({ tolerance }) => (tolerance?.limit === undefined ? [] : [{ limit: tolerance.limit, used: tolerance.used ?? 0 }]));
-}
-
-/** What is left before the tolerance limit: "248 of 500 left", "unlimited", or that the next error stops it. */
-export function budgetWords(budgets: readonly Budget[]): string {
-  const first = budgets[0];
-  if (!first) return UNTOLD;
-  if (budgets.every((one) => one.limit < 0)) return UNLIMITED;
-  if (budgets.every((one) => one.limit === 0)) return FAILS;
-  const left = budgets.map((one) => count(Math.max(0, one.limit - one.used)));
-  const words = left.length < 4 ? left.join(" and ") : `${count(Math.min(...budgets.map((one) => one.limit - one.used)))} at least`;
-  return `${words} of ${count(first.limit)} left`;
-}
-
-/** The largest part of a budget that is used up, 0 to 1. */
-export function budgetUsed(budgets: readonly Budget[]): number {
-  return Math.max(0, ...budgets.map((one) => (one.limit > 0 ? one.used / one.limit : 0)));
-}
+const DECIDES: Record<string, string> = {
+  processing: "transforms, processors and put",
+  deserialization: "converters that read",
+  production: "converters that write, and produce",
+};
+const NEAREST_FIRST = ["failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown"];
 
 /** A task's budget in one or two lines: limits that can't be reached are left out, a limit of 0 says all. */
 export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits): BudgetLine[] {
@@ -64,6 +47,38 @@ export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits
   return lines.length > 0 ? lines : plain(UNLIMITED);
 }
 
+/** Which stages a handler decides about in place of the limits, and which handler: its whole name is the title. */
+export function handlerLines(handlers: Record<string, string>): { title: string; words: string }[] {
+  return Object.entries(handlers).map(([role, name]) => ({ title: `${role}: ${name}`, words: `${DECIDES[role] ?? role}: ${shortClass(name)}` }));
+}
+
+/** The task that is nearest to failing; the first of equals. */
+export function worstTask<T extends { budget: { risk: string; left: number | null } }>(tasks: readonly T[]): T | undefined {
+  const left = ({ budget }: T) => budget.left ?? Infinity;
+  return tasks.reduce<T | undefined>((worst, one) => {
+    if (worst === undefined) return one;
+    const nearer = NEAREST_FIRST.indexOf(one.budget.risk) - NEAREST_FIRST.indexOf(worst.budget.risk);
+    return nearer < 0 || (nearer === 0 && left(one) < left(worst)) ? one : worst;
+  }, undefined);
+}
+
+/** What can be said where no task is near to failing, from all tasks' risks: that none is, only if each has told so. */
+export function harmlessWords(risks: readonly string[]): string {
+  if (risks.length === 0) return "There is no task.";
+  if (risks.every((risk) => risk === "unused")) return "No task has used any of its error budget, and none fails on its next error.";
+  const say = (risk: string, words: (tasks: string, one: boolean) => string): string[] => {
+    const number = risks.filter((each) => each === risk).length;
+    return number > 0 ? [words(plural(number, "task"), number === 1)] : [];
+  };
+  const parts = [
+    ...say("unknown", (tasks, one) => `${tasks} ${one ? "has" : "have"} not reported`),
+    ...say("unlimited", (tasks, one) => `${tasks} ${one ? "has" : "have"} no limits`),
+    ...say("handler", (tasks) => `a handler decides about ${tasks}`),
+    ...say("unused", (tasks, one) => `${tasks} ${one ? "has used none of its error budget" : "have used none of their error budget"}`),
+  ];
+  return `No task is known to be near: ${parts.join("; ")}.`;
+}
+
 /** When a task would fail if errors went on as in the last hour. */
 export function paceWords(emptyInMs: number | null): string | null {
   if (emptyInMs === null) return null;
@@ -75,7 +90,7 @@ export function windowWords(windowMs: number): string {
   return WINDOWS[windowMs] ?? `per ${span(windowMs)}`;
 }
 
-function lineOf(label: string, { limit, used }: Budget, failed: boolean): BudgetLine {
+function lineOf(label: string, { limit, used }: Limit, failed: boolean): BudgetLine {
   const left = Math.max(0, limit - used);
   const words = `${count(left)} of ${count(limit)} left`;
   return { label, words: left === 0 && !failed ? `${words}: ${FAILS}` : words, used: Math.min(1, used / limit), empty: left === 0 };

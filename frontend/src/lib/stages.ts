@@ -23,6 +23,20 @@ export function paint(items: readonly { key: string; stage?: string | null }[]):
   return colours;
 }
 
+interface Counted {
+  index: number;
+  type: string;
+  class: string;
+  name: string;
+  failed: number;
+}
+
+/** The failures that one task has at a stage; undefined where it has another stage in that place. */
+export function failedAt(stage: Counted, stages: readonly Counted[]): number | undefined {
+  const own = stages[stage.index];
+  return own && own.type === stage.type && own.class === stage.class && own.name === stage.name ? own.failed : undefined;
+}
+
 /** The short name of a class: the last segment of its dotted path. */
 export function shortClass(name: string | null | undefined): string {
   return name ? (name.split(".").at(-1) ?? name) : "–";

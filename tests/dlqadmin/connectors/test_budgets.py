@@ -7,6 +7,10 @@ from dlqadmin.connectors.budgets import Rules, budget, nearest, rules
 MINUTE_MS = 60_000
 NOW = 1_795_230_750_000
 CONTINUE = {"processing": "my.Handler", "production": "DefaultProductionExceptionHandler"}
+SINK_HANDLERS = {
+    "processing.exception.handler": "LogAndContinueProcessingExceptionHandler",
+    "deserialization.exception.handler": "LogAndContinueExceptionHandler",
+}
 FAIL = {"processing": "org.apache.kafka.streams.errors.LogAndFailProcessingExceptionHandler"}
 
 
@@ -109,10 +113,29 @@ def test_the_window_is_the_configured_one(config: dict[str, str], expected: int)
 
 def test_handlers_are_told_by_what_they_decide_about() -> None:
     config = {"processing.exception.handler": "a.P", "default.production.exception.handler": "a.Q", "topics": "t"}
-    assert rules(config, "sink").handlers == {"processing": "a.P", "production": "a.Q"}
+    assert rules(config, "source").handlers == {"processing": "a.P", "production": "a.Q"}
+    assert rules(config, "sink").handlers == {"processing": "a.P"}
     assert rules({"processing.exception.handler": ""}, "stream").handlers == {}
 
 
 def test_handlers_alone_decide_in_a_stream_without_limits() -> None:
     assert rules({}, "stream").limited is False
-    assert rules({"errors.tolerance.limit": "3"}, "stream").limited is True
+    assert rules({"errors.tolerance.limit": "3", "processors": "a"}, "stream").limited is True
+
+
+@pytest.mark.parametrize("limit", ["0", "10", "-1"])
+def test_handlers_alone_decide_in_a_sink_that_names_them_for_all_its_stages(limit: str) -> None:
+    own = rules({**SINK_HANDLERS, "errors.tolerance.limit": limit}, "sink")
+    tolerance = {"limit": int(limit), "used": 4000, "rate_limit": -1, "rate_used": 0}
+    found = budget("RUNNING", tolerance, {"last-failure-timestamp": NOW}, own, 100.0, NOW)
+    assert (found["risk"], found["decided_by"]) == ("handler", "handlers")
+    assert [found[name] for name in ("left", "total", "rate", "empty_in_ms")] == [None] * 4
+
+
+def test_beside_a_handler_for_some_stages_the_limits_go_on_deciding_about_the_others() -> None:
+    own = rules({"processing.exception.handler": "my.Handler"}, "sink")
+    tolerance = {"limit": 10, "used": 10, "rate_limit": -1, "rate_used": 0}
+    found = budget("RUNNING", tolerance, {"last-failure-timestamp": NOW}, own, None, NOW)
+    assert (found["risk"], found["decided_by"], found["left"]) == ("exhausted", "limits", 0)
+    (row,) = nearest([{"name": "c", "tasks": [{"id": 0, "budget": found}]}])
+    assert row["handlers"] == {"processing": "my.Handler"}

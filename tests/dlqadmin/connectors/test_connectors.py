@@ -7,6 +7,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.connectors.models import EngineAnswer
+from dlqadmin.connectors.queries import dead_letter_topics
 from dlqadmin.metrics.models import TaskSnapshot
 from tests.dlqadmin.fakes import FakeEngine
 
@@ -52,6 +53,36 @@ def test_a_connector_is_the_engines_answer_with_its_tasks_figures(
     assert [task["lag"] for task in row["tasks"]] == [3, None]
     assert row["tasks"][0]["tolerance"] == {"limit": 500, "used": 252}
     assert row["tasks"][0]["parked_until"] == "2026-11-21T03:12:30.000Z"
+
+
+def test_a_connector_that_never_reported_promises_nothing(as_viewer: APIClient, engine: FakeEngine) -> None:
+    engine.add("c", CONFIG)
+    assert as_viewer.get("/api/v1/connectors/c").json()["delivery"] is None
+
+
+@pytest.mark.parametrize(
+    ("config", "shown"),
+    [
+        ({}, "usgs.earthquakes.dlq"),
+        ({"errors.deadletterqueue.enable": "true"}, "usgs.earthquakes.dlq"),
+        ({"errors.deadletterqueue.enable": "false"}, None),
+        ({"errors.dlq.enable": "False"}, None),
+        ({"errors.deadletterqueue.enable": "perhaps"}, None),
+    ],
+)
+def test_a_dead_letter_topic_is_shown_where_it_is_written_to(
+    as_viewer: APIClient, engine: FakeEngine, config: dict[str, str], shown: str | None
+) -> None:
+    engine.add("c", {**CONFIG, **config})
+    assert as_viewer.get("/api/v1/connectors/c").json()["dlq_topic"] == shown
+
+
+def test_a_dead_letter_topic_that_is_no_longer_written_to_is_still_known_as_one(
+    as_viewer: APIClient, engine: FakeEngine
+) -> None:
+    engine.add("c", {**CONFIG, "errors.deadletterqueue.enable": "false"})
+    as_viewer.get("/api/v1/connectors")
+    assert dead_letter_topics() == {"usgs.earthquakes.dlq"}
 
 
 def test_no_door_shows_a_secret(as_viewer: APIClient, engine: FakeEngine) -> None:

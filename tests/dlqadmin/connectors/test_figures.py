@@ -12,7 +12,7 @@ from tests.dlqadmin.metrics.test_collecting import StatusTopic
 from tests.support.statuses import SINK_STAGES, sink, source, stream
 
 STREAM_CONFIG = {"processing.exception.handler": "LogAndContinueProcessingExceptionHandler"}
-ABSURD = [
+ABSURD: list[Any] = [
     None,
     3,
     "x",
@@ -96,6 +96,33 @@ def test_a_stream_tells_what_its_handler_dropped_by_node(reported: Reported) -> 
     assert [task["budget"]["risk"] for task in found["tasks"]] == ["handler", "handler"]
     assert found["tasks"][0]["budget"]["decided_by"] == "handlers"
     assert found["tasks"][0]["budget"]["handlers"] == {"processing": "LogAndContinueProcessingExceptionHandler"}
+
+
+def test_a_status_of_an_older_engine_is_shown_with_what_it_has(reported: Reported) -> None:
+    newer = (
+        "kind", "delivery", "dead_letters", "stages", "stage_dropped", "dropped_rate", "parked_reason", "lag", "topics",
+    )  # fmt: skip
+    found = reported.add("c", {name: told for name, told in sink().items() if name not in newer})
+    (task,) = found["tasks"]
+    assert (found["kind"], found["delivery"], found["dead_letters"], found["stages"]) == ("sink", None, None, [])
+    assert (task["lag"], task["dropped_rate"], task["parked_reason"]) == (7, None, None)
+    assert (task["budget"]["risk"], task["budget"]["total"]["left"]) == ("near", 248)
+    assert task["metrics"] == sink()["metrics"]
+    assert reported.client.get("/api/v1/connectors").json()["results"] == [
+        {name: value for name, value in found.items() if name not in ("reachable", "as_of")}
+    ]
+
+
+@pytest.mark.parametrize("told", [None, "", 3])
+def test_a_delivery_that_is_no_text_is_not_known(reported: Reported, told: object) -> None:
+    assert reported.add("c", sink(delivery=told))["delivery"] is None
+
+
+def test_failures_of_stages_from_before_a_change_are_left_out() -> None:
+    old = {"5:TRANSFORMATION:Old": 5, "5:TASK_PUT:SqlSink": 7}
+    assert [row["failed"] for row in stages(sink(stage_failures={**sink()["stage_failures"], **old}))] == [
+        row["failed"] for row in stages(sink())
+    ]
 
 
 def test_the_list_begins_with_the_tasks_nearest_to_failing(reported: Reported) -> None:

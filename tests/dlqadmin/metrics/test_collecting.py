@@ -30,7 +30,7 @@ class StatusTopic:
     """One partition of a status topic, as the engine writes it."""
 
     def __init__(self) -> None:
-        self.records = []
+        self.records: list[Any] = []
 
     def write(self, key: str, value: Any) -> None:
         data = value if isinstance(value, bytes) else None if value is None else orjson.dumps(value)

@@ -54,7 +54,12 @@ def test_two_errors_that_cancel_out_do_not_balance(db: None) -> None:
 def test_stages_count_what_came_in_and_what_failed(db: None) -> None:
     snapshot("c", 0, 1000, 700, 300, {"1:VALUE_CONVERTER:JsonConverter": 10, "3:TASK_PUT:SqlSink": 290})
     snapshot(
-        "c", 1, 732, 537, 195, {"1:VALUE_CONVERTER:JsonConverter": 8, "2:TRANSFORMATION:Cast$Value": 7, "3:x:y": 180}
+        "c",
+        1,
+        732,
+        537,
+        195,
+        {"1:VALUE_CONVERTER:JsonConverter": 8, "2:TRANSFORMATION:Cast$Value": 7, "3:TASK_PUT:SqlSink": 180},
     )
     found = queries.stages("c")
     assert [(row["class"], row["in"], row["failed"]) for row in found["stages"]] == [
@@ -64,6 +69,28 @@ def test_stages_count_what_came_in_and_what_failed(db: None) -> None:
         ("SqlSink", 1707, 470),
     ]
     assert (found["total_failed"], found["exact"]) == (495, True)
+
+
+def test_failures_of_a_stage_that_is_another_one_now_are_not_its_own(db: None) -> None:
+    before = {
+        "2:TRANSFORMATION:Flatten$Value": 5,
+        "3:TRANSFORMATION:SqlSink": 6,
+        "2": 7,
+        "02:TRANSFORMATION:Cast$Value": 8,
+    }
+    snapshot("c", 0, 10, 8, 2, {"2:TRANSFORMATION:Cast$Value": 2, **before})
+    old = [*STAGES[:2], {"type": "TASK_PUT", "class": "SqlSink"}]
+    snapshot("c", 1, 10, 9, 1, {"1:VALUE_CONVERTER:JsonConverter": 1, "2:TASK_PUT:SqlSink": 9}, stages=old)
+    found = queries.stages("c")
+    assert [row["failed"] for row in found["stages"]] == [0, 1, 2, 0]
+
+
+def test_a_processors_failures_go_by_the_name_of_its_node() -> None:
+    status = {
+        "stages": [{"type": "PROCESSOR", "class": "quakes.Step", "name": name} for name in ("parse", "a:b")],
+        "stage_failures": {"0:PROCESSOR:parse": 3, "0:PROCESSOR:quakes.Step": 9, "1:PROCESSOR:a:b": 4},
+    }
+    assert queries.by_stage(queries.pipeline_of(status), status["stage_failures"]) == [3, 4]
 
 
 def test_stages_with_retried_failures_say_that_they_are_not_exact(db: None) -> None:

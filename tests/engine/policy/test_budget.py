@@ -1,10 +1,14 @@
 import pytest
 
-from engine.policy.budget import Budget, budgets, limits_decide
+from engine.policy.budget import Budget, budgets, limited, limits_decide, named_handlers
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.ports import Kind
 
 MINUTE_MS = 60_000
+READING = {"deserialization.exception.handler": "LogAndContinueExceptionHandler"}
+PROCESSING = {"processing.exception.handler": "my.Handler"}
+WRITING = {"default.production.exception.handler": "my.Writing"}
+LIMIT = {"errors.tolerance.limit": "10"}
 NOW = 1_795_230_750_000
 
 
@@ -36,6 +40,10 @@ def test_a_window_after_the_last_failure_the_rate_is_unused(later_ms: int, used:
     assert budgets(told, NOW, MINUTE_MS, NOW + later_ms) == (Budget("total", -1, 4), Budget("rate", 9, used))
 
 
+def test_a_rate_that_is_used_without_a_time_of_failure_is_believed() -> None:
+    assert budgets({"rate_limit": 9, "rate_used": 4}, 0, MINUTE_MS, NOW) == (Budget("rate", 9, 4),)
+
+
 @pytest.mark.parametrize(
     ("kind", "properties", "expected"),
     [
@@ -50,3 +58,41 @@ def test_default_handlers_decide_in_a_stream_that_sets_no_limits(
     kind: Kind, properties: list[str], expected: bool
 ) -> None:
     assert limits_decide(kind, properties) is expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "expected"),
+    [
+        (Kind.SINK, LIMIT, ("deserialization", "processing")),
+        (Kind.SINK, LIMIT | READING, ("processing",)),
+        (Kind.SINK, LIMIT | PROCESSING, ("deserialization",)),
+        (Kind.SINK, LIMIT | PROCESSING | WRITING, ("deserialization",)),
+        (Kind.SINK, LIMIT | READING | PROCESSING, ()),
+        (Kind.SINK, LIMIT | READING | {"processing.exception.handler": ""}, ("processing",)),
+        (Kind.SOURCE, LIMIT | READING | PROCESSING | WRITING, ("poll",)),
+        (Kind.STREAM, READING, ()),
+        (Kind.STREAM, {"processors": "a", "sinks": "b"} | LIMIT | READING, ("processing", "production")),
+        (Kind.STREAM, {"processors": "a", "sinks": "b"} | LIMIT | READING | PROCESSING, ("production",)),
+        (Kind.STREAM, {"processors": "a"} | LIMIT | READING | PROCESSING, ()),
+        (Kind.STREAM, {"sinks": "b"} | LIMIT | READING | WRITING, ()),
+        ("unheard-of", LIMIT, ("deserialization", "processing")),
+    ],
+)
+def test_limits_decide_about_what_no_handler_is_named_for(
+    kind: str, properties: dict[str, str], expected: tuple[str, ...]
+) -> None:
+    assert limited(kind, properties) == expected
+
+
+def test_a_handler_goes_by_its_new_name_or_its_old_one() -> None:
+    both = WRITING | {"production.exception.handler": "my.Newer"}
+    assert named_handlers(Kind.STREAM, READING | WRITING) == {
+        "deserialization": "LogAndContinueExceptionHandler",
+        "production": "my.Writing",
+    }
+    assert named_handlers(Kind.STREAM, both) == {"production": "my.Newer"}
+
+
+@pytest.mark.parametrize(("kind", "idle"), [(Kind.SINK, WRITING), (Kind.SOURCE, READING)])
+def test_a_handler_that_is_never_asked_decides_about_nothing(kind: Kind, idle: dict[str, str]) -> None:
+    assert named_handlers(kind, PROCESSING | idle) == {"processing": "my.Handler"}

@@ -12,8 +12,12 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from engine.config.topic import ConfigState, ConnectorState
+from engine.herder.state import Figures, HerderState, TaskRun
+from engine.herder.view import View
+from engine.ports import TaskConfig
 from engine.reporting.metrics import Metric
-from engine.rest.prometheus import HELP, TaskFigures, families
+from engine.rest.prometheus import HELP, TaskFigures, families, render
 from tests.support.statuses import SINK_STAGES, T, by_stage, sink, source, stream
 
 MINUTE_MS = 60_000
@@ -129,6 +133,28 @@ def test_a_task_that_handlers_decide_about_has_no_budget() -> None:
     told = families([TaskFigures("c", 0, stream(), MINUTE_MS, limited=False)], T)
     budgets = [family for family in told if "tolerance" in family.name]
     assert [family.samples for family in budgets] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("handlers", "expected"),
+    [
+        ((), [6]),
+        (("processing",), [6]),
+        (("deserialization",), [6]),
+        (("processing", "deserialization"), []),
+    ],
+)
+def test_a_sink_has_a_budget_where_no_handler_decides_about_a_stage(handlers: Any, expected: list[float]) -> None:
+    properties = {"errors.tolerance.limit": "10", **{f"{role}.exception.handler": "my.Handler" for role in handlers}}
+    told = Figures(tolerance={"limit": 10, "used": 4})
+    run = TaskRun(TaskConfig("c", 0, 1, properties, ()), figures=told)
+    view = View(
+        "w",
+        config=ConfigState({"c": ConnectorState(properties=properties)}),
+        state=HerderState(tasks={("c", 0): run}),
+    )
+    found = {family.name: family for family in text_string_to_metric_families(render(view, T).decode())}
+    assert value(found, "kafka_connect_task_error_metrics_tolerance_left", kind="total") == expected
 
 
 def test_a_status_of_an_older_engine_has_what_it_has() -> None:

@@ -1,12 +1,10 @@
-import type { ErrorBudget, NearTask } from "../../api/types";
-import { budgetLines, paceWords } from "../../lib/budget";
-import { shortClass } from "../../lib/stages";
+import type { Nearness } from "../../api/types";
+import { budgetLines, handlerLines, paceWords } from "../../lib/budget";
 import { Meter, join } from "../../ui/Panel";
 import styles from "./Connectors.module.css";
 
-/** What a task may still do wrong, limit by limit; and until when, if errors go on as they do. */
-export function BudgetCell({ budget }: { budget: ErrorBudget | NearTask }) {
-  const handlers = "handlers" in budget ? Object.entries(budget.handlers) : [];
+/** What a task may still do wrong, limit by limit; where a handler decides instead; and until when, if errors go on as they do. */
+export function BudgetCell({ budget }: { budget: Nearness }) {
   const pace = paceWords(budget.empty_in_ms);
   return (
     <span className={styles.budget}>
@@ -17,7 +15,7 @@ export function BudgetCell({ budget }: { budget: ErrorBudget | NearTask }) {
           <span className={join(line.empty ? "failed b" : line.used > 0 ? false : "t3")}>{line.words}</span>
         </span>
       ))}
-      {handlers.map(([role, name]) => <span key={role} className="xs t3" title={`${role}: ${name}`}>{shortClass(name)}</span>)}
+      {handlerLines(budget.handlers).map(({ title, words }) => <span key={title} className="xs t3" title={title}>{words}</span>)}
       {pace && <span className={join("xs", budget.risk === "near" ? "warn" : "t3")}>{pace}</span>}
     </span>
   );

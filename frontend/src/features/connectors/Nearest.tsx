@@ -1,5 +1,6 @@
 import { Link } from "react-router";
 import type { Connector, NearTask } from "../../api/types";
+import { harmlessWords } from "../../lib/budget";
 import { budgetRisk } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
 import { BudgetCell } from "./BudgetCell";
@@ -8,9 +9,10 @@ import styles from "./Connectors.module.css";
 /** Which task must be looked at first. */
 export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: Connector[] }) {
   const trace = (one: NearTask) => connectors.find((connector) => connector.name === one.connector)?.tasks.find((task) => task.id === one.task)?.trace;
+  const risks = connectors.flatMap((connector) => connector.tasks.map((task) => task.budget.risk));
   return (
     <Panel label="Nearest to failing" title="Nearest to failing" aside={<span className="s t3">by errors left before a tolerance limit</span>}>
-      {tasks.length === 0 && <div className={`s t3 ${styles.none}`}>No task has used any of its error budget, and none fails on its next error.</div>}
+      {tasks.length === 0 && <div className={`s t3 ${styles.none}`}>{harmlessWords(risks)}</div>}
       <ul className={styles.near}>
         {tasks.map((one) => {
           const { label, glyph, tone } = budgetRisk(one.risk);

@@ -2,7 +2,7 @@ import { Link } from "react-router";
 import type { Connector, StageCounts } from "../../api/types";
 import { DEFAULT_FROM, writeFilter } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
-import { shortClass, stageColour } from "../../lib/stages";
+import { failedAt, shortClass, stageColour } from "../../lib/stages";
 import { Meter } from "../../ui/Panel";
 import styles from "./Connectors.module.css";
 
@@ -41,7 +41,7 @@ export function StageBars({ connector }: { connector: Connector }) {
                 <td><span className="mono xs t3">{stage.type}</span> <span title={stage.class}>{stageName(stage)}</span></td>
                 <td className={styles.bar}><Meter part={stage.failed / worst} colour={stageColour(stage.type)} height={8} /></td>
                 <td className="num b">{connector.dlq_topic ? <Link to={recordsOf(connector.name, stage.type)}>{count(stage.failed)}</Link> : count(stage.failed)}</td>
-                {apart.map((task) => <td key={task.id} className={`num t2 ${styles.apart}`}>{count(task.stages[stage.index]?.failed)}</td>)}
+                {apart.map((task) => <td key={task.id} className={`num t2 ${styles.apart}`}>{count(failedAt(stage, task.stages))}</td>)}
                 {dropped && <td className="num warn">{count(stage.dropped)}</td>}
               </tr>
             ))}

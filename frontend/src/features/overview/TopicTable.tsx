@@ -2,11 +2,11 @@ import { Link } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useBalance } from "../../api/metrics";
 import type { BalanceFigures, Connector } from "../../api/types";
-import { budgetUsed, budgetWords, budgetsOf } from "../../lib/budget";
+import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
 import { recordsWith } from "../../lib/filter";
 import { ago, count, percent, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
-import { Bones, Meter, Notice, Panel } from "../../ui/Panel";
+import { Bones, Meter, Notice, Panel, join } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 export function TopicTable() {
@@ -44,10 +44,8 @@ export function TopicTable() {
 }
 
 function Row({ connector, figures, now }: { connector: Connector; figures: BalanceFigures | undefined; now: number }) {
-  const budgets = budgetsOf(connector.tasks);
   const consumed = figures?.consumed ?? 0;
   const failed = figures?.dead_lettered ?? 0;
-  const used = budgetUsed(budgets);
   return (
     <tr>
       <td className="mono">{connector.topics.join(", ") || "–"}</td>
@@ -55,15 +53,29 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Balan
       <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
       <td className="num">{failed ? <Link to={recordsWith("connector", connector.name)}>{count(failed)}</Link> : <span className="t3">0</span>}</td>
       <td className={consumed ? "num" : "num t3"}>{percent(failed, consumed)}</td>
-      <td className="s">
-        <span className={styles.budget}>
-          {used > 0 && <Meter part={used} colour="var(--warn)" height={5} />}
-          <span className={used > 0 ? "" : "t3"}>{budgetWords(budgets)}</span>
-        </span>
-      </td>
+      <td className="s"><Budget connector={connector} /></td>
       <td className="num">{count(connector.lag)}</td>
       <td className={connector.last_error_at ? "t2" : "t3"}>{connector.last_error_at ? ago(connector.last_error_at, now) : "none"}</td>
     </tr>
+  );
+}
+
+/** The error budget of the task that is nearest to failing. */
+function Budget({ connector }: { connector: Connector }) {
+  const task = worstTask(connector.tasks);
+  if (!task) return <span className="t3">–</span>;
+  const title = handlerLines(task.budget.handlers).map(({ words }) => words).join("\n");
+  return (
+    <span className={styles.budgets} title={title || undefined}>
+      {budgetLines(task.budget).map((line) => (
+        <span key={line.label} className={styles.budget}>
+          {line.used > 0 && <Meter part={line.used} colour={line.empty ? "var(--failed)" : "var(--warn)"} height={5} />}
+          <span className={join(line.empty ? "failed b" : line.used > 0 ? false : "t3")}>{line.words}</span>
+          {line.label && <span className="xs t3">{line.label}</span>}
+        </span>
+      ))}
+      {connector.tasks.length > 1 && <span className="xs t3">task {task.id}, the nearest to failing of {connector.tasks.length}</span>}
+    </span>
   );
 }
 
