@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine.assembly.plan import validate
+from engine.assembly.plan import secrets_of, validate
 from engine.config.properties import load_properties
 from engine.config.topic import TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
@@ -162,6 +162,7 @@ def _herder(
         now_ms=lambda: time.time_ns() // 1_000_000,
         prepare=prepare,
         initial=initial,
+        secrets=secrets_of,
     )
 
 

@@ -7,21 +7,19 @@ EngineError
 │   └── TransformError     a transform or predicate could not apply
 ├── RecordError            the record, by name: a sink rejects single records of a batch
 ├── RetriableError         the world: the same call may succeed later
-│   └── LeaseLost          the worker of a lease died
+│   ├── LeaseLost          the worker of a lease died
+│   └── ClusterAway        a cluster beside the connector's own does not answer
 ├── ProduceFailed          the world: a record was not written
 ├── FatalError             the world: the client can't be used any longer
 ├── RequestError           the request
 │   ├── NotFound           it names a connector or a task that does not exist
 │   └── Conflict           it can't be met in the present state
 └── TaskError              the task must stop
-    ├── ToleranceExceeded  an error that the policy does not tolerate
     ├── Fenced             a newer generation or leader owns the work
     └── OffsetsMissing     committed offsets that existed are gone
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 
 class EngineError(Exception):
@@ -74,6 +72,10 @@ class LeaseLost(RetriableError):
     """The worker of a lease died before it could report."""
 
 
+class ClusterAway(RetriableError):
+    """A cluster beside the connector's own, as of its dead letters, does not answer: to be asked less often."""
+
+
 class ProduceFailed(EngineError):
     """Records could not be written to Kafka; `failures` holds (topic, reason) rows.
 
@@ -111,17 +113,6 @@ class Conflict(RequestError):
 
 class TaskError(EngineError):
     """The task must stop."""
-
-
-class ToleranceExceeded(TaskError):
-    """An error that the policy does not tolerate; `context` is its ErrorContext."""
-
-    def __init__(self, message: str, context: Any = None) -> None:
-        super().__init__(message, context)
-        self.context = context
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class Fenced(TaskError):

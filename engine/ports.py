@@ -165,6 +165,7 @@ class TaskConfig(msgspec.Struct, frozen=True):
     restarts: int = 0  # raised by an operator's restart: resets the tolerance counters
     has_committed: bool = False  # somebody has seen committed offsets of this task: missing ones are an error
     kind: Kind = Kind.SINK
+    beyond: bool = False  # the leader saw positions beyond the end of a partition: the claim is to look for itself
 
     @property
     def task_id(self) -> str:

@@ -51,6 +51,7 @@ class Consumer:
         self.begins = dict(begins or {})
         self.commits: list[dict[TopicPartition, Committed]] = []
         self.on_poll: Callable[[], None] = lambda: None
+        self.on_commit: Callable[[], None] = lambda: None
         self.at: dict[TopicPartition, int] = {}
         self.closed = False
 
@@ -91,6 +92,7 @@ class Consumer:
         return {partition: self.group.get(partition) for partition in partitions}
 
     def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
+        self.on_commit()
         self.commits.append(dict(offsets))
         self.group.update(offsets)
 

@@ -11,7 +11,7 @@ from dlqadmin.deadletters.payloads import header, payload
 from dlqadmin.deadletters.preparing import unpack_headers
 from dlqadmin.deadletters.traces import parse
 from dlqadmin.rest.times import iso, iso_or_none
-from engine.config.masking import mask, mask_url
+from engine.config.masking import mask, mask_url, plain_options
 from engine.record.record import RawRecord
 
 
@@ -86,7 +86,7 @@ def _stages(facts: DeadLetterFacts) -> list[dict[str, Any]]:
             "index": index,
             "type": str(stage.type),
             "class": stage.class_name,
-            "config": mask(stage.config),
+            "config": mask(stage.config, plain=plain_options(stage.class_name)),
             "state": "passed" if index < failed else "failed" if index == failed else "not_reached",
         }
         for index, stage in enumerate(facts.stages)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.assembly.plan import ConnectorPlan
 from engine.config.worker import WorkerConfig
@@ -18,7 +18,6 @@ from engine.kafka.settings import (
     admin_settings,
     consumer_settings,
     producer_settings,
-    unacknowledged_settings,
 )
 from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
@@ -30,7 +29,6 @@ from engine.reporting.log import LogReporter
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
 from engine.steps.handlers import stage_handlers
 
-DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
 WRITING = {
     "partitioner": "murmur2_random",  # equal keys meet in one partition, whoever wrote them, Java or not
     "topic.metadata.propagation.max.ms": "5000",  # a missing topic holds up the lease's other tasks no longer
@@ -40,7 +38,10 @@ JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A task about to be opened. `closing` closes whatever was opened for it; `patience_ms(now)` is the guard's."""
+    """A task about to be opened. `closing` closes whatever was opened for it; `patience_ms(now)` is the guard's.
+
+    `away` holds other clusters that did not answer to a task of the same lease: they are not waited for again.
+    """
 
     task: TaskConfig
     plan: ConnectorPlan
@@ -48,6 +49,7 @@ class Opening:
     clock: WorkerClock
     patience_ms: Callable[[int], int]
     closing: ExitStack
+    away: set[str] = field(default_factory=set)
 
     @property
     def retry(self) -> RetryPolicy:
@@ -100,35 +102,6 @@ def build_guard(
     )
 
 
-def open_dead_letters(opening: Opening, state: TaskState) -> DeadLetterReporter | None:
-    """The reporter, its topic made if need be, its size limit that of the topic; None where it is off."""
-    plan, worker = opening.plan, opening.worker
-    config, errors = plan.config, plan.config.errors
-    if not errors.dlq_enable:
-        return None
-    layers = (base(worker), worker.producer, config.producer, errors.dlq_producer)
-    admin = KafkaAdmin(admin_settings(base(worker), worker.admin, connection(errors.dlq_producer)))
-    admin.create_topic(errors.dlq_topic, errors.dlq_partitions, errors.dlq_replication_factor)
-    max_bytes = admin.max_message_bytes(errors.dlq_topic) or DEFAULT_MAX_MESSAGE_BYTES
-    best_effort = plan.dead_letters == "best_effort"
-    settings = unacknowledged_settings(*layers) if best_effort else producer_settings(*layers)
-    settings.setdefault("message.max.bytes", str(max_bytes))
-    letters = DeadLetterReporter(
-        producer=KafkaProducer(settings),
-        topic=errors.dlq_topic,
-        include_configs=errors.dlq_include_configs,
-        include_messages=errors.dlq_include_messages,
-        context_headers=errors.dlq_context_headers,
-        max_bytes=min(max_bytes, int(settings["message.max.bytes"])),
-        metrics=state.metrics,
-        retry=opening.retry,
-        clock=opening.clock,
-        jitter=JITTER,
-    )
-    opening.closing.callback(letters.producer.close)
-    return letters
-
-
 def open_replay_reporter(opening: Opening) -> ReplayReporter:
     """The reporter of replayed records; its producer and topic are made when the first one waits."""
     worker = opening.worker
@@ -152,17 +125,11 @@ def open_replay_reporter(opening: Opening) -> ReplayReporter:
     return replayed
 
 
-def flush(reporter: DeadLetterReporter | ReplayReporter | None) -> Interrupted | None:
+def flush_outcomes(replayed: ReplayReporter) -> Interrupted | None:
     """Make its reports durable; Interrupted when a stop request came in between."""
-    return None if reporter is None or reporter.flush() else Interrupted(None)
+    return None if replayed.flush() else Interrupted(None)
 
 
 def base(worker: WorkerConfig) -> dict[str, str]:
     """Where the brokers are, and how to speak to them."""
     return {"bootstrap.servers": worker.bootstrap_servers, **worker.client}
-
-
-def connection(options: Mapping[str, str]) -> dict[str, str]:
-    """Those of a client's options that say where the brokers are, and how to speak to them."""
-    names = ("bootstrap.servers", "security.protocol")
-    return {name: value for name, value in options.items() if name in names or name.startswith(("sasl.", "ssl."))}

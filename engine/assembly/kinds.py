@@ -15,25 +15,36 @@ from engine.ports import Kind
 from engine.steps import plugins
 
 TaskConfigs = Callable[[Mapping[str, str], int], Sequence[dict[str, str]]]
+Targets = Callable[[Mapping[str, Any]], Sequence[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorClass:
     """A class of connectors: how to make one, its options (None: not known), what it does.
 
-    `task_configs(properties, tasks_max)` says what each task of a source adds to the connector's properties.
+    `task_configs(properties, tasks_max)` says what each task of a source adds to the connector's properties;
+    `targets(values)` which topics its own options name, as (option, topic) rows.
     """
 
     factory: Callable[[], Any]
     options: tuple[Option, ...] | None
     kind: Kind = Kind.SINK
     task_configs: TaskConfigs = lambda _properties, _tasks_max: ({},)
+    targets: Targets = lambda _values: ()
 
 
 _FILE = ConnectorClass(file.FileSink, file.OPTIONS)
 _SQL = ConnectorClass(sql.SqlSink, sql.OPTIONS)
-_FILE_SOURCE = ConnectorClass(source_file.FileSource, source_file.OPTIONS, Kind.SOURCE)
-_SQL_SOURCE = ConnectorClass(source_sql.SqlSource, source_sql.OPTIONS, Kind.SOURCE, source_sql.SqlSource.task_configs)
+_FILE_SOURCE = ConnectorClass(
+    source_file.FileSource, source_file.OPTIONS, Kind.SOURCE, targets=source_file.FileSource.targets
+)
+_SQL_SOURCE = ConnectorClass(
+    source_sql.SqlSource,
+    source_sql.OPTIONS,
+    Kind.SOURCE,
+    source_sql.SqlSource.task_configs,
+    source_sql.SqlSource.targets,
+)
 _STREAM = ConnectorClass(object, stream.OPTIONS, Kind.STREAM)  # it is made of its processors, not of one object
 CLASSES: dict[str, ConnectorClass] = {
     "FileStreamSink": _FILE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from engine.assembly.clients import Opening, base
 from engine.assembly.plan import validate
@@ -16,8 +16,8 @@ from engine.errors import EngineError
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
-from engine.pipeline.claim import ConfigTail, denied
-from engine.pipeline.lease import Deadline, OpenTask, run_tasks, unopened
+from engine.pipeline.claim import ConfigTail
+from engine.pipeline.lease import Deadline, OpenTask, must_stop, run_tasks, unopened
 from engine.ports import Kind, Lease, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
@@ -43,21 +43,22 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             return unopened(lease.tasks, error, WorkerClock())
         deadline = Deadline(tail.clock, lease.budget_ms)
 
+        patience_ms = patience(lease, deadline)
+        away: set[str] = set()
+
         def open_task(task: TaskConfig) -> OpenTask:
-            def must_stop() -> bool:
-                return denied(tail.poll(), task, lease.leader_epoch) is not None
-
-            def patience_ms(now: int) -> int:
-                if lease.standing:
-                    return FOR_EVER_MS
-                most_ms = ALONE_PATIENCE_MS if len(lease.tasks) == 1 else POOLED_PATIENCE_MS
-                return min(deadline.at_ms - now, most_ms)
-
-            return _open(task, worker, WorkerClock(must_stop), patience_ms)
+            clock = WorkerClock(lambda: must_stop(lease, tail, task))
+            return _open(task, worker, clock, patience_ms, away)
 
         return run_tasks(lease, tail, tail.clock, open_task, deadline)
     finally:
         gc.enable()
+
+
+def patience(lease: Lease, deadline: Deadline) -> Callable[[int], int]:
+    """How long a wait within the lease may last (ms), at any moment."""
+    most_ms = ALONE_PATIENCE_MS if len(lease.tasks) == 1 else POOLED_PATIENCE_MS
+    return lambda now: FOR_EVER_MS if lease.standing else min(deadline.at_ms - now, most_ms)
 
 
 _tails: dict[tuple[str, str], ConfigTail] = {}
@@ -76,11 +77,14 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     return tail
 
 
-def _open(task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int]) -> OpenTask:
+def _open(
+    task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int], away: set[str]
+) -> OpenTask:
     plan = validate(task.config, worker)
     closing = ExitStack()
     try:
-        return OPENERS[plan.known.kind](Opening(task, plan, worker, clock, patience_ms, closing))
+        return OPENERS[plan.known.kind](Opening(task, plan, worker, clock, patience_ms, closing, away))
     except BaseException:
-        closing.close()
+        with suppress(Exception):  # what could not be opened may not close either: the first trouble tells
+            closing.close()
         raise

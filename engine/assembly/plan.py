@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assembly.kinds import ConnectorClass, find_class
-from engine.config.connector import ConnectorConfig, read_connector
-from engine.config.options import Problem
+from engine.assembly.targets import target_problems
+from engine.config.connector import ConnectorConfig, all_options, read_connector
+from engine.config.masking import MASK, is_secret, shown
+from engine.config.options import Problem, stripped, unknown
 from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
@@ -19,8 +22,10 @@ from engine.record.stage import Stage, StageType
 from engine.steps.handlers import handler_problems
 from engine.steps.processors import processor_problems
 from engine.steps.registry import step_problems
-from engine.steps.secrets import step_secrets
+from engine.steps.secrets import given_secrets, step_secrets
 from engine.steps.stages import sink_stages, source_stages, stream_stages
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +65,19 @@ class ConnectorPlan:
 
 def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
     """The connector's plan. Raises ConfigError with every problem at once."""
+    props = stripped(props)
     known, problems = find_class(props.get("connector.class", ""))
     kind = Kind.SINK if known is None else known.kind
     config, found = read_connector(props, worker, None if known is None else known.options, kind)
-    handler_faults, handler_warnings = handler_problems(config)
+    handler_faults, handler_warnings = handler_problems(config, kind)
     problems = [*found, *problems, *step_problems(config), *handler_faults, *_client_problems(config)]
     stream = None
     if kind is Kind.STREAM:
         stream, faults = read_stream(config)
         problems += [*faults, *_stream_problems(config, stream)]
+    problems += target_problems(known, config, stream, worker)
     if problems or known is None:
-        raise ConfigError(tuple(problems))
+        raise ConfigError(tuple(_shown(problem) for problem in problems))
     warnings = (*config.warnings, *handler_warnings)
     if stream is not None:
         config = replace(config, header_converter=stream.header_converter)
@@ -84,6 +91,28 @@ def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
     return ConnectorPlan(config, stages, known, warnings)
 
 
+def secrets_of(props: Mapping[str, str]) -> tuple[str, ...]:
+    """Options that are never shown, whatever is wrong with the properties.
+
+    Of a class that can't be found all that are its own: nobody knows which.
+    """
+    props = stripped(props)
+    try:
+        known, _ = find_class(props.get("connector.class", ""))
+        if known is not None:
+            return given_secrets(props, known.options or (), known.kind)
+    except Exception as error:  # noqa: BLE001, code of other packages
+        log.warning("the secrets of connector %s are not known: %s", props.get("name"), error)
+    return tuple(option for option, _, _ in unknown(all_options(), props))
+
+
+def _shown(problem: Problem) -> Problem:
+    """A problem without a secret that somebody put where none belongs."""
+    option, value, message = problem
+    safe = value and (MASK if is_secret(option) else shown(value))
+    return problem if not value or safe == value else (option, safe, message.replace(value, str(safe)))
+
+
 def _stream_problems(config: ConnectorConfig, stream: StreamConfig) -> list[Problem]:
     """Those of its processors, and of converters that write where they are not the ones that read."""
     writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
@@ -95,6 +124,7 @@ def _client_problems(config: ConnectorConfig) -> list[Problem]:
     return [
         *client_problems("consumer.override.", config.consumer),
         *client_problems("producer.override.", config.producer),
+        *client_problems("admin.override.", config.admin),
         *client_problems("errors.deadletterqueue.producer.", config.errors.dlq_producer),
     ]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from engine.assembly.clients import (
     Opening,
     build_guard,
-    flush,
+    flush_outcomes,
     open_consumer,
-    open_dead_letters,
     open_replay_reporter,
 )
+from engine.assembly.letters import open_dead_letters
 from engine.pipeline.chain import Steps, sink_steps
 from engine.pipeline.claim import claim_positions
-from engine.pipeline.commit import DurableThenCommit
+from engine.pipeline.commit import DurableThenCommit, flush_letters
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.record.stage import StageType
@@ -35,7 +35,9 @@ def open_sink(opening: Opening) -> OpenTask:
         guard=build_guard(opening, state, letters),
         consumer=consumer,
         replayed=replayed,
-        commit=DurableThenCommit(sink.flush, lambda: flush(letters), lambda: flush(replayed), consumer),
+        commit=DurableThenCommit(
+            sink.flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
+        ),
         state=state,
         committed=positions,
         clock=opening.clock,

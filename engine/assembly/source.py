@@ -9,10 +9,9 @@ from engine.assembly.clients import (
     Opening,
     base,
     build_guard,
-    flush,
-    open_dead_letters,
     open_producer,
 )
+from engine.assembly.letters import open_dead_letters
 from engine.config.topic import TOPIC_CONFIG
 from engine.config.worker import WorkerConfig
 from engine.errors import EngineError, FatalError
@@ -24,6 +23,7 @@ from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
 from engine.pipeline.chain import Steps
+from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.producing import RecordWriter
@@ -57,7 +57,7 @@ def open_source(opening: Opening) -> OpenTask:
         steps=_steps(opening),
         writer=RecordWriter(open_producer(opening), guard, len(plan.stages) - 1),
         guard=guard,
-        commit=DurableThenOffsets(lambda: flush(letters), offsets),
+        commit=DurableThenOffsets(lambda: flush_letters(letters, state), offsets),
         state=state,
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,

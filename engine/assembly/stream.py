@@ -9,17 +9,17 @@ from typing import Any
 from engine.assembly.clients import (
     Opening,
     build_guard,
-    flush,
+    flush_outcomes,
     open_consumer,
-    open_dead_letters,
     open_producer,
     open_replay_reporter,
 )
+from engine.assembly.letters import open_dead_letters
 from engine.assembly.sink import reading_steps
 from engine.config.stream import INPUT, SinkConfig, StreamConfig
 from engine.errors import FatalError
 from engine.pipeline.claim import claim_positions
-from engine.pipeline.commit import DurableThenCommit
+from engine.pipeline.commit import DurableThenCommit, flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.source_steps import source_steps
@@ -58,7 +58,9 @@ def open_stream(opening: Opening) -> OpenTask:
         producer=open_producer(opening),
         replayed=replayed,
         # What is written is durable already: its writer answers for each record.
-        commit=DurableThenCommit(lambda: None, lambda: flush(letters), lambda: flush(replayed), consumer),
+        commit=DurableThenCommit(
+            lambda: None, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
+        ),
         state=state,
         committed=positions,
         clock=opening.clock,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from engine.config import errors_policy, handlers, topic_creation
 from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, topic_name
 from engine.config.handlers import HandlerChoice, read_handlers
+from engine.config.java_regex import compile_java
 from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown
 from engine.config.topic_creation import NewTopics, read_topic_creation
 from engine.config.worker import (
@@ -30,18 +30,14 @@ def _topics(value: tuple[str, ...]) -> str | None:
 
 def _regex(value: str) -> str | None:
     try:
-        re.compile(value)
-    except re.error as error:
-        return f"is no regular expression: {error}"
+        compile_java(value)
+    except ValueError as error:
+        return str(error)
     return None
 
 
 def _connector_name(value: str) -> str | None:
-    if (
-        not value
-        or any(character in value or not character.isprintable() for character in "/\\")
-        or value != value.strip()
-    ):
+    if not value or any(character in value for character in "/\\"):
         return "must be a name without slashes"
     return None if len(value) <= 200 and value.isprintable() else "must be printable and at most 200 characters long"
 
@@ -136,6 +132,8 @@ def read_connector(
     if own_options is None:
         own = {name: value for name, value in own.items() if not unknown(shared, {name: value})}
     values, problems = read((*shared, *extra), own)
+    if (name := own.get("name", "")) != name.strip():
+        problems.append(("name", name, "must not begin or end with a blank"))
     errors, error_problems, warnings = read_errors(props, worker.bootstrap_servers if worker else "")
     problems += error_problems
     new_topics: tuple[NewTopics, ...] = ()
@@ -188,7 +186,7 @@ def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Pr
         return [("topics.regex", regex, "contradicts topics; set one of the two")]
     if errors.dlq_topic and errors.dlq_topic in topics:
         return [(DLQ_TOPIC.name, errors.dlq_topic, "is one of the connector's own topics")]
-    if errors.dlq_topic and regex and not _regex(regex) and re.fullmatch(regex, errors.dlq_topic):
+    if errors.dlq_topic and regex and not _regex(regex) and compile_java(regex).fullmatch(errors.dlq_topic):
         return [(DLQ_TOPIC.name, errors.dlq_topic, f"matches the connector's own topics.regex {regex}")]
     return []
 

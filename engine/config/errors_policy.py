@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
+from engine.record.context import TOLERANCE_NAME
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -36,7 +37,7 @@ RETRY_LIMIT = Option(
     aliases=("errors.retries.limit",),
 )
 TOLERANCE = Option(
-    "errors.tolerance",
+    TOLERANCE_NAME,
     "string",
     None,
     "`none` sets both tolerance limits to 0, `all` sets both to -1.",

@@ -56,6 +56,11 @@ class HandlerChoice:
     option: str
     options: dict[str, str]
 
+    @property
+    def prefix(self) -> str:
+        """What its own options begin with, whichever spelling named it."""
+        return f"{self.role.option}."
+
 
 def read_handlers(values: Mapping[str, Any]) -> tuple[tuple[HandlerChoice, ...], list[Problem]]:
     """The handlers that are named, and warnings about old names."""

@@ -28,6 +28,7 @@ class _Required:
 
 
 REQUIRED = _Required()
+HIDDEN = "********"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,14 @@ def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") 
     return values, problems
 
 
+def stripped(props: Mapping[str, str]) -> dict[str, str]:
+    """Properties as they come in, values without the blanks around them: so that what is checked is what is used.
+
+    The name stays: one that this would change is refused instead.
+    """
+    return {name: value if name == "name" else str(value).strip() for name, value in props.items()}
+
+
 def given(option: Option, props: Mapping[str, str]) -> bool:
     """Is the option set, in any spelling?"""
     return any(name in props for name in option.spellings)
@@ -81,8 +90,14 @@ def unknown(options: Sequence[Option], own: Mapping[str, str], prefix: str = "")
     names = [name for option in options for name in option.spellings]
     families = tuple(name.removesuffix("*") for name in names if name.endswith(".*"))
     exact = {name for name in names if not name.endswith(".*")}
+    shown = sorted(prefix + known for known in exact)
+    secrets = [prefix + name for option in options if _is_secret(option) for name in option.spellings]
     return [
-        (prefix + name, value, "unknown option" + nearest(prefix + name, [prefix + known for known in sorted(exact)]))
+        (
+            prefix + name,
+            HIDDEN if nearest(prefix + name, secrets) else value,  # a secret's name may be misspelt
+            "unknown option" + nearest(prefix + name, shown),
+        )
         for name, value in own.items()
         if name not in exact and not name.startswith(families or ("\0",))
     ]
@@ -130,13 +145,17 @@ def convert(kind: OptionType, text: str) -> Any:
             return text
 
 
+def _is_secret(option: Option) -> bool:
+    return option.secret or option.type == "password"
+
+
 def _read_option(option: Option, own: Mapping[str, str], prefix: str, problems: list[Problem]) -> Any:
     found: dict[str, Any] = {}
     for name in option.spellings:
         if name not in own:
             continue
         text = str(own[name])
-        shown = "********" if option.secret or option.type == "password" else text
+        shown = HIDDEN if _is_secret(option) else text
         try:
             value = convert(option.type, text)
         except ValueError as error:

@@ -18,7 +18,7 @@ JSON_CONVERTER: tuple[Option, ...] = (
         "string",
         "BASE64",
         "How decimals are written: BASE64 or NUMERIC.",
-        one_of("BASE64", "NUMERIC"),
+        transforms.in_any_case("BASE64", "NUMERIC"),
     ),
     Option("replace.null.with.default", "boolean", True, "A null field becomes its schema's default."),
     _CONVERTER_TYPE,

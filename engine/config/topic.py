@@ -8,6 +8,7 @@ again: the commit record outlives the connector.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
@@ -17,6 +18,8 @@ import orjson
 
 from engine.ports import Kind, TaskConfig
 from engine.record.record import TopicPartition
+
+log = logging.getLogger(__name__)
 
 TOPIC_CONFIG = {"cleanup.policy": "compact"}
 LEADER_KEY = "leader"
@@ -70,6 +73,24 @@ class Leader(msgspec.Struct, frozen=True):
     time: int = 0
 
 
+class _Properties(msgspec.Struct):
+    properties: dict[str, str]
+
+
+class _Target(msgspec.Struct):
+    state: TargetState
+
+
+class _Restart(msgspec.Struct):
+    restarts: int
+    tasks: dict[int, int] = {}
+
+
+class _Commit(msgspec.Struct):
+    tasks: int
+    generation: int
+
+
 class ConfigState(msgspec.Struct, frozen=True):
     """The config topic, folded up to some offset."""
 
@@ -78,15 +99,22 @@ class ConfigState(msgspec.Struct, frozen=True):
 
 
 def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> ConfigState:
-    """The state after one more record. Records that nobody of ours writes change nothing."""
-    name = (key or b"").decode(errors="replace")
+    """The state after one more record. Records that nobody of ours writes, or that can't be read, change nothing."""
+    try:
+        return _fold(state, (key or b"").decode(errors="replace"), value)
+    except (ValueError, TypeError) as error:
+        log.warning("the record %r of the config topic can't be read and is ignored: %s", key, error)
+        return state
+
+
+def _fold(state: ConfigState, name: str, value: bytes | None) -> ConfigState:
     if name == LEADER_KEY:
         return _fold_leader(state, value)
     kind, connector, task = _parse(name)
     if kind is None:
         return state
     before = state.connectors.get(connector, ConnectorState())
-    after = _fold_connector(before, kind, task, _load(value))
+    after = _fold_connector(before, kind, task, value or None)
     if after == before:
         return state
     return msgspec.structs.replace(state, connectors={**state.connectors, connector: after})
@@ -171,31 +199,30 @@ def leader_record(leader: Leader) -> KeyValue:
 
 
 def _fold_leader(state: ConfigState, value: bytes | None) -> ConfigState:
-    body = _load(value)
-    if body is None or body.get("epoch", 0) < state.leader.epoch:
-        return state
-    return msgspec.structs.replace(state, leader=msgspec.convert(body, Leader))
+    leader = msgspec.json.decode(value, type=Leader) if value else None
+    return (
+        state if leader is None or leader.epoch < state.leader.epoch else msgspec.structs.replace(state, leader=leader)
+    )
 
 
-def _fold_connector(before: ConnectorState, kind: str, task: int | None, body: dict[str, Any] | None) -> ConnectorState:
-    replace = msgspec.structs.replace
+def _fold_connector(before: ConnectorState, kind: str, task: int | None, value: bytes | None) -> ConnectorState:
+    replace, read = msgspec.structs.replace, msgspec.json.decode
     match kind:
         case "connector":
-            return replace(before, properties=None if body is None else body["properties"])
+            return replace(before, properties=None if value is None else read(value, type=_Properties).properties)
         case "target-state":
-            return replace(before, target=TargetState(body["state"]) if body else TargetState.STARTED)
-        case "restart" if body:
-            tasks = {int(number): count for number, count in body.get("tasks", {}).items()}
-            return replace(before, restarts=body["restarts"], task_restarts=tasks)
+            return replace(before, target=read(value, type=_Target).state if value else TargetState.STARTED)
+        case "restart" if value:
+            restart = read(value, type=_Restart)
+            return replace(before, restarts=restart.restarts, task_restarts=restart.tasks)
         case "task" if task is not None:
             pending = {number: entry for number, entry in before.pending.items() if number != task}
-            if body is not None:
-                partitions = tuple(TopicPartition(topic, partition) for topic, partition in body["partitions"])
-                does = Kind(body.get("kind", Kind.SINK))
-                pending[task] = TaskEntry(body["generation"], body["properties"], partitions, does)
+            if value is not None:
+                pending[task] = read(value, type=TaskEntry)
             return replace(before, pending=pending)
-        case "commit" if body:
-            return _commit(before, body["tasks"], body["generation"])
+        case "commit" if value:
+            commit = read(value, type=_Commit)
+            return _commit(before, commit.tasks, commit.generation)
     return before
 
 
@@ -213,10 +240,6 @@ def _parse(name: str) -> tuple[str | None, str, int | None]:
     if name.startswith("task-") and dash and number.isdecimal():
         return "task", connector, int(number)
     return None, "", None
-
-
-def _load(value: bytes | None) -> dict[str, Any] | None:
-    return orjson.loads(value) if value else None
 
 
 def _record(key: str, body: Mapping[str, Any] | None) -> KeyValue:

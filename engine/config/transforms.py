@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from engine.config.options import INT_MAX, REQUIRED, Option, at_least, nearest, one_of
@@ -16,9 +17,13 @@ def _some(value: Any) -> str | None:
     return None if value else "must not be empty"
 
 
-def _syntax(value: str) -> str | None:
-    versions = ("V1", "V2")
-    return None if value.upper() in versions else f"must be one of {', '.join(versions)}{nearest(value, versions)}"
+def in_any_case(*allowed: str) -> Callable[[str], str | None]:
+    """A check for words in capitals, small letters or both."""
+
+    def check(value: str) -> str | None:
+        return None if value.upper() in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"
+
+    return check
 
 
 _DEFAULTS = Option("replace.null.with.default", "boolean", True, "A null field becomes its schema's default.")
@@ -36,7 +41,8 @@ EXTRACT_FIELD: tuple[Option, ...] = (
     Option("field", "string", REQUIRED, "The field that takes the place of the whole key or value.", _some),
     Option(
         "field.syntax.version", "string", "V1",
-        "V1: the name of a field at the top. V2: a path; dots go down, backticks wrap a name that has dots.", _syntax,
+        "V1: the name of a field at the top. V2: a path; dots go down, backticks wrap a name that has dots.",
+        in_any_case("V1", "V2"),
     ),
     _DEFAULTS,
 )  # fmt: skip

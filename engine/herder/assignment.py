@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from engine.config.java_regex import compile_java
 from engine.config.topic import ConnectorState, TaskEntry
+from engine.errors import ConfigError
 from engine.ports import Kind
 from engine.record.record import TopicPartition
 
@@ -18,13 +19,16 @@ def named_topics(properties: Mapping[str, str]) -> tuple[str, ...]:
 def wanted_topics(properties: Mapping[str, str], existing: Iterable[str]) -> tuple[str, ...]:
     """The existing topics a connector reads: those it names, or those its `topics.regex` matches whole.
 
-    Internal topics (`__consumer_offsets` …) match only a regex that spells out the underscores.
+    Internal topics (`__consumer_offsets` …) match only a regex that spells out the underscores. Raises ConfigError.
     """
-    regex = properties.get("topics.regex")
+    regex = properties.get("topics.regex", "").strip()
     if not regex:
         names = set(named_topics(properties))
         return tuple(sorted(names.intersection(existing)))
-    pattern = re.compile(regex)
+    try:
+        pattern = compile_java(regex)
+    except ValueError as error:
+        raise ConfigError((("topics.regex", regex, str(error)),)) from error
     return tuple(
         sorted(name for name in existing if pattern.fullmatch(name) and (name[:2] != "__" or regex[:2] == "__"))
     )

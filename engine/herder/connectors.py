@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from engine.config.masking import mask
+from engine.config.masking import mask, masked
 from engine.config.topic import (
     ConfigState,
     ConnectorState,
@@ -20,7 +20,7 @@ from engine.config.topic import (
     target_record,
     task_record,
 )
-from engine.errors import NotFound
+from engine.errors import ConfigError, NotFound
 from engine.herder.topic_log import TopicLog
 
 
@@ -115,6 +115,14 @@ class Connectors:
     def _write(self, *rows: KeyValue) -> None:
         self._log.append(rows)
         self.state = fold_all(self.state, self._log.read_to_end())
+
+
+def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -> None:
+    """Raises ConfigError where a mask stands for no value that was there before."""
+    left = masked(properties, secrets)
+    if left:
+        text = "is the mask of a value that is not known here; give the value itself"
+        raise ConfigError(tuple((name, None, text) for name in left))
 
 
 def unmask(properties: Mapping[str, str], before: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:

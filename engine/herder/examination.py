@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from engine.errors import ConfigError
 from engine.herder.view import ConnectorFacts
+from engine.record.trace import describe
 
 Examine = Callable[[Mapping[str, str]], ConnectorFacts]
+Secrets = Callable[[Mapping[str, str]], Collection[str]]
+
+
+def no_secrets(_properties: Mapping[str, str]) -> Collection[str]:
+    """None but those that their names betray."""
+    return ()
 
 
 class Examination:
-    """Remembers the facts of each connector until its properties change."""
+    """Remembers the facts of each connector until its properties change.
 
-    def __init__(self, examine: Examine) -> None:
+    `secrets` names the options that are never shown, also of properties that can't be used; it must not raise.
+    """
+
+    def __init__(self, examine: Examine, secrets: Secrets = no_secrets) -> None:
         self.check = examine
+        self.secrets = secrets
         self._known: dict[str, tuple[Mapping[str, str], ConnectorFacts]] = {}
 
     def facts(self, name: str, properties: Mapping[str, str]) -> ConnectorFacts:
@@ -25,7 +36,9 @@ class Examination:
         try:
             facts = self.check(properties)
         except ConfigError as error:
-            facts = ConnectorFacts(trace=str(error))
+            facts = ConnectorFacts(trace=str(error), secrets=tuple(self.secrets(properties)))
+        except Exception as error:  # noqa: BLE001, validation runs code of other packages: it must not end the herder
+            facts = ConnectorFacts(trace=describe(error).text, secrets=tuple(self.secrets(properties)))
         self._known[name] = (properties, facts)
         return facts
 

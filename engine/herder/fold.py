@@ -14,6 +14,8 @@ from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
 from engine.reporting.metrics import Metric
 
+HUNG = "the lease did not end in time, though nobody asked it to stop, and was cancelled"
+
 
 def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
     """The tasks the config topic asks for; leases that hold anything else are asked to stop.
@@ -67,12 +69,16 @@ def fold_lost(
 ) -> HerderState:
     """The worker of a lease died. Five in a row without progress fail the task with Spark's own words.
 
-    `committed` is read after the loss: a position beyond the one known is progress. A lease that we
-    cancelled ourselves says nothing about its tasks, nor does one of a pool: they only run alone next.
+    `committed` is read after the loss: a position beyond the one known is progress. A lease that we cancelled
+    because it was asked to stop says nothing about its tasks, but one that hung does; a pool only says that its
+    tasks run alone next.
     """
     run, state = _take(state, lease_id)
     if run.cancelled:
-        return _hold(state, run, now + settings.kill_delay_ms)
+        state = _hold(state, run, now + settings.kill_delay_ms)
+        if run.stop_asked_at is not None:
+            return state
+        trace = f"{HUNG}\n{trace}"
     tasks = dict(state.tasks)
     for config in run.lease.tasks:
         task = tasks.get((config.connector, config.task))
@@ -84,7 +90,7 @@ def fold_lost(
 def fold_retriable(state: HerderState, lease_id: str, now: int, settings: Settings) -> HerderState:
     """The world was not ready for a lease (a broker away, a coordinator moving): later again, nobody's fault."""
     run, state = _take(state, lease_id)
-    return _hold(state, run, now + settings.retriable_delay_ms)
+    return _hold(state, run, now + (settings.kill_delay_ms if run.cancelled else settings.retriable_delay_ms))
 
 
 def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
@@ -98,6 +104,12 @@ def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> He
     task = state.tasks[key]
     located = replace(task, positions={**task.positions, **positions}, located=True)
     return replace(state, tasks={**state.tasks, key: located})
+
+
+def fold_unlocated(state: HerderState, key: TaskKey, now: int, settings: Settings) -> HerderState:
+    """Committed positions that could not be read: again later."""
+    held = replace(state.tasks[key], not_before=now + settings.retriable_delay_ms)
+    return replace(state, tasks={**state.tasks, key: held})
 
 
 def fold_progress(
@@ -192,9 +204,11 @@ def _lost(task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: i
     progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own.items())
     after = replace(task, positions={**task.positions, **own}, last_run=now)
     alone = len(run.lease.tasks) == 1
-    lost = 1 if progressed or not alone else task.lost + 1
+    # What kills its worker does so sooner; what hangs lives until it is cancelled.
+    lived = now - run.granted_at > settings.lost_forget_ms and not run.cancelled
+    lost = 1 if progressed or lived or not alone else task.lost + 1
     if lost >= settings.lost_limit:
         text = f"{lost} leases in a row were lost without committed progress; the last one:\n{trace}"
         return replace(after, lost=lost, trace=text)
     delay = min(settings.lost_delay_ms * 2 ** (lost - 1), settings.lost_delay_max_ms)
-    return replace(after, lost=lost, not_before=now + delay)
+    return replace(after, lost=lost, not_before=max(task.not_before, now + delay))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -15,12 +14,14 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from engine.config.options import stripped
 from engine.config.topic import ConnectorState, TargetState
-from engine.errors import Conflict, EngineError, LeaseLost, RetriableError
+from engine.errors import Conflict, EngineError, RetriableError
 from engine.herder import fold
 from engine.herder.assignment import next_generation, source_generation
-from engine.herder.connectors import Connectors, unmask
-from engine.herder.examination import Examination, Examine
+from engine.herder.connectors import Connectors, refuse_masks, unmask
+from engine.herder.endings import Endings, Reports
+from engine.herder.examination import Examination, Examine, Secrets, no_secrets
 from engine.herder.mailbox import Mailbox
 from engine.herder.plan import overdue, plan
 from engine.herder.positions import GroupOffsets
@@ -28,13 +29,13 @@ from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
 from engine.herder.topics import Topics
+from engine.herder.troubles import Troubles
 from engine.herder.view import View
-from engine.ports import Admin, Kind, Lease, TaskReport, TaskRunner
+from engine.ports import Admin, Kind, Lease, TaskRunner
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
-Reports = Future[tuple[TaskReport, ...]]
 T = TypeVar("T")
 
 
@@ -55,13 +56,14 @@ class Herder:
         now_ms: Callable[[], int],
         prepare: Callable[[], None],
         initial: Sequence[Mapping[str, str]] = (),
+        secrets: Secrets = no_secrets,
     ) -> None:
         self._connectors = connectors
         self._status = status
         self._offsets = offsets
         self._topics = Topics(admin)
         self._runner = runner
-        self._examination = Examination(examine)
+        self._examination = Examination(examine, secrets)
         self._settings = settings
         self._now_ms = now_ms
         self._prepare = prepare
@@ -70,7 +72,8 @@ class Herder:
         self._stopping = threading.Event()
         self._state = HerderState()
         self._opened = False
-        self._finished: deque[tuple[Lease, Reports]] = deque()
+        self._troubles = Troubles()
+        self._endings = Endings(offsets, settings, self._troubles)
         self._sought: dict[str, dict[str, str]] = {}
         self._topics_timer = Timer(settings.topics_every_ms)
         self._growth_timer = Timer(settings.growth_every_ms)
@@ -135,7 +138,7 @@ class Herder:
         now = self._now_ms()
         self._connectors.claim(now)
         for properties in self._initial:
-            self._connectors.put(properties["name"], properties)
+            self._connectors.put(properties["name"], stripped(properties))
         self._state = HerderState(epoch=self._connectors.epoch)
         self._state = recall(fold.fold_config(self._state, self._connectors.state, now), self._status.read())
         self._opened = True
@@ -146,7 +149,7 @@ class Herder:
         self._connectors.refresh()
         if self._heartbeat_timer.due(now):
             self._connectors.heartbeat(now)
-        self._settle()
+        self._state = self._endings.settle(self._state, now)
         self._reconcile(now)
         ends = self._topics.ends(task.config for task in self._state.tasks.values())
         self._cancel(now)
@@ -166,17 +169,29 @@ class Herder:
             if changed or look_again or (look and not entry.tasks):
                 self._assign(name, entry, entry.properties)
         self._state = fold.fold_config(self._state, self._connectors.state, now)
-        for task in [task for task in self._state.tasks.values() if not task.located]:
-            self._state = fold.fold_positions(self._state, task.key, self._offsets.committed(task.config))
+        self._locate(now)
+
+    def _locate(self, now: int) -> None:
+        """Read the positions of tasks that are new here. Groups are asked alone; one that can't answer waits."""
+        for task in [task for task in self._state.tasks.values() if not task.located and task.not_before <= now]:
+            with self._troubles.kept(task.config.connector, f"offsets of task {task.config.task}"):
+                positions = self._offsets.committed(task.config)
+                self._state = fold.fold_positions(self._state, task.key, positions)
+            if not self._state.tasks[task.key].located:
+                self._state = fold.fold_unlocated(self._state, task.key, now, self._settings)
+                return  # the next turn asks for the next one: time-outs must not add up
 
     def _assign(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> None:
         facts = self._examination.facts(name, properties)
-        if facts.kind is Kind.SOURCE:
-            tasks = source_generation(entry, facts.task_configs)
-        else:
-            tasks = next_generation(entry, self._topics.partitions(properties), facts.kind)
+        tasks = None
+        with self._troubles.kept(name, "its topics", RetriableError):
+            if facts.kind is Kind.SOURCE:
+                tasks = source_generation(entry, facts.task_configs)
+            else:
+                tasks = next_generation(entry, self._topics.partitions(properties), facts.kind)
         if tasks is not None:
             self._connectors.new_generation(name, tasks)
+            self._troubles.forget(name)
             log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
         self._sought[name] = properties
 
@@ -188,13 +203,14 @@ class Herder:
                 if current is None or current.config.generation != task.generation:
                     continue
                 facts = self._view.facts_of(task.connector)
-                positions, memory = self._offsets.progress(current.config, facts.stages)
-                self._state = fold.fold_progress(self._state, current.key, positions, memory, facts.tolerance, now)
+                with self._troubles.kept(task.connector, f"offsets of task {task.task}"):
+                    positions, memory = self._offsets.progress(current.config, facts.stages)
+                    self._state = fold.fold_progress(self._state, current.key, positions, memory, facts.tolerance, now)
 
     def _cancel(self, now: int) -> None:
         late = overdue(self._state, now, self._settings)
         for lease_id in late:
-            log.warning("lease %s did not stop in its graceful time: cancelled", lease_id)
+            log.warning("lease %s did not end in time: cancelled", lease_id)
             self._runner.cancel(lease_id)
         self._state = fold.fold_cancelled(self._state, late)
 
@@ -205,29 +221,8 @@ class Herder:
             self._runner.submit(lease).add_done_callback(partial(self._post_end, lease))
 
     def _post_end(self, lease: Lease, reports: Reports) -> None:
-        self._finished.append((lease, reports))
+        self._endings.post(lease, reports)
         self._mailbox.ask(lambda: None)
-
-    def _settle(self) -> None:
-        """Fold every lease that ended; one whose folding meets trouble stays for the next turn."""
-        while self._finished:
-            self._ended(*self._finished[0])
-            self._finished.popleft()
-
-    def _ended(self, lease: Lease, reports: Reports) -> None:
-        now = self._now_ms()
-        error = reports.exception()
-        if error is None:
-            self._state = fold.fold_reports(self._state, lease.lease_id, reports.result(), now, self._settings)
-        elif isinstance(error, LeaseLost):
-            log.warning("lease %s was lost: %s", lease.lease_id, str(error).partition("\n")[0])
-            committed = {(task.connector, task.task): self._offsets.committed(task) for task in lease.tasks}
-            self._state = fold.fold_lost(self._state, lease.lease_id, str(error), committed, now, self._settings)
-        elif isinstance(error, RetriableError):
-            log.warning("lease %s could not run: %s", lease.lease_id, error)
-            self._state = fold.fold_retriable(self._state, lease.lease_id, now, self._settings)
-        else:
-            raise error
 
     def _ask(self, call: Callable[[], T]) -> Future[T]:
         return self._mailbox.ask(partial(self._answer, call))
@@ -247,7 +242,8 @@ class Herder:
         if create and exists:
             raise Conflict(f"Connector {name} already exists")
         before = self._connectors.get(name).properties if exists else None
-        kept = unmask(properties, before or {}, self._view.facts_of(name).secrets)
+        kept = stripped(unmask(properties, before or {}, self._view.facts_of(name).secrets))
+        refuse_masks(kept, self._examination.secrets(kept))
         self._examination.check(kept)
         self._connectors.put(name, kept)
         return not exists
@@ -267,7 +263,14 @@ class Herder:
             if entry.properties is not None
         }
         self._view = replace(
-            self._view, ready=True, trouble=None, config=config, state=self._state, ends=dict(ends), facts=facts
+            self._view,
+            ready=True,
+            trouble=None,
+            config=config,
+            state=self._state,
+            ends=dict(ends),
+            facts=facts,
+            troubles=self._troubles.texts(facts),
         )
         self._status.publish(self._view, now)
 
@@ -280,7 +283,7 @@ class Herder:
         deadline = self._now_ms() + self._settings.graceful_ms
         while self._state.leases and self._now_ms() < deadline:
             self._mailbox.serve(0.1)
-            self._settle()
+            self._state = self._endings.settle(self._state, self._now_ms())
 
     def _wind_down(self) -> None:
         if not self._opened:

@@ -2,18 +2,19 @@
 
 A busy task has a lease of its own; light ones share a pooled lease; one that lost a lease runs alone, so
 that a poisonous task can't take its neighbours down again. Paused, stopped, failed, parked and caught-up
-tasks hold no slot. Who waited longest goes first. A stream's task holds its slot until it is stopped; of more
-than one slot, one is kept for everybody else.
+tasks hold no slot. Who waited longest goes first. A stream's task holds its slot until it is stopped, so the last
+one is never given to a stream.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from msgspec.structs import replace
 
 from engine.config.topic import TargetState
-from engine.herder.state import HerderState, Positions, Settings, TaskRun, lag
+from engine.herder.state import HerderState, LeaseRun, Positions, Settings, TaskRun, beyond, lag
 from engine.ports import Kind, Lease
 
 
@@ -28,7 +29,9 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
     return tuple(
         Lease(
             lease_id=f"{state.epoch}-{state.granted + number}",
-            tasks=tuple(replace(task.config, has_committed=task.has_committed) for task in unit),
+            tasks=tuple(
+                replace(task.config, has_committed=task.has_committed, beyond=beyond(task, ends)) for task in unit
+            ),
             leader_epoch=state.epoch,
             budget_ms=min(budget, settings.budget_ms),
             worker=settings.worker,
@@ -53,27 +56,36 @@ def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
         and task.config.connector not in older
         and task.target is TargetState.STARTED
         and not task.failed
+        and task.located
         and task.not_before <= now
-        and (task.config.kind is not Kind.SINK or task.parked_until is not None or lag(task, ends) > 0)
+        and (
+            task.config.kind is not Kind.SINK
+            or task.parked_until is not None
+            or lag(task, ends) > 0
+            or beyond(task, ends)
+        )
     ]
     return sorted(ready, key=lambda task: (task.last_run, task.key))
 
 
 def overdue(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]:
-    """Leases that were asked to stop, had their graceful time beyond the deadline, and are to be cancelled."""
+    """Leases to cancel: they were asked to stop and had their graceful time beyond the deadline, or they hang."""
     return tuple(
-        lease_id
-        for lease_id, run in state.leases.items()
-        if run.stop_asked_at is not None
-        and not run.cancelled
-        and now > max(run.stop_asked_at, 0 if run.lease.standing else run.deadline) + settings.graceful_ms
+        lease_id for lease_id, run in state.leases.items() if not run.cancelled and now > _latest_end(run, settings)
     )
+
+
+def _latest_end(run: LeaseRun, settings: Settings) -> float:
+    deadline = 0 if run.lease.standing else run.deadline
+    if run.stop_asked_at is not None:
+        return max(run.stop_asked_at, deadline) + settings.graceful_ms
+    return inf if run.lease.standing else deadline + settings.graceful_ms + settings.hung_ms
 
 
 def _standing(state: HerderState, ready: Sequence[TaskRun], settings: Settings) -> Sequence[tuple[TaskRun]]:
     """The streams' tasks that may have a slot for good, one each."""
     running = sum(run.lease.standing for run in state.leases.values())
-    room = max(0, max(settings.slots - 1, 1) - running)
+    room = max(0, settings.slots - 1 - running)
     return [(task,) for task in ready if task.config.kind is Kind.STREAM][:room]
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
+from engine.errors import EngineError
 from engine.herder.state import HerderState
 from engine.herder.view import held
 from engine.pipeline.task_state import TaskState, restore
 from engine.ports import Admin, Committed, Consumer, TaskConfig
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
+
+log = logging.getLogger(__name__)
 
 
 def group_of(connector: str) -> str:
@@ -41,15 +46,23 @@ class GroupOffsets:
         return {partition: one.offset for partition, one in found.items()}, memory
 
     def recommit(self, state: HerderState) -> None:
-        """Commit again, unchanged, what each task that no lease holds has committed: paused and failed ones too."""
+        """Commit again, unchanged, what each task that no lease holds has committed: paused and failed ones too.
+
+        A group that refuses does not keep the others from being reminded.
+        """
         for task in state.tasks.values():
             if held(state, task.key):
                 continue
-            offsets = self._found(task.config)
-            if offsets:
-                consumer = self._consumers(group_of(task.config.connector))
+            try:
+                self._recommit(task.config)
+            except EngineError as error:
+                log.warning("the offsets of task %s were not committed again: %s", task.config.task_id, error)
+
+    def _recommit(self, task: TaskConfig) -> None:
+        offsets = self._found(task)
+        if offsets:
+            with closing(self._consumers(group_of(task.connector))) as consumer:
                 consumer.commit(offsets)
-                consumer.close()
 
     def _found(self, task: TaskConfig) -> dict[TopicPartition, Committed]:
         if not task.partitions:

@@ -98,9 +98,11 @@ class Settings(msgspec.Struct, frozen=True):
     busy_lag: int = 5000
     pool_size: int = 50
     lost_limit: int = 5
+    lost_forget_ms: int = 600_000
     lost_delay_ms: int = 200
     lost_delay_max_ms: int = 5000
     kill_delay_ms: int = 3500
+    hung_ms: int = 600_000  # how long beyond its deadline a lease that nobody asked to stop may take
     retriable_delay_ms: int = 2000
     idle_delay_ms: int = 1000
     poll_ms: int = 200
@@ -111,6 +113,11 @@ class Settings(msgspec.Struct, frozen=True):
     recommit_ms: int = 600_000
     progress_ms: int = 1000
     worker: dict[str, str] = {}
+
+
+def beyond(task: TaskRun, ends: Positions) -> bool:
+    """Is a position beyond an end that was read? The topic was made anew, or lost records."""
+    return any(position > ends[partition] for partition, position in task.positions.items() if partition in ends)
 
 
 def lag(task: TaskRun, ends: Positions) -> int:

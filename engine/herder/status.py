@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
 import orjson
 
 from engine.config.topic import KeyValue
@@ -12,6 +14,8 @@ from engine.herder.fold import parse_positions
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.topic_log import Row, TopicLog
 from engine.herder.view import View, connector_status, task_status
+
+log = logging.getLogger(__name__)
 
 Statuses = dict[str, dict[str, Any]]
 
@@ -67,15 +71,18 @@ def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
         name = (key or b"").decode(errors="replace")
         if value is None:
             after.pop(name, None)
-        else:
-            after[name] = orjson.loads(value)
+            continue
+        try:
+            after[name] = msgspec.json.decode(value, type=dict[str, Any])
+        except (ValueError, TypeError) as error:
+            log.warning("the status of %s can't be read and is ignored: %s", name, error)
     return after
 
 
 def recall(state: HerderState, statuses: Statuses) -> HerderState:
     """A new leader's tasks with the figures, and the failure, that the leader before them wrote down."""
     tasks = {
-        key: _recalled(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {})) for key, task in state.tasks.items()
+        key: _recall(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {})) for key, task in state.tasks.items()
     }
     return HerderState(state.epoch, tasks, state.leases, state.granted)
 
@@ -84,9 +91,17 @@ def _recalled(task: TaskRun, body: dict[str, Any]) -> TaskRun:
     if not body:
         return task
     names = ("metrics", "stage_failures", "stage_dropped", "tolerance")
-    figures = Figures(*(body.get(name, {}) for name in names))
+    figures = msgspec.convert({name: body.get(name, {}) for name in names}, Figures)
     same = body.get("generation") == task.config.generation
     positions = parse_positions(body.get("positions", {})) if same else {}
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"
     trace = (body.get("trace") or "failed, without a trace") if failed else None
     return TaskRun(task.config, task.target, positions, figures=figures, trace=trace)
+
+
+def _recall(task: TaskRun, body: dict[str, Any]) -> TaskRun:
+    try:
+        return _recalled(task, body)
+    except (ValueError, TypeError, AttributeError) as error:
+        log.warning("what task %s did before can't be read and is forgotten: %s", task.config.task_id, error)
+        return task

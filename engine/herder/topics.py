@@ -18,7 +18,7 @@ class Topics:
 
     def partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
         """The existing partitions of the topics that a connector reads."""
-        names = self._admin.topics() if properties.get("topics.regex") else named_topics(properties)
+        names = self._admin.topics() if properties.get("topics.regex", "").strip() else named_topics(properties)
         return [
             TopicPartition(topic, number)
             for topic in wanted_topics(properties, names)

@@ -15,6 +15,8 @@ from engine.ports import Kind
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 
+NO_SLOT = "no slot is free: a stream's task holds one for good, and the last is kept for others; raise `slots`"
+
 
 class ConnectorFacts(msgspec.Struct, frozen=True):
     """What validation found out about a connector's configuration. `trace` is set when it is unusable."""
@@ -40,6 +42,7 @@ class View(msgspec.Struct, frozen=True):
     ends: dict[TopicPartition, int] = {}
     facts: dict[str, ConnectorFacts] = {}
     slots: int = 0
+    troubles: dict[str, str] = {}  # of single connectors, while the others go on
 
     def names(self) -> list[str]:
         """The connectors that exist, sorted."""
@@ -65,10 +68,10 @@ class View(msgspec.Struct, frozen=True):
 
 
 def connector_status(view: View, connector: str) -> dict[str, Any]:
-    """`{"state", "worker_id"}` and a trace when FAILED, as Kafka Connect says it."""
-    facts = view.facts_of(connector)
+    """`{"state", "worker_id"}` and a trace, as Kafka Connect says it: when FAILED, or why it is not served now."""
+    trace = view.facts_of(connector).trace or view.troubles.get(connector)
     body = {"state": _connector_state(view, connector), "worker_id": view.worker_id}
-    return body if facts.trace is None else {**body, "trace": facts.trace}
+    return body if trace is None else {**body, "trace": trace}
 
 
 def task_status(view: View, task: TaskRun) -> dict[str, Any]:
@@ -82,7 +85,7 @@ def task_status(view: View, task: TaskRun) -> dict[str, Any]:
         "restarts": task.config.restarts,
         "kind": facts.kind,
         "parked_until": task.parked_until,
-        "parked_reason": task.parked_reason,
+        "parked_reason": NO_SLOT if task_state(view, task) == "UNASSIGNED" else task.parked_reason,
         "lost_leases": task.lost,
         "metrics": task.figures.metrics,
         "stage_failures": task.figures.stage_failures,

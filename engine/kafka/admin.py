@@ -29,9 +29,10 @@ log = logging.getLogger(__name__)
 class KafkaAdmin:
     """Topics, their ends and limits, and groups' offsets."""
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
+    def __init__(self, settings: Mapping[str, str], timeout_s: float = CALL_TIMEOUT_S) -> None:
         with translated():
             self._client = AdminClient(dict(settings))
+        self._timeout_s = timeout_s  # of a look at the cluster
         self._settings = dict(settings)
 
     def partitions(self, topic: str) -> int | None:
@@ -76,7 +77,7 @@ class KafkaAdmin:
         """The topic's `max.message.bytes`; None where we may not ask."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         try:
-            entries = self._client.describe_configs([resource])[resource].result(CALL_TIMEOUT_S)
+            entries = self._client.describe_configs([resource])[resource].result(self._timeout_s)
         except ck.KafkaException:
             return None
         entry = entries.get("max.message.bytes")
@@ -128,4 +129,4 @@ class KafkaAdmin:
 
     def _metadata(self) -> ClusterMetadata:
         with translated():
-            return self._client.list_topics(timeout=CALL_TIMEOUT_S)
+            return self._client.list_topics(timeout=self._timeout_s)

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.config.masking import MASK
 from engine.errors import ConfigError
 
 JKS_MAGIC, PEM_MARK, DER_SEQUENCE = b"\xfe\xed\xfe\xed", b"-----BEGIN ", b"\x30"
 JAVA_STORES = ("ssl.truststore.", "ssl.keystore.")
 OURS = {"ssl.truststore.": ("ssl.ca.",), "ssl.keystore.": ("ssl.certificate.", "ssl.key.location", "ssl.key.pem")}
+INLINE = "texts belong into ssl.keystore.key, ssl.keystore.certificate.chain and ssl.truststore.certificates"
 _DIGEST_BYTES = 20  # SHA-1, which the JKS format is made of
 
 
@@ -67,6 +69,8 @@ def _inline(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read(option: str, location: str, password: str | None, key_password: str | None) -> Store:
+    if PEM_MARK.decode() in location:
+        raise _unreadable(option, MASK, f"is a PEM text, not the path of a file; {INLINE}")
     try:
         data = Path(location).read_bytes()
         if data.startswith(JKS_MAGIC):

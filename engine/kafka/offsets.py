@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from engine.errors import FatalError, ProduceFailed, RetriableError
+from engine.errors import DataError, FatalError, ProduceFailed, RetriableError
 from engine.kafka.offsets_records import (
     MemoryKey,
     OffsetKey,
-    canonical,
     memory_key,
     offset_key,
     parse_key,
     parse_offset,
 )
 from engine.pipeline.source_commit import SourceOffset
+from engine.pipeline.source_progress import canonical
 from engine.ports import Admin, Clock, Consumer, Producer, SourcePosition
 from engine.record.record import TopicPartition
 
@@ -38,12 +38,13 @@ class OffsetsTopic:
         self.offsets: dict[OffsetKey, tuple[bytes, bytes]] = {}
         self.memories: dict[MemoryKey, bytes] = {}
         self.is_broken = False  # its producer is beyond repair
-        self._partitions = tuple(TopicPartition(topic, number) for number in range(admin.partitions(topic) or 0))
-        consumer.assign(dict(admin.begin_offsets(self._partitions)))
+        self._partitions: tuple[TopicPartition, ...] = ()
 
     def read_to_end(self) -> None:
-        """Take in what was written since. Raises RetriableError when the topic can't be read in time."""
-        ends = self.admin.end_offsets(self._partitions)
+        """Take in what was written since. Raises RetriableError when the topic can't be read, whole and in time."""
+        if not self._partitions:
+            self._begin()
+        ends = self._whole(self.admin.end_offsets(self._partitions), self._partitions)
         late_ms = self.clock.now_ms() + READ_TIMEOUT_MS
         while any(self.consumer.positions().get(partition, 0) < end for partition, end in ends.items()):
             for record in self.consumer.poll(POLL_RECORDS, 0.1):
@@ -71,6 +72,23 @@ class OffsetsTopic:
         self.consumer.close()
         self.producer.close()
 
+    def _begin(self) -> None:
+        count = self.admin.partitions(self.topic)
+        if not count:
+            raise RetriableError(f"the offsets topic {self.topic} is not there")
+        partitions = tuple(TopicPartition(self.topic, number) for number in range(count))
+        self.consumer.assign(self._whole(self.admin.begin_offsets(partitions), partitions))
+        self._partitions = partitions
+
+    def _whole(
+        self, offsets: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """The offsets, if every partition has its own: a missing one would begin its sources anew."""
+        for partition in partitions:
+            if partition not in offsets:
+                raise RetriableError(f"partition {partition.partition} of the offsets topic {self.topic} has no leader")
+        return dict(offsets)
+
     def _fold(self, key: bytes | None, value: bytes | None) -> None:
         name = parse_key(key)
         if isinstance(name, MemoryKey):
@@ -90,9 +108,14 @@ class TaskOffsets:
         self.memory: str | None = found.decode("utf-8", "replace") if found else None
 
     def position(self, partition: SourcePosition) -> SourcePosition | None:
-        """The offset committed last."""
+        """The offset committed last. Raises DataError for one that is none: to begin anew is for people to decide."""
         found = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
-        return None if found is None else parse_offset(found[1])
+        if found is None:
+            return None
+        try:
+            return parse_offset(found[1])
+        except ValueError:
+            raise DataError(f"the offset of {found[0].decode(errors='replace')} is no JSON object") from None
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
         """All in one flush, so that a lost worker rarely leaves one without the other."""

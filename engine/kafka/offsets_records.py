@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
+from engine.pipeline.source_progress import canonical
 from engine.ports import SourcePosition
 
 MEMORY = "engine.task"
@@ -45,12 +46,11 @@ def parse_key(data: bytes | None) -> OffsetKey | MemoryKey | None:
 
 
 def parse_offset(data: bytes | None) -> dict[str, object] | None:
-    """A source offset; None for one that was forgotten, or is none."""
-    try:
-        body = orjson.loads(data or b"null")
-    except orjson.JSONDecodeError:
-        return None
-    return body if isinstance(body, dict) else None
+    """A source offset; None for one that was forgotten. Raises ValueError for what is none."""
+    body = orjson.loads(data or b"null")
+    if body is None or isinstance(body, dict):
+        return body
+    raise ValueError("is no JSON object")
 
 
 def offset_key(connector: str, partition: SourcePosition) -> bytes:
@@ -61,8 +61,3 @@ def offset_key(connector: str, partition: SourcePosition) -> bytes:
 def memory_key(connector: str, task: int) -> bytes:
     """The key of a task's memory."""
     return orjson.dumps([connector, MEMORY, task])
-
-
-def canonical(partition: SourcePosition) -> bytes:
-    """A source partition as bytes that are equal when it is."""
-    return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from functools import reduce
 
-from engine.config.masking import MASK, is_secret
-from engine.config.options import Problem
-from engine.kafka.keystores import JAVA_STORES, override, with_pem
+from engine.config.masking import MASK, is_secret, shown
+from engine.config.options import Problem, nearest
+from engine.kafka.keystores import INLINE, JAVA_STORES, PEM_MARK, override, with_pem
 from engine.kafka.refusals import refusal
 
 CONSUMER_DEFAULTS = {
@@ -68,6 +68,16 @@ JAVA_ONLY = frozenset(
     }
 )
 ENDPOINT = "ssl.endpoint.identification.algorithm"
+SECRETS = (
+    "sasl.password",
+    "sasl.jaas.config",
+    "sasl.oauthbearer.client.secret",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "ssl.truststore.password",
+)
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
 _LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
@@ -99,7 +109,12 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
         is_javas = name in JAVA_ONLY or name.startswith(JAVA_STORES)
         reason = None if is_javas else refusal(RENAMED.get(name, name), value)
         if reason is not None and (value or name != ENDPOINT):
-            problems.append((prefix + name, MASK if is_secret(name) else value, reason))
+            problems.append(_unseen(prefix, name, value, reason))
+    problems += [
+        (prefix + name, MASK, f"is a PEM text, not the path of a file; {INLINE}")
+        for name in ("ssl.truststore.location", "ssl.keystore.location")
+        if PEM_MARK.decode() in options.get(name, "")
+    ]
     for name in ("ssl.truststore.type", "ssl.keystore.type"):
         kind = options.get(name, "JKS")
         if kind.upper() not in STORE_TYPES:
@@ -109,6 +124,12 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
         text = f"names no username and password; use the client's own {prefix}sasl.* options"
         problems.append((f"{prefix}sasl.jaas.config", MASK, text))
     return problems
+
+
+def _unseen(prefix: str, name: str, value: str, reason: str) -> Problem:
+    """A problem that shows no secret, neither one under a misspelt name nor one in the client's own words."""
+    safe = MASK if is_secret(name) or nearest(name, SECRETS) else shown(value)
+    return prefix + name, safe, reason.replace(value, safe) if value and safe != value else reason
 
 
 def _merged(layers: tuple[Mapping[str, str], ...]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from engine.errors import TransformError
 from engine.pipeline.guard import Step
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, Schema
@@ -33,7 +34,23 @@ def sink_steps(key: Converter, value: Converter, header: Converter | None, trans
     converting: list[Callable[[Any], Any]] = [_convert_key(key), _convert_value(value)]
     if header is not None:
         converting.append(_convert_headers(header))
-    return tuple(enumerate([*converting, *(transform.apply for transform in transforms)]))
+    return tuple(enumerate([*converting, *map(applying, transforms)]))
+
+
+def applying(transform: Transform) -> Callable[[Record], Record | None]:
+    """The transform as a step. One that is not the engine's own may answer anything: that is an error of its stage."""
+    apply = transform.apply
+    theirs = getattr(transform, "transform", transform)  # under its predicate, if it has one
+    if type(theirs).__module__.startswith("engine."):
+        return apply
+
+    def checked(record: Record) -> Record | None:
+        given = apply(record)
+        if type(given) is Record or given is None or isinstance(given, Record):
+            return given
+        raise TransformError(f"{type(theirs).__name__} answered with a {type(given).__name__}, not with a record")
+
+    return checked
 
 
 def _convert_key(converter: Converter) -> Callable[[RawRecord], Record]:

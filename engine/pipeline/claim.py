@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.config.topic import ConfigState, fold_config, owns
 from engine.errors import OffsetsMissing, RetriableError
-from engine.pipeline.task_state import TaskState, parse, restore
+from engine.pipeline.task_state import MAX_MARKS, TaskState, marks_of, parse, restore
 from engine.ports import Clock, Committed, Consumer, LeaseEnd, TaskConfig
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
@@ -68,9 +68,16 @@ def claim_positions(
         restarts=task.restarts,
         stages=stages,
     )
+    marks = marks_of(
+        {partition: one.metadata for partition, one in found.items()}
+    )  # a partition may be new to the task
+    own = [mark for mark in state.reported if mark in marks]
+    state.reported = (*(mark for mark in marks if mark not in own), *own)[-MAX_MARKS:]
     missing = [partition for partition in task.partitions if partition not in found]
     positions = {partition: one.offset for partition, one in found.items()}
     state.forget_passed(positions)  # somebody may have moved them
+    if task.beyond and (gone := _beyond(positions, consumer.end_offsets(list(positions)))):
+        raise OffsetsMissing(_cut_off(task, positions, gone))
     if missing:
         if task.has_committed or any(_is_of(one, task) for one in found.values()):
             raise OffsetsMissing(_lost(task, missing))
@@ -79,6 +86,21 @@ def claim_positions(
         consumer.commit({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
         positions |= begins
     return positions, state
+
+
+def _beyond(positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    return {partition: end for partition, end in ends.items() if positions[partition] > end}
+
+
+def _cut_off(task: TaskConfig, positions: Mapping[TopicPartition, int], gone: Mapping[TopicPartition, int]) -> str:
+    rows = ", ".join(
+        f"{partition.topic}-{partition.partition} (position {positions[partition]}, end {end})"
+        for partition, end in gone.items()
+    )
+    return (
+        f"{task.task_id} has committed positions beyond the end of {rows}: the topic was deleted and made again, or "
+        f"lost records; set the offsets of group connect-{task.connector}, then restart the task"
+    )
 
 
 def _is_of(committed: Committed, task: TaskConfig) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from engine.pipeline.outcome import Interrupted
+from engine.pipeline.outcome import Interrupted, Trouble
+from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, Consumer
 from engine.record.record import TopicPartition
+from engine.reporting.deadletter import DeadLetterReporter
 
 
 class Commit(Protocol):
@@ -19,6 +21,9 @@ class Commit(Protocol):
     delivery: str
 
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None: ...
+    def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
+        """Change the metadata of what is committed already."""
+        ...
 
 
 class DurableThenCommit:
@@ -44,5 +49,17 @@ class DurableThenCommit:
         if interrupted is not None:
             return interrupted
         text = metadata()  # after the flush: it counts what was written
-        self.consumer.commit({partition: Committed(offset, text) for partition, offset in positions.items()})
+        self.remember(positions, text)
         return None
+
+    def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
+        self.consumer.commit({partition: Committed(offset, metadata) for partition, offset in committed.items()})
+
+
+def flush_letters(letters: DeadLetterReporter | None, state: TaskState) -> Interrupted | None:
+    """Make the dead letters durable; how often that failed in a row is for the task to remember."""
+    if letters is None:
+        return None
+    unwritten = letters.flush()
+    state.unwritten = Trouble(letters.failures, letters.first_ms)
+    return None if unwritten is None else Interrupted(unwritten.wake_at)

@@ -15,15 +15,15 @@ from engine.config.handlers import Role
 from engine.errors import FatalError, RetriableError, TaskError
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
-from engine.policy.asking import TOLERANCE_NAME, NamedHandler, Reply
+from engine.pipeline.telling import describe_to_handler, unconverted, why
+from engine.policy.asking import NamedHandler, Reply
 from engine.policy.classify import classify
-from engine.policy.handlers import ErrorHandlerContext, Response, may_pass
+from engine.policy.handlers import Response, may_pass
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.ports import Clock
-from engine.record.context import ErrorContext
-from engine.record.record import Origin, Punctuation, RawRecord, Record
-from engine.record.schema import BYTES
+from engine.record.context import TOLERANCE_NAME, ErrorContext
+from engine.record.record import Origin, RawRecord, Record
 from engine.record.stage import Stage, StageType
 from engine.record.trace import describe
 from engine.reporting.metrics import Metric
@@ -79,6 +79,7 @@ class Guard:
         self.jitter = jitter
         self.patience_ms = patience_ms
         self.handlers = handlers or {}
+        self._waits: ParkedRetry | None = None  # what this lease has parked
 
     def run(self, steps: Sequence[Step], items: Iterable[Any], out: list[Any]) -> Raised | None:
         """Pass items through the steps into `out` until one raises; an iterator can then be gone on with."""
@@ -113,6 +114,7 @@ class Guard:
         wake_at = now + delay
         before, self.state.parked = self.state.parked, ParkedRetry(place, trouble, wake_at)
         if delay > self.patience_ms(now):
+            self._keep(before)
             return Interrupted(wake_at)
         if self.clock.wait(delay):  # a stream commits before a long wait: whoever comes after it goes on counting
             return Interrupted(None)
@@ -132,7 +134,7 @@ class Guard:
         trace, class_name, message, root_class, root_message = describe(raised.error)
         context = ErrorContext(
             record=given if isinstance(given, Record) else None,
-            original=origin if isinstance(origin, RawRecord) else None,
+            original=origin if isinstance(origin, RawRecord) and raised.given is not None else None,
             stages=self.stages,
             index=raised.index,
             exception=trace,
@@ -156,14 +158,17 @@ class Guard:
         return replace(errored, reply=self._ask(named, errored))
 
     def would_fail(self, before: ToleranceState, errored: Errored) -> tuple[bool, ToleranceState]:
-        """Would this error stop the task, after those already in `before`? Decides nothing."""
+        """Would this error stop the task, after those already in `before`? Decides nothing.
+
+        Where a handler decides, the error is none of those that the limits count.
+        """
         if not errored.tolerable:
             return True, before
-        after = self.tolerance.add(before, errored.context.time_of_error)
         if errored.reply is not None:
-            return errored.reply.response is not Response.CONTINUE, after
+            return errored.reply.response is not Response.CONTINUE, before
         if errored.context.index in self.handlers:
-            return False, after
+            return False, before
+        after = self.tolerance.add(before, errored.context.time_of_error)
         return self.tolerance.exceeded(after, errored.context.time_of_error), after
 
     def decide(self, errored: Errored) -> Skipped | Failed:
@@ -177,13 +182,13 @@ class Guard:
         if named is not None and errored.tolerable and errored.reply is None:
             errored = replace(errored, reply=self._ask(named, errored))
         if errored.reply is not None and errored.reply.response is Response.RETRY:
-            raise RetriableError(_why(errored)) from errored.error
+            raise RetriableError(why(errored)) from errored.error
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
         told = self._report(errored, stops=fails)
         metrics[Metric.TOTAL_FAILURES_LOGGED] += told
         if fails:
-            return Failed(_why(errored), context)
+            return Failed(why(errored), context)
         metrics[Metric.TOTAL_RECORDS_SKIPPED] += 1
         if named is not None:
             metrics[Metric.DROPPED_RECORDS_TOTAL] += 1
@@ -212,11 +217,13 @@ class Guard:
         if self.dead_letters is None:
             return bool(self.reporters)
         mark = Mark.of(Place.of(origin, context.index), self.dead_letters.topic)
-        known = mark in self.state.reported
-        if not known:
+        others = list(self.state.reported)
+        known = mark in others
+        if known:
+            others.remove(mark)  # a record may have several errors at one place: a mark is of one of them
+        else:
             self.dead_letters.report(context, origin)
-        others = tuple(one for one in self.state.reported if one != mark)
-        self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else others
+        self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else tuple(others)
         return not known or bool(self.reporters)
 
     def _name_of_handler(self, index: int) -> str:
@@ -227,7 +234,7 @@ class Guard:
         answers: list[Any] = []
         origin, record = errored.origin, errored.context.record
         given = origin if named.role is Role.DESERIALIZATION and isinstance(origin, RawRecord) else record
-        about = _about(errored)
+        about = describe_to_handler(errored)
         # A handler is foreign code as every step is.
         ask = (errored.context.index, lambda one: (named.ask(about, given, one.error),))
         raised = self.run((ask,), (errored,), answers)
@@ -243,6 +250,21 @@ class Guard:
         state.stage_failures[place.index] += 1
         return Trouble(trouble.failures + 1, trouble.first_ms or now)
 
+    def _keep(self, before: ParkedRetry | None) -> None:
+        """Let what waits already go before another record's retry: of two that wait in turn none would ever exhaust.
+
+        A put waits behind the steps of its chunk, so it may not have been tried yet when one of them fails.
+        """
+        parked = self.state.parked
+        if before is not None and parked is not None and before.place != parked.place:
+            untried = self._is_of_batch(before) and not self._is_of_batch(parked)
+            if untried or before is self._waits:
+                self.state.parked = before
+        self._waits = self.state.parked
+
+    def _is_of_batch(self, parked: ParkedRetry) -> bool:
+        return self.stages[parked.place.index].type in BATCHED
+
     def _gone_on_with(self, place: Place, trouble: Trouble) -> Trouble:
         """How things stand: a first failure may be the next one of what an earlier lease had parked.
 
@@ -251,56 +273,8 @@ class Guard:
         parked = self.state.parked
         if parked is None or trouble.failures > 0 or parked.place.index != place.index:
             return trouble
-        if parked.place != place and self.stages[place.index].type not in BATCHED:
+        if parked.place != place and not self._is_of_batch(parked):
             return trouble
         self.state.parked = None
         self.state.metrics[Metric.TOTAL_RETRIES] += 1
         return parked.trouble
-
-
-def unconverted(raw: RawRecord) -> Record:
-    """The record before any conversion: key, value and headers are bytes."""
-    return Record(
-        raw.topic,
-        raw.partition,
-        raw.timestamp,
-        raw.key,
-        raw.value,
-        BYTES,
-        BYTES,
-        tuple((name, BYTES, value) for name, value in raw.headers),
-        raw.offset,
-        raw.timestamp_type,
-        raw,
-    )
-
-
-def _about(errored: Errored) -> ErrorHandlerContext:
-    origin, context = errored.origin, errored.context
-    node, task_id, record = context.stage.label, context.task_id, context.record
-    if isinstance(origin, Punctuation):
-        return ErrorHandlerContext(None, -1, -1, (), node, task_id, origin.timestamp)
-    timestamp = origin.timestamp if record is None or record.timestamp is None else record.timestamp
-    if isinstance(origin, Record):
-        return ErrorHandlerContext(origin.topic, -1, -1, (), node, task_id, -1 if timestamp is None else timestamp)
-    return ErrorHandlerContext(
-        origin.topic, origin.partition, origin.offset, origin.headers, node, task_id,
-        origin.timestamp if timestamp is None else timestamp, origin.key, origin.value,
-    )  # fmt: skip
-
-
-def _where(origin: Origin) -> str:
-    if isinstance(origin, RawRecord):
-        return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
-    if isinstance(origin, Record):
-        return f"source partition {origin.source_partition} at {origin.source_offset}"
-    return f"the punctuation at {origin.timestamp}"
-
-
-def _why(errored: Errored) -> str:
-    context = errored.context
-    reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
-    if errored.reply is not None:
-        reason = errored.reply.reason
-    where = _where(errored.origin)
-    return f"{reason}: {context.stage.type} ({context.stage.label}) failed on {where}: {context.message}"

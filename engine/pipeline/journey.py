@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine.errors import RetriableError
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
 from engine.record.record import Origin, RawRecord, Record
@@ -20,7 +21,7 @@ def convert(
     todo = iter(origins)
     trial = guard.state.tolerance
     while (raised := guard.run(steps, todo, entries)) is not None:
-        entry = _again(guard, steps, raised, origins[len(entries)])
+        entry = again(guard, steps, raised, origins[len(entries)])
         if isinstance(entry, Interrupted):
             return entry
         entries.append(entry)
@@ -35,24 +36,29 @@ def attempt(guard: Guard, steps: Sequence[Step], given: Any, origin: Origin) -> 
     """What comes of one thing through the steps; an Errored or Interrupted where nothing does."""
     out: list[Any] = []
     raised = guard.run(steps, (given,), out)
-    return out[0] if raised is None else _again(guard, steps, raised, origin)
+    return out[0] if raised is None else again(guard, steps, raised, origin)
 
 
-def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | None, int]:
+def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | None, int]:
     """Count each record in its bucket, and decide about errors, in order; how many are done.
 
-    An error among `entries` gives way to what was decided about it.
+    An error among `entries` gives way to what was decided about it. A RetriableError is to be raised when what is
+    done is committed: a handler wants the task to begin again there.
     """
     metrics = guard.state.metrics
     delivered = filtered = done = 0
-    failed = None
+    failed: Failed | RetriableError | None = None
     for entry in entries:
-        if type(entry) is Record:
+        if isinstance(entry, Record):
             delivered += 1
         elif entry is FILTERED:
             filtered += 1
         else:
-            outcome = guard.decide(entry)
+            try:
+                outcome = guard.decide(entry)
+            except RetriableError as error:
+                failed = error
+                break
             if isinstance(outcome, Failed):
                 failed = outcome
                 break
@@ -66,7 +72,7 @@ def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | None, int]:
     return failed, done
 
 
-def _again(guard: Guard, steps: Sequence[Step], raised: Raised, origin: Origin) -> Entry | Interrupted:
+def again(guard: Guard, steps: Sequence[Step], raised: Raised, origin: Origin) -> Entry | Interrupted:
     """Repeat the failed step as long as the policy allows, then the steps after it."""
     first = steps[0][0]
     trouble = Trouble()

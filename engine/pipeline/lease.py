@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from engine.errors import EngineError, Fenced, RetriableError
+from engine.errors import ClusterAway, EngineError, Fenced, RetriableError
 from engine.pipeline.claim import ConfigTail, denied
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
@@ -20,7 +20,9 @@ from engine.record.trace import describe
 
 POLL_TIMEOUT_S = 0.1
 COLLECT_INTERVAL_MS = 500
+COLLECT_PAUSES = 20  # so many times as long as it took it then rests: it grows with the memory of a stream
 TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could not be reached
+AWAY_PAUSE_MS = 15_000  # and another cluster: each look for it costs the lease's other tasks seconds
 Open = Callable[[TaskConfig], "OpenTask"]
 
 
@@ -95,11 +97,14 @@ def run_tasks(
         try:
             state = tail.poll()
         except EngineError as error:
+            if lease.standing and isinstance(error, RetriableError) and not clock.wait(TROUBLE_PAUSE_MS):
+                continue  # nothing is done meanwhile, but its memory must not end with that
             reports += [_close(opened, *_ended_by(error, clock), clock) for opened in active]
             break
-        if clock.now_ms() >= collect_ms:
+        if (began_ms := clock.now_ms()) >= collect_ms:
             gc.collect()  # cycles of exceptions and tracebacks: inside a lease the collector does not run by itself
-            collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
+            ended_ms = clock.now_ms()
+            collect_ms = ended_ms + max(COLLECT_INTERVAL_MS, COLLECT_PAUSES * (ended_ms - began_ms))
         for opened in tuple(active):
             out_of_time = LeaseEnd.BUDGET if not lease.standing and clock.now_ms() >= deadline.at_ms else None
             stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
@@ -108,6 +113,17 @@ def run_tasks(
                 active.remove(opened)
                 reports.append(report)
     return tuple(reports)
+
+
+def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
+    """Is a wait of the task to end? Where nobody can say now, that of a standing lease goes on, and soon asks again."""
+    try:
+        state = tail.poll()
+    except RetriableError:
+        if not lease.standing:
+            raise
+        return False
+    return denied(state, task, lease.leader_epoch) is not None
 
 
 def unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: Clock) -> tuple[TaskReport, ...]:
@@ -121,7 +137,7 @@ def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, ope
         return _unopened(config, end)
     try:
         opened = open_task(config)
-    except EngineError as error:
+    except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end the tasks beside it
         return _unopened(config, *_ended_by(error, clock))
     parked = opened.task.state.parked
     if parked is not None and parked.until_ms > clock.now_ms():
@@ -136,7 +152,7 @@ def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Cloc
         if ended is None and stop is None and task.is_idle():
             stop = LeaseEnd.CAUGHT_UP
             ended = task.save()
-    except EngineError as error:
+    except Exception as error:  # noqa: BLE001, as with opening: a sink flushes beyond the guard
         return _close(opened, *_ended_by(error, clock), clock)
     if isinstance(ended, Failed):
         return _close(opened, LeaseEnd.FAILED, None, f"{ended.message}\n{ended.context.exception}", clock)
@@ -148,19 +164,20 @@ def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Cloc
     return _close(opened, stop, task.wake_at() if stop is LeaseEnd.CAUGHT_UP else None, None, clock)
 
 
-def _ended_by(error: EngineError, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
+def _ended_by(error: Exception, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
     """What an exception outside a record's own operations means for the task."""
     if isinstance(error, Fenced):
         return LeaseEnd.FENCED, None, None
     if isinstance(error, RetriableError):
-        return LeaseEnd.PARKED, clock.now_ms() + TROUBLE_PAUSE_MS, f"{type(error).__name__}: {error}"
+        pause_ms = AWAY_PAUSE_MS if isinstance(error, ClusterAway) else TROUBLE_PAUSE_MS
+        return LeaseEnd.PARKED, clock.now_ms() + pause_ms, f"{type(error).__name__}: {error}"
     return LeaseEnd.FAILED, None, describe(error).text
 
 
 def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
     task = opened.task
     ends, figures = task.known_ends(), task.figures()
-    with suppress(EngineError):  # whatever counts is committed; the rest is read again
+    with suppress(Exception):  # whatever counts is committed; the rest is read again
         opened.close()
     return TaskReport(
         connector=opened.config.connector,

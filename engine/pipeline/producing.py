@@ -6,6 +6,7 @@ smaller halves, until only the guilty one is left.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -48,26 +49,31 @@ class RecordWriter:
         self.guard = guard
         self.index = index
 
-    def write(self, records: Sequence[Outgoing]) -> list[Answer]:
+    def write(self, records: Sequence[Outgoing], between: Sequence[tuple[int, Errored]] = ()) -> list[Answer]:
         """An answer for each, in order: durable, an error that awaits its decision, or not written yet.
 
         What fails for the world's sake is tried again under the retry policy, what is rejected is not. The order
-        within a partition is kept, but for records that wait for a guilty one to be found.
+        within a partition is kept, but for records that wait for a guilty one to be found. `between` are errors that
+        await their decision already, in order, each before the record of its place: they count with those found here.
         """
-        return _Writing(self, records).run()
+        return _Writing(self, records, between).run()
 
 
 class _Writing:
     """One call of `write`: which parts are still to be produced, in order, and the answers so far."""
 
-    def __init__(self, writer: RecordWriter, records: Sequence[Outgoing]) -> None:
+    def __init__(
+        self, writer: RecordWriter, records: Sequence[Outgoing], between: Sequence[tuple[int, Errored]]
+    ) -> None:
         self._guard = writer.guard
         self._producer = writer.producer
         self._index = writer.index
         self._records = records
         self._answers: list[Answer] = [HELD] * len(records)
+        self._end = len(records)  # from here on nothing is written
         self._parts: list[list[int]] = [list(range(len(records)))] if records else []
         self._trial = writer.guard.state.tolerance
+        self._between = deque(between)
         self._trouble = Trouble()
 
     def run(self) -> list[Answer]:
@@ -125,7 +131,7 @@ class _Writing:
         context, stops = verdict.context, self._errored(first, verdict)
         trouble = Trouble(context.attempt + 1, context.first_failure_time)
         for place, error in zip(left[1:], errors[1:], strict=True):
-            if stops:
+            if stops or place >= self._end:
                 return
             origin = self._origin(place)
             self._guard.count_failure(Place.of(origin, self._index), Trouble(), context.time_of_error)
@@ -139,10 +145,25 @@ class _Writing:
     def _errored(self, place: int, errored: Errored) -> bool:
         """Note an error; one that will stop the task holds back all behind it."""
         self._answers[place] = errored
+        while self._between and self._between[0][0] <= place:
+            _, self._trial = self._guard.would_fail(self._trial, self._between.popleft()[1])
         stops, self._trial = self._guard.would_fail(self._trial, errored)
         if stops:
             self._parts = []
+        else:
+            self._hold_behind_later_stop()
         return stops
+
+    def _hold_behind_later_stop(self) -> None:
+        """With one more error before them, one of those between the records may stop the task now."""
+        trial = self._trial
+        for before, errored in self._between:
+            stops, trial = self._guard.would_fail(trial, errored)
+            if stops:
+                self._end = before
+                kept = ([place for place in part if place < before] for part in self._parts)
+                self._parts = [part for part in kept if part]
+                return
 
     def _raised(self, place: int, error: Exception) -> Raised:
         return Raised(self._index, self._records[place].given, error)

@@ -35,7 +35,7 @@ class Progress:
         self._due_ms = clock.now_ms() + interval_ms
         self._held: dict[TopicPartition, int] = {}
         self._saved = self._memory()
-        self._counted = dict(state.metrics)
+        self._last = state.copy()
 
     @property
     def is_due(self) -> bool:
@@ -66,18 +66,20 @@ class Progress:
         self._state.seq += 1
         interrupted = self._commit.commit(positions, self._state.to_metadata)
         if interrupted is not None:
+            if interrupted.wake_at is not None and self.committed:
+                self._commit.remember(self.committed, self._state.as_of(self._last).to_metadata())
             return interrupted
         self.progressed = self.progressed or any(
             offset > self.committed.get(partition, -1) for partition, offset in positions.items()
         )
         self.committed = positions
         self._saved = self._memory()
-        self._counted = dict(self._state.metrics)
+        self._last = self._state.copy()
         return None
 
     def figures(self) -> TaskFigures:
         """The figures now; records are counted as they were committed, so that they agree with `committed`."""
-        return self._state.figures(self._counted)
+        return self._state.figures(self._last.metrics)
 
     def _memory(self) -> tuple[Any, ...]:
         """What a commit keeps beside the positions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.errors import RecordError
+from engine.errors import RecordError, RetriableError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import convert, settle
@@ -22,6 +22,7 @@ CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
 COMMIT_INTERVAL_MS = 500
 
 End = Failed | Interrupted
+Verdict = End | RetriableError  # the last: begin again at the last commit
 
 
 class SinkTask:
@@ -61,15 +62,21 @@ class SinkTask:
         return self.progress.progressed
 
     def step(self, timeout_s: float) -> End | None:
-        """Poll and process one chunk; commit when it is time. None: it may go on."""
+        """Poll and process one chunk; commit when it is time. None: it may go on.
+
+        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        """
         raws = self.consumer.poll(CHUNK_RECORDS, timeout_s)
         self.last_count = len(raws)
         end = self.process(raws) if raws else None
+        if isinstance(end, RetriableError):
+            self.save()
+            raise end
         if end is not None:
             return self.save() or end
         return self.save() if self.progress.is_due else None
 
-    def process(self, raws: Sequence[RawRecord]) -> End | None:
+    def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
         """Take a chunk as far as it goes, each record into exactly one bucket."""
         entries: list[Any] = []
         end: End | None = convert(self.guard, self.steps, raws, entries)
@@ -104,10 +111,11 @@ class SinkTask:
     def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> End | None:
         """Put the records among `entries`; rejected ones become errors, the others are put again."""
         trouble = Trouble()
-        while places := [place for place, entry in enumerate(entries) if type(entry) is Record]:
+        while places := [place for place, entry in enumerate(entries) if isinstance(entry, Record)]:
             batch = [entries[place] for place in places]
             raised = self._try_put(batch)
             if raised is None:
+                self._put_again_succeeded()
                 return None
             rejected = record_errors(raised.error, len(batch))
             if rejected:
@@ -128,6 +136,12 @@ class SinkTask:
             del entries[places[0] :]
             return verdict if isinstance(verdict, Interrupted) else self._hopeless(verdict)
         return None
+
+    def _put_again_succeeded(self) -> None:
+        """Forget a put that was parked: its failures are none of another batch's."""
+        if self.state.parked is not None and self.state.parked.place.index == self.put_index:
+            self.state.parked = None
+            self.state.metrics[Metric.TOTAL_RETRIES] += 1
 
     def _try_put(self, batch: Sequence[Record]) -> Raised | None:
         return self.guard.run(((self.put_index, self.sink.put),), (batch,), [])

@@ -34,6 +34,9 @@ class SourceCommit(Protocol):
     delivery: str
 
     def commit(self, offsets: Sequence[SourceOffset], memory: Callable[[], str]) -> Interrupted | None: ...
+    def remember(self, memory: str) -> None:
+        """Write the task's memory alone."""
+        ...
 
 
 class DurableThenOffsets:
@@ -52,3 +55,6 @@ class DurableThenOffsets:
         if interrupted is None:
             self.store.write(offsets, memory())  # after the flush: it counts what was written
         return interrupted
+
+    def remember(self, memory: str) -> None:
+        self.store.write((), memory)

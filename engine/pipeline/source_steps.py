@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from engine.errors import ConversionError
-from engine.pipeline.chain import Steps, Transform
+from engine.pipeline.chain import Steps, Transform, applying
 from engine.record.record import Headers, Record
 from engine.record.schema import BYTES, Schema
 
@@ -22,7 +22,7 @@ class Writer(Protocol):
 def source_steps(transforms: Sequence[Transform], key: Writer, value: Writer, header: Writer, first: int = 1) -> Steps:
     """Transforms, then converters of key, value and headers; indexes begin at `first`, behind the poll."""
     converting = (_write_key(key), _write_value(value), _write_headers(header))
-    return tuple(enumerate([*(transform.apply for transform in transforms), *converting], start=first))
+    return tuple(enumerate([*map(applying, transforms), *converting], start=first))
 
 
 def _write_key(converter: Writer) -> Callable[[Record], Record]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.errors import RetriableError
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import convert, settle
 from engine.pipeline.outcome import Errored, Failed, Interrupted, Trouble
@@ -23,6 +24,7 @@ POLL = 0  # the stage's index
 log = logging.getLogger(__name__)
 
 End = Failed | Interrupted
+Verdict = End | RetriableError  # the last: begin again at the last commit
 
 
 class SourceTask:
@@ -54,7 +56,7 @@ class SourceTask:
         self._was_empty = False
         self._due_ms = clock.now_ms() + commit_interval_ms
         self._saved = self._memory()
-        self._counted = dict(state.metrics)
+        self._last = state.copy()
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
@@ -62,20 +64,26 @@ class SourceTask:
         return {}
 
     def step(self, timeout_s: float) -> End | None:  # noqa: ARG002, a source knows itself how long to wait
-        """Poll and process what came; commit when it is time. None: it may go on."""
+        """Poll and process what came; commit when it is time. None: it may go on.
+
+        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        """
         polled = self._poll()
         if isinstance(polled, Failed | Interrupted):
             return self.save() or polled
         self._was_empty = not polled
         end = self.process(polled)
+        if isinstance(end, RetriableError):
+            self.save()
+            raise end
         if end is not None:
             return self.save() or end
         return self.save() if self.clock.now_ms() >= self._due_ms else None
 
-    def process(self, polled: Sequence[Record]) -> End | None:
+    def process(self, polled: Sequence[Record]) -> Verdict | None:
         """Take records as far as they go, each one into exactly one bucket."""
         done = 0
-        end: End | None = None
+        end: Verdict | None = None
         while end is None and done < len(polled):
             chunk = polled[done : done + CHUNK_RECORDS]
             settled, end = self._process(chunk)
@@ -93,12 +101,14 @@ class SourceTask:
         self.state.seq += 1
         interrupted = self.commit.commit(self._progress.offsets, self.state.to_metadata)
         if interrupted is not None:
+            if interrupted.wake_at is not None:
+                self.commit.remember(self.state.as_of(self._last).to_metadata())
             return interrupted
         self.progressed = self.progressed or bool(self._progress.records)
         self._confirm()
         self._progress.clear()
         self._saved = self._memory()
-        self._counted = dict(self.state.metrics)
+        self._last = self.state.copy()
         return None
 
     def is_idle(self) -> bool:
@@ -115,7 +125,7 @@ class SourceTask:
 
     def figures(self) -> TaskFigures:
         """What was counted; of records as it was committed."""
-        return self.state.figures(self._counted)
+        return self.state.figures(self._last.metrics)
 
     def _memory(self) -> tuple[Any, ...]:
         return self.state.reported, self.state.parked, dict(self.state.metrics)
@@ -164,7 +174,7 @@ class SourceTask:
         reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
         return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
 
-    def _process(self, chunk: Sequence[Record]) -> tuple[int, End | None]:
+    def _process(self, chunk: Sequence[Record]) -> tuple[int, Verdict | None]:
         """How many records of the chunk are settled, and what ends the task there."""
         entries: list[Any] = []
         interrupted = convert(self.guard, self.steps, chunk, entries)
@@ -174,8 +184,15 @@ class SourceTask:
 
     def _write(self, chunk: Sequence[Record], entries: list[Any]) -> Interrupted | None:
         """Produce the records among `entries`; what is not written yet is left out, with all behind it."""
-        places = [place for place, entry in enumerate(entries) if type(entry) is Record]
-        answers = self.writer.write([_outgoing(entries[place], chunk[place]) for place in places])
+        places: list[int] = []
+        errors: list[tuple[int, Errored]] = []
+        for place, entry in enumerate(entries):
+            if isinstance(entry, Record):
+                places.append(place)
+            elif type(entry) is Errored:
+                errors.append((len(places), entry))
+        outgoing = [_outgoing(entries[place], chunk[place]) for place in places]
+        answers = self.writer.write(outgoing, between=errors)
         for place, answer in zip(places, answers, strict=True):
             if isinstance(answer, Errored):
                 entries[place] = answer

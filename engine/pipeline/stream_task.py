@@ -7,37 +7,33 @@ under a punctuation is an error of no record: it is reported, and no bucket coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.errors import RetriableError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.journey import attempt, convert
+from engine.pipeline.journey import again, attempt
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted
-from engine.pipeline.producing import HELD, Outgoing, RecordWriter
 from engine.pipeline.progress import Progress
+from engine.pipeline.stream_settling import Verdict, settle
+from engine.pipeline.stream_writing import UnitWriter
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.pipeline.topology import Passage, Topology, Unit
 from engine.ports import Clock, Consumer, Producer
 from engine.record.record import Punctuation, RawRecord, Record, TopicPartition
-from engine.reporting.metrics import Metric
-from engine.reporting.replayed import Outcome, ReplayReporter
+from engine.reporting.replayed import ReplayReporter
 from engine.steps.processors import Moment, ProcessorContext
 from engine.steps.punctuation import PunctuationType, Schedules
 
 CHUNK_RECORDS = 500
 COMMIT_INTERVAL_MS = 500
-LONG_WAIT_MS = 1000  # before a longer one, what is done is written and committed
+LONG_WAIT_MS = 1000  # before such a one, what is done is written and committed
+PAUSE_MS = 1000  # how long it rests when the brokers can't be reached: its lease must not end with that
 
+log = logging.getLogger(__name__)
 End = Failed | Interrupted
-Verdict = Failed | Interrupted | RetriableError  # the last: begin again at the last commit
-BUCKETS = {
-    Outcome.DELIVERED: Metric.RECORDS_DELIVERED,
-    Outcome.FILTERED: Metric.RECORDS_FILTERED,
-    Outcome.DEAD_LETTERED: Metric.RECORDS_DEAD_LETTERED,
-    Outcome.SKIPPED: Metric.RECORDS_SKIPPED,
-}
 
 
 class StreamTask:
@@ -79,8 +75,13 @@ class StreamTask:
         self._current: Unit | None = None  # what is being processed
         self._running = False
         self._ended: Verdict | None = None  # what ended the task while it was about to wait
+        patience_ms = guard.patience_ms
         guard.clock = _SettlingClock(guard.clock, self._before_wait)
-        self.writers = {name: RecordWriter(producer, guard, end.produce_index) for name, end in topology.ends.items()}
+        # A write that is to wait for long is left, so that what stands before it is committed, and gone on with.
+        guard.patience_ms = lambda now: patience_ms(now) if self._running else min(patience_ms(now), LONG_WAIT_MS - 1)
+        self.writer = UnitWriter(topology, producer, guard)
+        if state.parked is not None and not state.parked.place.topic:
+            state.parked = None  # a punctuation's: it ended with the memory of the lease that called it
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
@@ -91,11 +92,10 @@ class StreamTask:
 
         Raises RetriableError where a handler wants the task to begin again at its last commit.
         """
-        left_ms = self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - self.clock.now_ms()
-        raws = self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
-        end = self.process(raws)
+        raws = self._poll(timeout_s)
+        end = raws if isinstance(raws, Interrupted) else self.process(raws)
         if end is None:
-            return self.save() if self.progress.is_due else None
+            return self._save_in_place() if self.progress.is_due else None
         interrupted = self.save()
         if isinstance(end, RetriableError):
             raise end
@@ -133,24 +133,56 @@ class StreamTask:
     def figures(self) -> TaskFigures:
         return self.progress.figures()
 
+    def _poll(self, timeout_s: float) -> Sequence[RawRecord] | Interrupted:
+        left_ms = self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - self.clock.now_ms()
+        try:
+            return self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
+        except RetriableError as error:
+            return self._rest("nothing could be polled", error) or ()
+
+    def _save_in_place(self) -> Interrupted | None:
+        """Save, however often it takes: nothing more is worked on before."""
+        while True:
+            try:
+                return self.save()
+            except RetriableError as error:
+                stopped = self._rest("nothing could be committed", error)
+                if stopped is not None:
+                    return stopped
+
+    def _rest(self, what: str, error: RetriableError) -> Interrupted | None:
+        log.warning("%s-%d: %s, it goes on in a moment: %s", self.guard.connector, self.state.task, what, error)
+        return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
+
     def _finish(self, units: list[Unit]) -> Verdict | None:
-        """Write and settle what is processed."""
-        interrupted = self._write(units)
-        verdict, done = self._settle(units)
-        self._done += done
-        return verdict or interrupted
+        """Write and settle what is processed; before a long wait for the next attempt to write, commit."""
+        while True:
+            count, interrupted = self.writer.write(units)
+            verdict, done = settle(self.guard, self.replayed, units[:count])
+            self._done += done
+            if verdict is not None or interrupted is None or interrupted.wake_at is None:
+                return verdict or interrupted
+            units = units[count:]
+            self.progress.hold(self._raws[self._done :])
+            stopped = self._save_in_place()
+            if stopped is None and self.clock.wait(max(0, interrupted.wake_at - self.clock.now_ms())):
+                stopped = Interrupted(None)
+            if stopped is not None:
+                return stopped
 
     def _before_wait(self, ms: int) -> bool:
         """Commit what is done before a long wait for another attempt; True where that ends the task."""
         if not self._running or ms < LONG_WAIT_MS:
             return False
-        units, current = self._passage.units, self._current
-        done = [unit for unit in units if unit is not current]
-        units[:] = [] if current is None else [current]
+        parked = self.state.parked
+        done = self._passage.leave(self._current)
         self._running = False
         self._ended = self._finish(done)
-        self.progress.hold(self._raws[self._done :])
-        self._ended = self._ended or self.save()
+        if self._ended is None:
+            self.state.parked = parked
+            self.progress.hold(self._raws[self._done :])
+            self._ended = self._save_in_place()
+            self._passage.recount()
         self._running = True
         return self._ended is not None
 
@@ -159,14 +191,24 @@ class StreamTask:
         interrupted = self._punctuate(PunctuationType.WALL_CLOCK_TIME, self.clock.now_ms(), passage)
         if interrupted is not None or _stopped(passage):
             return interrupted
-        entries: list[Any] = []
-        self._current = None
-        later = convert(self.guard, self.steps, raws, entries) if raws else None
-        for raw, entry in zip(raws, entries, strict=False):
-            interrupted = self._take(passage, raw, entry)
+        for raw, entry in self._converted(raws):
+            interrupted = entry if isinstance(entry, Interrupted) else self._take(passage, raw, entry)
             if interrupted is not None or _stopped(passage):
                 return interrupted
-        return later
+        return None
+
+    def _converted(self, raws: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, Any]]:
+        """Records and what comes of them; one in trouble is looked at when those before it are processed."""
+        todo, count = iter(raws), 0
+        while count < len(raws):
+            entries: list[Any] = []
+            raised = self.guard.run(self.steps, todo, entries)
+            yield from zip(raws[count:], entries, strict=False)
+            count += len(entries)
+            if raised is not None:
+                self._current = None
+                yield raws[count], again(self.guard, self.steps, raised, raws[count])
+                count += 1
 
     def _take(self, passage: Passage, raw: RawRecord, entry: Any) -> Interrupted | None:
         unit = self._current = passage.enter(raw)
@@ -208,55 +250,6 @@ class StreamTask:
             if unit.stops:
                 return None
         return None
-
-    def _write(self, units: list[Unit]) -> Interrupted | None:
-        """Write what reached each end; an interrupted one leaves out its unit and all behind it."""
-        interrupted = None
-        for name, writer in self.writers.items():
-            rows: list[tuple[int, Outgoing]] = []
-            for place, unit in enumerate(units):
-                if unit.stops:
-                    break
-                rows += [(place, one) for end, one in unit.outputs if end == name]
-            places = [place for place, _ in rows]
-            guilty = None
-            for place, answer in zip(places, writer.write([one for _, one in rows]) if rows else (), strict=True):
-                if isinstance(answer, Errored):
-                    guilty = units[place]
-                    guilty.errors.append(answer)
-                    guilty.stops = guilty.stops or self.guard.would_fail(self.state.tolerance, answer)[0]
-                elif answer is HELD and guilty is not None:
-                    guilty.stops = True
-                    break
-                elif isinstance(answer, Interrupted):
-                    interrupted = answer
-                    del units[place:]
-                    break
-        return interrupted
-
-    def _settle(self, units: Sequence[Unit]) -> tuple[Verdict | None, int]:
-        """Count each record in its bucket, and decide about errors, in order; how many records are done."""
-        metrics, done = self.state.metrics, 0
-        for unit in units:
-            outcome = Outcome.FILTERED if unit.filtered else Outcome.DELIVERED
-            for number, errored in enumerate(unit.errors):
-                try:
-                    decided = self.guard.decide(errored)
-                except RetriableError as error:
-                    return error, done
-                if isinstance(decided, Failed):
-                    self.guard.remember(unit.errors[:number])
-                    return decided, done
-                outcome = Outcome.DEAD_LETTERED if decided.dead_lettered else Outcome.SKIPPED
-            if unit.stops:
-                break
-            if isinstance(unit.origin, RawRecord):
-                metrics[Metric.RECORDS_CONSUMED] += 1
-                metrics[BUCKETS[outcome]] += 1
-                done += 1
-                if unit.origin.headers:
-                    self.replayed.report(unit.origin, outcome)
-        return None, done
 
 
 class _SettlingClock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,11 +14,13 @@ from engine.pipeline.outcome import Trouble
 from engine.policy.tolerance import ToleranceState
 from engine.record.record import Origin, RawRecord, Record, TopicPartition
 from engine.record.stage import Stage
+from engine.record.values import to_json
 from engine.reporting.metrics import BUCKETS, Metric, Metrics, zeros
 
 MAX_BYTES = 2048
 MAX_MARKS = 16  # records that stopped the task, one a partition, and are known to be dead-lettered
 VERSION = 4
+LETTER_METRICS = (Metric.DEADLETTERQUEUE_RECORDS_PRODUCED, Metric.DEADLETTERQUEUE_PRODUCE_FAILURES)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
@@ -93,6 +95,7 @@ class TaskState:
     tolerance: ToleranceState = field(default_factory=ToleranceState)
     parked: ParkedRetry | None = None
     reported: tuple[Mark, ...] = ()
+    unwritten: Trouble = field(default_factory=Trouble)  # with dead letters, since some were last written
 
     def __post_init__(self) -> None:
         if not self.stage_failures:
@@ -101,19 +104,25 @@ class TaskState:
             self.stage_dropped = [0] * len(self.stages)
 
     def forget_passed(self, positions: Mapping[TopicPartition, int]) -> bool:
-        """Drop marks of records that the task has passed, and a retry that waited for one; was there one?"""
+        """Drop marks of records that the task has passed, and a retry that waited for one; was there one?
+
+        A retry of no record lies at no position: it is for who waits for it to forget it.
+        """
         self.reported = tuple(mark for mark in self.reported if not mark.place.is_before(positions))
-        waited = self.parked is not None and self.parked.place.is_before(positions)
+        place = None if self.parked is None else self.parked.place
+        waited = place is not None and bool(place.topic) and place.is_before(positions)
         if waited:
             self.parked = None
         return waited
 
     def why_parked(self) -> str | None:
         """What waits for its next attempt, for people; None if nothing does."""
+        if self.unwritten.failures:
+            return f"dead letters could not be written, {_times(self.unwritten.failures)}; waiting to retry"
         if self.parked is None:
             return None
-        place, failures = self.parked.place, self.parked.trouble.failures
-        stage, times = self.stages[place.index], "once" if failures == 1 else f"{failures} times"
+        place, times = self.parked.place, _times(self.parked.trouble.failures)
+        stage = self.stages[place.index]
         where = f" on {place.topic}-{place.partition} at offset {place.offset}" if place.topic else ""
         return f"{stage.type} ({stage.label}) failed {times}{where}; waiting to retry"
 
@@ -131,6 +140,16 @@ class TaskState:
             self.tolerance,
         )
 
+    def copy(self) -> TaskState:
+        """The state as it is now, whatever becomes of this one."""
+        failures, dropped = list(self.stage_failures), list(self.stage_dropped)
+        return replace(self, metrics=dict(self.metrics), stage_failures=failures, stage_dropped=dropped)
+
+    def as_of(self, committed: TaskState) -> TaskState:
+        """What is committed, but with what happened to the dead letters since then."""
+        told = {name: self.metrics[name] for name in LETTER_METRICS}
+        return replace(committed, seq=self.seq, metrics=committed.metrics | told, unwritten=self.unwritten)
+
     def _by_stage(self, counts: Sequence[int]) -> dict[str, int]:
         return {
             f"{index}:{stage.type}:{stage.label}": count
@@ -138,7 +157,9 @@ class TaskState:
         }
 
     def to_metadata(self) -> str:
-        """The state as commit metadata. Should it not fit, the oldest marks go: those errors are reported again."""
+        """The state as commit metadata. Should it not fit, failures by stage go, and begin anew in the next lease; then
+        the oldest marks: those errors are reported again.
+        """
         body = {
             "v": VERSION,
             "s": self.seq,
@@ -151,9 +172,13 @@ class TaskState:
             "k": self.stage_dropped,
             "o": self.tolerance.to_json(),
             "p": self.parked and msgspec.to_builtins(self.parked),
+            "u": [self.unwritten.failures, self.unwritten.first_ms],
         }
         marks = msgspec.to_builtins(self.reported)
         text = orjson.dumps({**body, "d": marks})
+        if len(text) >= MAX_BYTES:
+            body |= {"f": None, "k": None}
+            text = orjson.dumps({**body, "d": marks})
         while len(text) >= MAX_BYTES and marks:
             marks = marks[1:]
             text = orjson.dumps({**body, "d": marks})
@@ -166,7 +191,7 @@ def restore(
     """The task's latest state among its partitions' metadata, or a fresh one.
 
     An operator's restart since then forgives: tolerance counters and a parked retry are forgotten. Failures
-    per stage start anew when the stages changed.
+    per stage start anew, and a parked retry is forgotten, when the stages changed.
     """
     fresh = TaskState(task, generation, restarts, tuple(stages))
     own = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
@@ -175,14 +200,27 @@ def restore(
     body = max(own, key=lambda each: int(each["s"]))
     fresh.seq = body["s"]
     fresh.metrics.update(zip(Metric, body["m"], strict=False))
-    if body["c"] == _fingerprint(fresh.stages):
+    same_stages = body["c"] == _fingerprint(fresh.stages)
+    if same_stages and body["f"] is not None:
         fresh.stage_failures = list(body["f"])
         fresh.stage_dropped = list(body["k"])
     fresh.reported = msgspec.convert(body["d"] or [], tuple[Mark, ...])
     if body["r"] == restarts:
         fresh.tolerance = ToleranceState.from_json(body["o"])
-        fresh.parked = body["p"] and msgspec.convert(body["p"], ParkedRetry)
+        fresh.unwritten = Trouble(*body.get("u", ()))
+        if same_stages:
+            fresh.parked = body["p"] and msgspec.convert(body["p"], ParkedRetry)
     return fresh
+
+
+def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[Mark, ...]:
+    """The marks of each partition's records, as whichever task had it last committed them with it."""
+    found: list[Mark] = []
+    for partition, text in metadata.items():
+        body = parse(text)
+        marks = msgspec.convert((body and body["d"]) or [], tuple[Mark, ...])
+        found += [mark for mark in marks if TopicPartition(mark.place.topic, mark.place.partition) == partition]
+    return tuple(found)
 
 
 def parse(metadata: str) -> dict[str, Any] | None:
@@ -202,9 +240,17 @@ def first_unprocessed(raws: Iterable[RawRecord]) -> dict[TopicPartition, int]:
     return lowest
 
 
+def _times(failures: int) -> str:
+    return "once" if failures == 1 else f"{failures} times"
+
+
 def _fingerprint(stages: tuple[Stage, ...]) -> int:
     return zlib.crc32("|".join(f"{stage.type}:{stage.label}" for stage in stages).encode())
 
 
 def _checksum(source: Mapping[str, Any] | None) -> int:
-    return zlib.crc32(orjson.dumps(source, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
+    try:
+        data = orjson.dumps(source, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # integers beyond 64 bits, lone surrogates, very deep values
+        data = to_json(source).encode()
+    return zlib.crc32(data)

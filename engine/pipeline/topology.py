@@ -85,6 +85,18 @@ class Passage:
         stops, self._trial = self._guard.would_fail(self._trial, errored)
         unit.stops = unit.stops or stops
 
+    def leave(self, current: Unit | None) -> list[Unit]:
+        """All units but the current one: they leave, to be settled."""
+        done = [unit for unit in self.units if unit is not current]
+        self.units = [] if current is None else [current]
+        return done
+
+    def recount(self) -> None:
+        """Count anew, when those that left are settled."""
+        self._trial = self._guard.state.tolerance
+        for errored in [one for unit in self.units for one in unit.errors]:
+            _, self._trial = self._guard.would_fail(self._trial, errored)
+
     def feed(self, unit: Unit, record: Record) -> Interrupted | None:
         """Pass an input record to all roots."""
         return self.follow(unit, [(name, record) for name in self._topology.roots])

@@ -12,7 +12,6 @@ from engine.config.handlers import Role
 from engine.policy.handlers import ErrorHandlerContext, Response, SerializationExceptionOrigin
 from engine.record.record import RawRecord, Record
 
-TOLERANCE_NAME = "errors.tolerance"
 NEW, OLD = 3, 2  # arguments of handle
 NEW_SERIALIZATION, OLD_SERIALIZATION = 4, 2
 OLD_CONTEXTS = {"processor_context", "ProcessorContext"}  # a first argument's name, or its annotation's

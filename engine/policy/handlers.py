@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from engine.config.options import Option
 from engine.errors import ProduceFailed, RetriableError
 from engine.record.record import Headers, RawRecord, Record
 
@@ -93,6 +94,8 @@ class ProductionExceptionHandler(Protocol):
 class _Logging:
     """Logs where it happened and the exception, never the record; answers the same each time."""
 
+    OPTIONS: tuple[Option, ...] = ()
+
     def __init__(self, what: str, level: int, response: Response) -> None:
         self._what = what
         self._level = level
@@ -147,6 +150,8 @@ class LogAndContinueExceptionHandler(_Logging):
 
 class DefaultProductionExceptionHandler:
     """RETRY while the brokers may come back, FAIL for what they will never take."""
+
+    OPTIONS: tuple[Option, ...] = ()
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """It has no options."""

@@ -7,6 +7,8 @@ import msgspec
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage
 
+TOLERANCE_NAME = "errors.tolerance"  # decides where no handler does; the option, and how the names of its limits begin
+
 
 class ErrorContext(msgspec.Struct, frozen=True):
     """Why one record failed. Times are epoch milliseconds.
@@ -32,7 +34,7 @@ class ErrorContext(msgspec.Struct, frozen=True):
     time_of_error: int
     first_failure_time: int
     elapsed_ms: int
-    handler: str = "errors.tolerance"
+    handler: str = TOLERANCE_NAME
 
     @property
     def stage(self) -> Stage:

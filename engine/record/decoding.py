@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 import orjson
 
-from engine.record.context import ErrorContext
+from engine.record.context import TOLERANCE_NAME, ErrorContext
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import TYPES, Schema
 from engine.record.stage import Stage, StageType
@@ -90,7 +90,7 @@ class _Reader:
             time_of_error=time,
             first_failure_time=self.get(body, "first_failure_time", int, time),
             elapsed_ms=self.get(body, "elapsed_ms", int, 0),
-            handler=self.get(body, "handler", str, "errors.tolerance"),
+            handler=self.get(body, "handler", str, TOLERANCE_NAME),
         )
 
     def need(self, body: Json, name: str, kind: type[T], default: T) -> T:

@@ -8,7 +8,7 @@ import msgspec
 
 from engine.errors import ProduceFailed
 from engine.policy.classify import classify
-from engine.policy.retry import RetryPolicy
+from engine.policy.retry import RetryPolicy, backoff_ms
 from engine.ports import Clock, Producer
 from engine.record.codec import encode
 from engine.record.context import ErrorContext
@@ -30,8 +30,18 @@ class DeadLetter(msgspec.Struct, frozen=True):
     timestamp: int
 
 
+class Unwritten(msgspec.Struct, frozen=True):
+    """Letters wait for another attempt. `wake_at` (ms) is when to make it; None after a stop request."""
+
+    wake_at: int | None
+
+
 class DeadLetterReporter:
-    """Produces dead letters; `flush` repeats those that were not written, as stage KAFKA_PRODUCE is retried."""
+    """Produces dead letters; `flush` repeats those that were not written, as stage KAFKA_PRODUCE is retried.
+
+    `failures` in a row since `first_ms` may have begun in an earlier lease. While brokers are away, it goes on for
+    `least_ms` even if fewer retries are allowed, as a producer does by itself. `patience_ms(now)`: see the guard's.
+    """
 
     def __init__(
         self,
@@ -46,6 +56,10 @@ class DeadLetterReporter:
         retry: RetryPolicy,
         clock: Clock,
         jitter: Callable[[], float],
+        patience_ms: Callable[[int], int],
+        least_ms: int = 0,
+        failures: int = 0,
+        first_ms: int = 0,
     ) -> None:
         self.producer = producer
         self.topic = topic
@@ -57,6 +71,10 @@ class DeadLetterReporter:
         self.retry = retry
         self.clock = clock
         self.jitter = jitter
+        self.patience_ms = patience_ms
+        self.least_ms = least_ms
+        self.failures = failures
+        self.first_ms = first_ms
         self._waiting: list[DeadLetter] = []
 
     def report(self, context: ErrorContext, origin: Origin) -> None:
@@ -64,33 +82,46 @@ class DeadLetterReporter:
         self._waiting.append(letter)
         self._produce(letter)
 
-    def flush(self) -> bool:
-        """Return when all are durable. False: a stop request ended the wait for another attempt.
+    def flush(self) -> Unwritten | None:
+        """None when all are durable; Unwritten when the wait for another attempt would be too long, or was ended.
 
         Raises ProduceFailed when the retries are exhausted, or can't help: the task fails, nothing is lost.
         """
-        failures, first_ms = 0, 0
         while self._waiting:
             try:
                 self.producer.flush()
             except ProduceFailed as error:
                 now = self.clock.now_ms()
-                failures, first_ms = failures + 1, first_ms or now
-                self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(error.failures)
-                self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
-                self._waiting = [self._waiting[ordinal] for ordinal in error.ordinals]
-                delay = self.retry.decide(failures, now - first_ms, self.jitter())
-                if delay is None or not classify(StageType.KAFKA_PRODUCE, error).retry:
+                delay = self._failed(error, now)
+                if delay is None:
+                    self.metrics[Metric.TOTAL_RETRIES] += self.failures - 1
                     raise
+                if delay > self.patience_ms(now):
+                    return Unwritten(now + delay)
                 if self.clock.wait(delay):
-                    return False
-                self.metrics[Metric.TOTAL_RETRIES] += 1
+                    return Unwritten(None)
                 for letter in self._waiting:
                     self._produce(letter)
             else:
                 self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting)
                 self._waiting = []
-        return True
+        self.metrics[Metric.TOTAL_RETRIES] += self.failures  # each was tried again, here or in an earlier lease
+        self.failures, self.first_ms = 0, 0
+        return None
+
+    def _failed(self, error: ProduceFailed, now: int) -> int | None:
+        """Count it; how long to wait for the next attempt (ms), None if there is none."""
+        self.failures, self.first_ms = self.failures + 1, self.first_ms or now
+        self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(error.failures)
+        self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
+        self._waiting = [self._waiting[ordinal] for ordinal in error.ordinals]
+        if not classify(StageType.KAFKA_PRODUCE, error).retry:
+            return None
+        elapsed, jitter = now - self.first_ms, self.jitter()
+        delay = self.retry.decide(self.failures, elapsed, jitter)
+        if delay is None and elapsed < self.least_ms:
+            return backoff_ms(self.failures, self.retry.delay_max_ms, jitter)
+        return delay
 
     def _produce(self, letter: DeadLetter) -> None:
         self.producer.produce(self.topic, letter.key, letter.value, letter.headers, letter.timestamp)

@@ -16,12 +16,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from engine.assembly.kinds import find_class
 from engine.assembly.listing import connector_options, connector_plugins
 from engine.config.options import Problem
 from engine.config.topic import TargetState
 from engine.errors import ConfigError, Conflict, NotFound, ProduceFailed, RetriableError
 from engine.herder.view import View
+from engine.ports import Kind
 from engine.rest import bodies, prometheus
+from engine.steps.secrets import given_secrets
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Examine = Callable[[Mapping[str, str]], object]
@@ -162,13 +165,21 @@ class _Api:
 
     async def validate(self, request: Request) -> Response:
         plugin, properties = request.path_params["plugin"], _properties(await _body(request))
-        options = await run_in_threadpool(connector_options, plugin)
+        return Json(await run_in_threadpool(self._validation, plugin, properties))
+
+    def _validation(self, plugin: str, properties: dict[str, str]) -> dict[str, Any]:
+        options = connector_options(plugin)
+        given = properties.get("connector.class", plugin)
+        known = find_class(plugin)[0]
+        if given != plugin and find_class(given)[0] != known:
+            raise HTTPException(400, f"connector.class is {given}, but the request is about {plugin}")
         problems: tuple[Problem, ...] = ()
         try:
-            await run_in_threadpool(self._examine, {"connector.class": plugin, **properties})
+            self._examine({"connector.class": plugin, **properties})
         except ConfigError as error:
             problems = error.problems
-        return Json(bodies.validation(plugin, properties, problems, options))
+        secrets = given_secrets(properties, options, Kind.SINK if known is None else known.kind)
+        return bodies.validation(plugin, properties, problems, options, secrets)
 
     def show(self, body: Callable[[View, str], object]) -> Endpoint:
         async def endpoint(request: Request) -> Response:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.assembly.listing import Plugin
-from engine.config.masking import mask
-from engine.config.options import Option, Problem
+from engine.config.masking import MASK, mask
+from engine.config.options import REQUIRED, Option, Problem
 from engine.herder.view import View, connector_status, task_status
 
 VERSION = "0.1.0"
+_TYPES = {"duration": "LONG", "map": "STRING"}  # Kafka Connect has no such types
 
 
 def root(cluster: str) -> dict[str, Any]:
@@ -103,14 +104,18 @@ def definitions(options: Iterable[Option]) -> list[dict[str, Any]]:
 
 
 def validation(
-    plugin: str, properties: Mapping[str, str], problems: Iterable[Problem], options: Iterable[Option]
+    plugin: str,
+    properties: Mapping[str, str],
+    problems: Iterable[Problem],
+    options: Sequence[Option],
+    secrets: Collection[str] = (),
 ) -> dict[str, Any]:
     """Kafka Connect's answer to `/connector-plugins/<p>/config/validate`: a row per option, errors in their rows."""
     wrong: dict[str, list[str]] = {}
     for option, _, message in problems:
         wrong.setdefault(option, []).append(message)
     known = {option.name: option for option in options if not option.is_family}
-    shown = mask(properties)
+    shown = mask(properties, secrets)
     names = [*known, *(name for name in {**properties, **wrong} if name not in known)]
     rows = [
         {
@@ -129,12 +134,27 @@ def validation(
 
 
 def _definition(name: str, option: Option | None) -> dict[str, Any]:
-    default = option.default if option else None
     return {
         "name": name,
-        "type": (option.type if option else "string").upper(),
-        "required": option is not None and repr(default) == "(required)",
-        "default_value": default if isinstance(default, (str, int, float, bool)) else None,
+        "type": _TYPES.get(option.type, option.type.upper()) if option else "STRING",
+        "required": option is not None and option.default is REQUIRED,
+        "default_value": _default_text(option) if option else None,
         "documentation": option.doc if option else "",
         "group": "Common",
     }
+
+
+def _default_text(option: Option) -> str | None:
+    """As Kafka Connect writes defaults: always text."""
+    match option.default:
+        case None | dict():
+            return None
+        case default if default is REQUIRED:
+            return None
+        case _ if option.secret or option.type == "password":
+            return MASK
+        case bool():
+            return "true" if option.default else "false"
+        case tuple() | list():
+            return ",".join(map(str, option.default))
+    return str(option.default)

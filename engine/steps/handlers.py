@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from engine.config.connector import ConnectorConfig
 from engine.config.handlers import HandlerChoice, Role
 from engine.config.options import Problem
+from engine.errors import ConfigError
 from engine.policy import handlers
 from engine.policy.asking import NamedHandler, named, old_signature, shape_problem
+from engine.policy.budget import limits_decide
 from engine.policy.handlers import SerializationExceptionOrigin
 from engine.ports import Kind
 from engine.record.stage import Stage, StageType
-from engine.steps.loading import Factory, NotLoaded, make
+from engine.steps.loading import Factory, NotLoaded, ask, make
+from engine.steps.options import given_problems
 
 GROUP = "engine.handlers"
 _CONVERTERS = {
@@ -26,6 +30,7 @@ _ROLES = {
     StageType.TASK_PUT: Role.PROCESSING,
     StageType.KAFKA_PRODUCE: Role.PRODUCTION,
 }
+_IDLE = {Kind.SINK: Role.PRODUCTION, Kind.SOURCE: Role.DESERIALIZATION}  # a sink writes, a source reads, by itself
 DEFAULTS = {
     Role.PROCESSING: "LogAndFailProcessingExceptionHandler",
     Role.DESERIALIZATION: "LogAndFailExceptionHandler",
@@ -57,21 +62,31 @@ BUILT_IN: Mapping[Role, Mapping[str, Factory]] = {
 }
 
 
-def handler_problems(config: ConnectorConfig) -> tuple[list[Problem], list[Problem]]:
-    """What is wrong with the handlers that a connector names, and warnings about deprecated signatures."""
+def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem], list[Problem]]:
+    """What is wrong with the handlers that a connector names; and warnings about deprecated signatures, and about
+    those that are never asked.
+    """
     problems: list[Problem] = []
     warnings: list[Problem] = []
     for choice in config.handlers:
+        if choice.role is _IDLE.get(kind):
+            warnings.append((choice.option, choice.class_name, f"decides about nothing in a {kind}"))
         try:
             handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
         except NotLoaded as error:
             problems.append((choice.option, choice.class_name, str(error)))
             continue
+        asked = choice.option, choice.class_name, "can't say what is wrong with its options"
         wrong = shape_problem(choice.role, handler)
         if wrong is not None:
             problems.append((choice.option, choice.class_name, wrong))
-        elif old := old_signature(choice.role, handler):
+            continue
+        if old := old_signature(choice.role, handler):
             warnings.append((choice.option, choice.class_name, old))
+        try:
+            problems += ask(partial(given_problems, handler, choice.options, choice.prefix), *asked)
+        except ConfigError as error:
+            problems += error.problems
     return problems, warnings
 
 
@@ -82,7 +97,7 @@ def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage])
     sets `errors.tolerance` options.
     """
     chosen = {choice.role: choice for choice in config.handlers}
-    if kind is Kind.STREAM and not any(name.startswith("errors.tolerance") for name in config.properties):
+    if not limits_decide(kind, config.properties):
         chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
     made = {role: _configured(choice, config) for role, choice in chosen.items()}
     found: dict[int, NamedHandler] = {}
@@ -94,9 +109,13 @@ def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage])
 
 
 def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
-    handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
+    try:
+        handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
+    except NotLoaded as error:
+        raise ConfigError(((choice.option, choice.class_name, str(error)),)) from error
     if hasattr(handler, "configure"):
-        handler.configure({**config.properties, **choice.options})
+        options = {**config.properties, **choice.options}
+        ask(lambda: handler.configure(options), choice.option, choice.class_name, "can't be configured")
     return handler
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.config.options import Option, Problem, parse
+from engine.config.options import Option, Problem, parse, read
 from engine.errors import ConfigError
 
 
@@ -18,3 +18,13 @@ def checked(
     if found:
         raise ConfigError(tuple(found))
     return values
+
+
+def given_problems(made: Any, given: Mapping[str, str], prefix: str) -> list[Problem]:
+    """Problems of what is given to an object: everything, where it can't be configured; without a table, nothing."""
+    if given and not hasattr(made, "configure"):
+        return [(prefix + name, value, "unknown option: it has none") for name, value in given.items()]
+    options: Sequence[Option] | None = getattr(made, "OPTIONS", None)
+    if options is None:
+        return []
+    return read(options, {prefix + name: value for name, value in given.items()}, prefix)[1]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 
 CONVERTERS = "engine.converters"
 TRANSFORMS = "engine.transforms"
@@ -13,6 +14,7 @@ PREDICATES = "engine.predicates"
 PROCESSORS = "engine.processors"
 SINKS = "engine.sinks"
 SOURCES = "engine.sources"
+_LOG = logging.getLogger(__name__)
 
 
 class BrokenPlugin(Exception):
@@ -51,8 +53,26 @@ def names(group: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _offers(group: str, _path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=group))
+def _offers(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    return tuple(offer for offer in _all_offers(path) if offer.group == group)
+
+
+@lru_cache(maxsize=8)
+def _all_offers(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Every installed package's, the first of each name on the path; one that can't be read is passed over."""
+    found: list[EntryPoint] = []
+    seen: set[str] = set()
+    for package in distributions():
+        name = "of unknown name"
+        try:
+            name = package.name
+            if name in seen:
+                continue
+            seen.add(name)
+            found += package.entry_points
+        except Exception as error:  # noqa: BLE001, metadata of somebody else, in any shape
+            _LOG.warning("the entry points of the package %s can't be read: %s: %s", name, type(error).__name__, error)
+    return tuple(found)
 
 
 def _origin(offer: EntryPoint) -> str:

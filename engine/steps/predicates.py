@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from engine.config.java_regex import Pattern, compile_java
 from engine.config.options import Problem, parse
 from engine.config.transforms import HAS_HEADER_KEY, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from engine.record.record import Record
-from engine.steps.java.regex import Pattern, compile_java
 from engine.steps.options import checked
 
 
@@ -76,15 +76,15 @@ class Conditional:
     """Applies a transform where the predicate holds; `negate` turns that round."""
 
     def __init__(self, transform: Any, predicate: Predicate, *, negate: bool) -> None:
-        self._transform = transform
+        self.transform = transform
         self._predicate = predicate
         self._negate = negate
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        self._transform.configure(configs)
+        self.transform.configure(configs)
 
     def apply(self, record: Record) -> Record | None:
-        if self._predicate.test(record) is self._negate:
+        if bool(self._predicate.test(record)) is self._negate:
             return record
-        applied: Record | None = self._transform.apply(record)
+        applied: Record | None = self.transform.apply(record)
         return applied

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
-from engine.config.options import Option, Problem, read
+from engine.config.options import Problem
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
 from engine.ports import Clock
 from engine.record.record import Headers, RawRecord, Record
 from engine.steps import plugins
-from engine.steps.loading import NotLoaded, make
+from engine.steps.loading import NotLoaded, ask, make
+from engine.steps.options import given_problems
 from engine.steps.punctuation import Callback, PunctuationType, Schedule, Schedules
 
 NO_TIME = -1
+_CHECKING = "can't say what is wrong with its options"
 Forwards = list[tuple[str, Record]]  # a child's name, and what goes on to it
 
 
@@ -135,7 +138,8 @@ def build_processor(step: StepConfig) -> Any:
     except NotLoaded as error:
         raise ConfigError(((f"{step.prefix}type", step.class_name, str(error)),)) from error
     if hasattr(processor, "configure"):
-        processor.configure(step.options)
+        configure = processor.configure
+        ask(lambda: configure(step.options), f"{step.prefix}type", step.class_name, "can't be configured")
     return processor
 
 
@@ -144,7 +148,10 @@ def processor_problems(steps: Sequence[StepConfig]) -> list[Problem]:
     problems: list[Problem] = []
     for step in steps:
         if step.class_name:
-            problems += _problems(step)
+            try:
+                problems += ask(partial(_problems, step), f"{step.prefix}type", step.class_name, _CHECKING)
+            except ConfigError as error:
+                problems += error.problems
     return problems
 
 
@@ -156,10 +163,4 @@ def _problems(step: StepConfig) -> list[Problem]:
         return [(option, step.class_name, str(error))]
     if not callable(getattr(made, "process", None)):
         return [(option, step.class_name, "is no class with a process method")]
-    if step.options and not hasattr(made, "configure"):
-        return [(step.prefix + name, value, "unknown option: it has none") for name, value in step.options.items()]
-    options: Sequence[Option] | None = getattr(made, "OPTIONS", None)
-    if options is None:
-        return []
-    props: Mapping[str, str] = {step.prefix + name: value for name, value in step.options.items()}
-    return read(options, props, step.prefix)[1]
+    return given_problems(made, step.options, step.prefix)

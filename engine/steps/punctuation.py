@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 NEVER = 2**63 - 1
+_ROOM = 64  # so many schedules are kept, cancelled ones too, before these are looked for
 Callback = Callable[[int], object]
 
 
@@ -41,6 +42,7 @@ class Schedules:
 
     def __init__(self) -> None:
         self._all: list[Schedule] = []
+        self._full = _ROOM
         self.soonest: dict[PunctuationType, int] = dict.fromkeys(PunctuationType, NEVER)
 
     def add(self, node: str, interval_ms: int, kind: PunctuationType, callback: Callback, now_ms: int) -> Schedule:
@@ -49,6 +51,9 @@ class Schedules:
         """
         due_ms = 0 if kind is PunctuationType.STREAM_TIME else now_ms + interval_ms
         schedule = Schedule(node, interval_ms, kind, callback, due_ms)
+        if len(self._all) >= self._full:  # cancelled ones may wait for a time that is far away
+            self._all = [one for one in self._all if not one.cancelled]
+            self._full = max(_ROOM, 2 * len(self._all))
         self._all.append(schedule)
         self.soonest[kind] = min(self.soonest[kind], due_ms)
         return schedule

@@ -18,7 +18,7 @@ from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.converters.json import JsonConverter
 from engine.steps.converters.numbers import PrimitiveConverter
 from engine.steps.converters.string import SimpleHeaderConverter, StringConverter
-from engine.steps.loading import Factory, NotLoaded, make
+from engine.steps.loading import Factory, NotLoaded, ask, make
 from engine.steps.predicates import Conditional, HasHeaderKey, Predicate, RecordIsTombstone, TopicNameMatches
 from engine.steps.transforms.cast import Cast
 from engine.steps.transforms.drop_headers import DropHeaders
@@ -36,6 +36,8 @@ from engine.steps.transforms.set_schema_metadata import SetSchemaMetadata
 from engine.steps.transforms.timestamp_converter import TimestampConverter
 from engine.steps.transforms.timestamp_router import TimestampRouter
 from engine.steps.transforms.value_to_key import ValueToKey
+
+_CHECKING = "can't say what is wrong with its options"
 
 
 class Converter(Protocol):
@@ -104,45 +106,50 @@ PREDICATES: dict[str, Factory] = _names(
     "org.apache.kafka.connect.transforms.predicates",
     {"TopicNameMatches": TopicNameMatches, "HasHeaderKey": HasHeaderKey, "RecordIsTombstone": RecordIsTombstone},
 )
+METHODS = {
+    plugins.CONVERTERS: ("configure", "to_connect", "from_connect"),
+    plugins.TRANSFORMS: ("configure", "apply"),
+    plugins.PREDICATES: ("configure", "test"),
+}
 BUILT_IN = {plugins.CONVERTERS: CONVERTERS, plugins.TRANSFORMS: TRANSFORMS, plugins.PREDICATES: PREDICATES}
 
 
 def build_converter(step: StepConfig, *, is_key: bool) -> Converter:
     """The configured converter. Raises ConfigError."""
     converter: Converter = _make(plugins.CONVERTERS, step)
-    converter.configure(_options(plugins.CONVERTERS, step, converter), is_key)
+    _configure(plugins.CONVERTERS, step, partial(converter.configure, is_key=is_key), converter)
     return converter
 
 
 def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> Transform:
     """The configured transform, under its predicate if it has one. Raises ConfigError."""
     transform = _make(plugins.TRANSFORMS, step)
-    transform.configure(step.options)
+    _configure(plugins.TRANSFORMS, step, transform.configure, transform)
     named = [predicate for predicate in predicates if predicate.name == step.predicate]
     if not named:
         return cast("Transform", transform)
     predicate: Predicate = _make(plugins.PREDICATES, named[0])
-    predicate.configure(named[0].options)
+    _configure(plugins.PREDICATES, named[0], predicate.configure, predicate)
     return Conditional(transform, predicate, negate=step.negate)
 
 
 def step_problems(config: ConnectorConfig) -> list[Problem]:
     """All problems of the connector's converters, transforms and predicates."""
     converters = (config.key_converter, config.value_converter, config.header_converter)
-    rows = [(plugins.CONVERTERS, step, step.prefix.removesuffix(".")) for step in converters]
-    rows += [(plugins.TRANSFORMS, step, f"{step.prefix}type") for step in config.transforms if step.class_name]
-    rows += [(plugins.PREDICATES, step, f"{step.prefix}type") for step in config.predicates if step.class_name]
+    rows = [(plugins.CONVERTERS, step) for step in converters]
+    rows += [(plugins.TRANSFORMS, step) for step in config.transforms if step.class_name]
+    rows += [(plugins.PREDICATES, step) for step in config.predicates if step.class_name]
     problems: list[Problem] = []
-    for group, step, option in rows:
-        problems += _problems(group, step, option)
+    for group, step in rows:
+        try:
+            made = _make(group, step)
+            problems += ask(partial(_problems, group, step, made), _option(group, step), step.class_name, _CHECKING)
+        except ConfigError as error:
+            problems += error.problems
     return problems
 
 
-def _problems(group: str, step: StepConfig, option: str) -> list[Problem]:
-    try:
-        made = _make(group, step)
-    except ConfigError as error:
-        return [(option, step.class_name, error.problems[0][2])]
+def _problems(group: str, step: StepConfig, made: Any) -> list[Problem]:
     options: Sequence[Option] | None = getattr(made, "OPTIONS", None)
     problems: list[Problem] = []
     if options is not None:
@@ -164,6 +171,17 @@ def _options(group: str, step: StepConfig, made: Any) -> dict[str, str]:
 
 def _make(group: str, step: StepConfig) -> Any:
     try:
-        return make(group, BUILT_IN[group], step.class_name, method="configure")
+        return make(group, BUILT_IN[group], step.class_name, methods=METHODS[group])
     except NotLoaded as error:
-        raise ConfigError(((step.prefix + "type", step.class_name, str(error)),)) from error
+        raise ConfigError(((_option(group, step), step.class_name, str(error)),)) from error
+
+
+def _configure(group: str, step: StepConfig, configure: Callable[[dict[str, str]], None], made: Any) -> None:
+    ask(lambda: configure(_options(group, step, made)), _option(group, step), step.class_name, "can't be configured")
+
+
+def _option(group: str, step: StepConfig) -> str:
+    """The option that names the step's class."""
+    if group == plugins.CONVERTERS:
+        return step.prefix.removesuffix(".") or step.name
+    return f"{step.prefix}type"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from engine.config.connector import ConnectorConfig
-from engine.config.stream import StreamConfig
+from engine.config.connector import ConnectorConfig, read_connector
+from engine.config.options import Option
+from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import StepConfig
+from engine.ports import Kind
 from engine.steps import plugins
-from engine.steps.loading import Factory, NotLoaded, make
+from engine.steps.handlers import GROUP as HANDLERS
+from engine.steps.loading import FOREIGN, Factory, NotLoaded, make
 from engine.steps.registry import BUILT_IN
 
 
@@ -17,9 +20,18 @@ def secret_options(group: str, step: StepConfig) -> frozenset[str]:
     built_in: Mapping[str, Factory] = BUILT_IN.get(group, {})
     try:
         made = make(group, built_in, step.class_name)
-    except NotLoaded:
+        options: Sequence[Option] = getattr(made, "OPTIONS", None) or ()
+        return frozenset(spelling for option in options if option.secret for spelling in option.spellings)
+    except (NotLoaded, *FOREIGN):  # nothing is known of it; validation says so
         return frozenset()
-    return frozenset(option.name for option in getattr(made, "OPTIONS", None) or () if option.secret)
+
+
+def given_secrets(properties: Mapping[str, str], options: Sequence[Option], kind: Kind) -> tuple[str, ...]:
+    """Options of a connector's class and of its steps that are never shown, of properties that may be wrong."""
+    config, _ = read_connector(properties, own_options=options, kind=kind)
+    stream = read_stream(config)[0] if kind is Kind.STREAM else None
+    own = (spelling for option in options if option.secret for spelling in option.spellings)
+    return (*own, *step_secrets(config, stream))
 
 
 def step_secrets(config: ConnectorConfig, stream: StreamConfig | None) -> tuple[str, ...]:
@@ -32,5 +44,9 @@ def step_secrets(config: ConnectorConfig, stream: StreamConfig | None) -> tuple[
         *((plugins.TRANSFORMS, step) for step in config.transforms),
         *((plugins.PREDICATES, step) for step in config.predicates),
         *((plugins.PROCESSORS, step) for step in (() if stream is None else stream.processors)),
+        *(
+            (HANDLERS, StepConfig(choice.role, choice.class_name, choice.options, choice.prefix))
+            for choice in config.handlers
+        ),
     ]
     return tuple(sorted({step.prefix + name for group, step in rows for name in secret_options(group, step)}))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from msgspec.structs import replace as replace_struct
 
 from engine.config.connector import ConnectorConfig
-from engine.config.masking import mask
+from engine.config.masking import mask, plain_options
 from engine.config.stream import StreamConfig
 from engine.config.worker import StepConfig
 from engine.record.stage import Stage, StageType
@@ -24,6 +24,7 @@ _GROUPS = {
     StageType.TRANSFORMATION: plugins.TRANSFORMS,
     StageType.PROCESSOR: plugins.PROCESSORS,
 }
+_BUILT_IN = _GROUPS.keys() - {StageType.PROCESSOR}
 
 
 def sink_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tuple[Stage, ...]:
@@ -70,4 +71,5 @@ def _transform_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
 
 
 def _stage(kind: StageType, step: StepConfig) -> Stage:
-    return Stage(kind, step.class_name, mask(step.options, secret_options(_GROUPS[kind], step)))
+    plain = plain_options(step.class_name) if kind in _BUILT_IN else ()
+    return Stage(kind, step.class_name, mask(step.options, secret_options(_GROUPS[kind], step), plain))

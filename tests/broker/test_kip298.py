@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from demo.broker import Broker
+from engine.assembly.lease import run_lease
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.settings import admin_settings
 from engine.ports import Lease, LeaseEnd, TaskReport
@@ -155,3 +156,75 @@ def test_a_record_larger_than_its_dead_letter_topic_takes_leaves_a_pointer(broke
     assert (letter.key, context["truncated"]) == (None, "pointer")
     assert (context["original_record"]["value_size"], context["original_record"]["key_size"]) == (100_001, 30_000)
     assert orjson.loads(letter.value or b"")["index"] == 1
+
+
+def test_a_dead_letter_is_no_larger_than_its_producer_takes(broker: str, tmp_path: Path) -> None:
+    limit = {f"{LETTERS}producer.max.request.size": "20000"}
+    connector = Connector(broker, file_sink(tmp_path / "out")).with_dead_letters(**limit)
+    connector.configure(1)
+    connector.send([b'"' + b"x" * 100_000])
+    report = connector.run()
+    assert (report.end, balance(report)) == (LeaseEnd.CAUGHT_UP, (0, 1, 0, 0))
+    (letter,) = connector.letters()
+    assert 0 < len(letter.value or b"") < 20_000
+
+
+def test_a_dead_letter_cluster_that_is_away_is_waited_for_once_and_the_other_tasks_go_on(
+    broker: str, tmp_path: Path
+) -> None:
+    away = {f"{LETTERS}producer.bootstrap.servers": "127.0.0.1:1"}
+    connectors = [Connector(broker, file_sink(tmp_path / "out-0")).with_dead_letters(**away)]
+    connectors += [Connector(broker, file_sink(tmp_path / f"out-{number}")) for number in (1, 2)]
+    connectors[1].with_dead_letters(**away)
+    for connector in connectors:
+        connector.worker = connectors[0].worker
+        connector.configure(1)
+        connector.send([b"1"])
+    tasks = tuple(task for connector in connectors for task in connector.lease().tasks)
+    started = time.monotonic()
+    reports = run_lease(Lease("pool", tasks, 1, 20_000, connectors[0].worker))
+    took_s = time.monotonic() - started
+    found = {report.connector: report for report in reports}
+    ends = [found[connector.name].end for connector in connectors]
+    assert ends == [LeaseEnd.PARKED, LeaseEnd.PARKED, LeaseEnd.CAUGHT_UP]
+    assert took_s < 9  # five for the first, none for the second
+    for connector in connectors[:2]:
+        report = found[connector.name]
+        assert f"dead letter topic {connector.dlq} does not answer at 127.0.0.1:1" in str(report.trace)
+        assert (report.wake_at or 0) > time.time() * 1000 + 5_000
+
+
+def test_letters_to_a_cluster_that_dies_park_their_task_and_are_written_when_it_is_back(
+    broker: str, own_broker: Broker, tmp_path: Path
+) -> None:
+    """Nobody says how often to try, nor for how long: the task goes on as long as a producer would by itself."""
+    connector = Connector(broker, file_sink(tmp_path / "out")).with_dead_letters(
+        **{
+            "errors.retry.on": "retriable",
+            f"{LETTERS}producer.bootstrap.servers": own_broker.bootstrap_servers,
+            "transforms": "end",
+            "transforms.end.type": "tests.broker.steps.EndProcess",
+        }
+    )
+    other = Connector(broker, file_sink(tmp_path / "other"))
+    other.worker = connector.worker
+    assert own_broker.process is not None
+    connector.props["transforms.end.pid"] = str(own_broker.process.pid)
+    connector.configure(1)
+    other.configure(1)
+    connector.send([b"1", b'"end"', b"{", b"3"])
+    other.send([b"1"])
+    tasks = (*connector.lease().tasks, *other.lease().tasks)
+    started = time.monotonic()
+    found = {one.connector: one for one in run_lease(Lease("pool", tasks, 1, 20_000, connector.worker))}
+    assert time.monotonic() - started < 15
+    report = found[connector.name]
+    assert (report.end, found[other.name].end) == (LeaseEnd.PARKED, LeaseEnd.CAUGHT_UP)
+    assert (report.progressed, report.metrics["deadletterqueue-produce-failures"]) == (False, 1)
+    assert "dead letters could not be written, once" in str(report.trace)
+    own_broker.restart()
+    for name in ("transforms", "transforms.end.type", "transforms.end.pid"):
+        del connector.props[name]
+    report = connector.run()
+    assert (report.end, balance(report)) == (LeaseEnd.CAUGHT_UP, (3, 1, 0, 0))
+    assert report.metrics["total-retries"] == 1

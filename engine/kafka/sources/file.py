@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from engine.config.errors_policy import topic_name
 from engine.config.options import REQUIRED, Option, at_least, parse
@@ -30,6 +30,8 @@ OPTIONS = (
 )
 IDLE_MS = 1000
 READ_BYTES = 1 << 20
+POLL_BYTES = 8 << 20  # when so much was read, a poll gives what it has
+LINE_BYTES = 32 << 20  # a longer line is none: no topic takes it, and it would fill the memory
 LINE = Schema("STRING")
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r(?!\Z)")  # a last \r may be half of \r\n
 log = logging.getLogger(__name__)
@@ -51,6 +53,11 @@ class FileSource:
     def __init__(self, now_ms: Callable[[], int] = _now_ms) -> None:
         self._now_ms = now_ms
         self._file: BinaryIO | None = None
+
+    @staticmethod
+    def targets(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """The topic that its options name."""
+        return [("topic", values["topic"] or "")]
 
     def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
         values = parse(OPTIONS, {option.name: config[option.name] for option in OPTIONS if option.name in config})
@@ -95,9 +102,18 @@ class FileSource:
 
     def _records(self) -> list[Record]:
         records: list[Record] = []
+        begin = self._position
         while len(records) < self._batch:
             records += self._lines(self._batch - len(records))
-            if len(records) < self._batch and not self._fill():
+            if len(records) == self._batch or (records and self._position - begin >= POLL_BYTES):
+                break
+            if len(self._buffer) > LINE_BYTES:
+                if records:
+                    break
+                raise DataError(
+                    f"{self._path}: the line at byte {self._position} is longer than {LINE_BYTES >> 20} MiB"
+                )
+            if not self._fill():
                 break
         return records
 

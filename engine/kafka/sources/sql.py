@@ -18,6 +18,12 @@ from engine.ports import SourcePosition
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 
+
+def _each_once(tables: tuple[str, ...]) -> str | None:
+    twice = sorted({name for name in tables if tables.count(name) > 1})
+    return f"names {', '.join(twice)} more than once" if twice else None
+
+
 OPTIONS = (
     Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", database_url, secret=True),
     Option(
@@ -25,6 +31,7 @@ OPTIONS = (
         "list",
         REQUIRED,
         "The tables to read, as `table` or `schema.table`.",
+        _each_once,
         aliases=("tables",),
     ),
     Option("mode", "string", "incrementing", "How new rows are found.", one_of("incrementing")),
@@ -32,7 +39,7 @@ OPTIONS = (
         "incrementing.column.name",
         "string",
         "",
-        "The whole number that grows with each row; empty: the only column of the primary key.",
+        "The whole number that grows with each row, unique and never NULL; empty: the only column of the primary key.",
     ),
     Option("topic.prefix", "string", REQUIRED, "Rows go to the topic of this name with the table's behind it."),
     Option("poll.interval.ms", "int", 5000, "How long to wait when there is nothing new.", at_least(1, INT_MAX)),
@@ -73,6 +80,13 @@ class SqlSource:
         count = min(tasks_max, len(tables))
         return [dict.fromkeys(spellings, ",".join(tables[task::count])) for task in range(count)]
 
+    @staticmethod
+    def targets(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """A topic for each table."""
+        return [
+            ("topic.prefix", _topic(values["topic.prefix"] or "", name)) for name in values["table.whitelist"] or ()
+        ]
+
     def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
         values = parse_own(config)
         self.idle_ms = values["poll.interval.ms"]
@@ -102,7 +116,11 @@ class SqlSource:
             self._engine.dispose()
 
     def _next(self, table: Rows) -> list[Record]:
-        query = table.query if table.last is None else table.query.where(table.column > table.last)
+        query = table.query
+        if table.last is not None:
+            # Some keys of SQLite may be NULL: such a row must not be passed by in silence.
+            beyond = table.column > table.last
+            query = query.where(beyond | table.column.is_(None) if table.column.nullable else beyond)
         assert self._engine is not None
         try:
             with self._engine.connect() as connection:
@@ -144,10 +162,14 @@ def _record(table: Rows, row: sa.Row[Any], last: int) -> Record:
     )
 
 
+def _topic(prefix: str, table: str) -> str:
+    return prefix + table.rpartition(".")[2]
+
+
 def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | None) -> Rows:
     """The table as it is in the database. Raises ConfigError, or RetriableError."""
     schema_name, _, short = name.rpartition(".")
-    topic = values["topic.prefix"] + short
+    topic = _topic(values["topic.prefix"], name)
     wrong = topic_name(topic)
     if wrong:
         raise ConfigError((("topic.prefix", values["topic.prefix"], f"{topic} {wrong}"),))
@@ -163,7 +185,7 @@ def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | N
         topic=topic,
         schema=Schema("STRUCT", name=short, fields=tuple(Field(field, schema) for field, schema, _ in fields)),
         converts=tuple(convert for _, _, convert in fields),
-        query=query.where(column.is_not(None)),
+        query=query,
         column=column,
         last=last,
     )
@@ -191,7 +213,27 @@ def _growing(table: sa.Table, name: str) -> sa.Column[Any]:
         raise ConfigError(((option, name, f"{table.name} has no such column"),))
     if not isinstance(column.type, sa.Integer):
         raise ConfigError(((option, name, f"is no whole number in {table.name}, but {column.type}"),))
+    if not _is_own_to_each_row(table, column):
+        text = f"is neither the primary key of {table.name} nor unique and NOT NULL: rows would be passed by"
+        raise ConfigError(((option, name, text),))
     return column
+
+
+def _is_own_to_each_row(table: sa.Table, column: sa.Column[Any]) -> bool:
+    """Has every row a number of its own, as the database sees to it?"""
+    if list(table.primary_key.columns) == [column]:
+        return True
+    if column.nullable:
+        return False
+    if any(isinstance(one, sa.UniqueConstraint) and list(one.columns) == [column] for one in table.constraints):
+        return True
+    return any(
+        index.unique and list(index.expressions) == [column] and not _is_partial(index) for index in table.indexes
+    )
+
+
+def _is_partial(index: sa.Index) -> bool:
+    return any(index.dialect_kwargs.get(f"{dialect}_where") is not None for dialect in ("sqlite", "postgresql"))
 
 
 def _last(offset: SourcePosition | None) -> int | None:

@@ -14,7 +14,17 @@ from engine.record.record import Headers
 from engine.record.schema import Schema
 from engine.steps.converters import json_schema
 from engine.steps.converters.json_data import Inexact, from_json
-from engine.steps.converters.json_text import CLOSING, SHALLOW, TAIL, check_depth, read_exactly, read_rare
+from engine.steps.converters.json_text import (
+    CLOSING,
+    DIGITS,
+    LONG_NUMBER,
+    SHALLOW,
+    TAIL,
+    check_depth,
+    read_exactly,
+    read_rare,
+    read_whole,
+)
 from engine.steps.converters.json_writing import DEFAULT, How, dumps, to_json
 
 _loads = orjson.loads
@@ -36,7 +46,7 @@ class JsonConverter:
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         values = parse(self.OPTIONS, configs)
         self._envelope = values["schemas.enable"]
-        self._how = How(values["decimal.format"] == "NUMERIC", values["replace.null.with.default"])
+        self._how = How(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
         self._cache_size = values["schemas.cache.size"]
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
@@ -47,14 +57,15 @@ class JsonConverter:
             value = _loads(data)
         except orjson.JSONDecodeError as refusal:
             value = read_rare(data, refusal)
+        else:
+            if LONG_NUMBER in data.translate(DIGITS):
+                value = read_whole(data, value)
         if len(data) > SHALLOW and data[-TAIL] in CLOSING:
             check_depth(data)
         if not self._envelope:
             return None, value
         try:
-            return self._open(value)
-        except Inexact:
-            return self._open(read_exactly(data))
+            return self._opened(data, value)
         except RecursionError as error:
             raise ConversionError(_TOO_DEEP) from error
 
@@ -70,6 +81,12 @@ class JsonConverter:
         except RecursionError as error:
             raise ConversionError(_TOO_DEEP) from error
 
+    def _opened(self, data: bytes, value: Any) -> tuple[Schema | None, Any]:
+        try:
+            return self._open(value)
+        except Inexact:
+            return self._open(read_exactly(data))
+
     def _open(self, value: Any) -> tuple[Schema | None, Any]:
         if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
             raise ConversionError(
@@ -83,6 +100,8 @@ class JsonConverter:
             key = orjson.dumps(row)
         except TypeError:  # lone surrogates, numbers read exactly
             return json_schema.read(row, replace_null=self._how.replace_null)
+        if b"null" in key:  # an infinite number is written as null too
+            key = repr(row).encode()
         if key not in self._read:
             if len(self._read) >= self._cache_size:
                 self._read.clear()

@@ -11,12 +11,14 @@ from typing import Any
 
 from engine.errors import ConversionError
 from engine.record.schema import Schema
+from engine.steps.converters.scalars import crowded
 from engine.steps.converters.text import DAY_MS, EPOCH
-from engine.steps.java.numbers import narrow, shortest_float32
+from engine.steps.defaults import default_of
+from engine.steps.java.numbers import long_of, narrow, shortest_float32
 
 LOGICAL = "org.apache.kafka.connect.data."
 _BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
-_WRAPS_TO_NOTHING = 400  # digits: in such a number, written with an exponent, the lowest 64 bits are zero
+_MAX_DECIMAL = 10_000  # bytes: turning them into digits takes time by the square
 _QUARTET = re.compile(r"[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==")
 _QUARTETS = re.compile(rf"[\x00-\x20]*(?:(?:{_QUARTET.pattern})[\x00-\x20]*)*")
 
@@ -45,7 +47,7 @@ def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -
 
 def _null(schema: Schema, *, replace_null: bool) -> Any:
     if schema.default is not None and replace_null:
-        return schema.default
+        return default_of(schema)
     if schema.optional:
         return None
     raise ConversionError(f"null for a {schema.type} that is not optional")
@@ -64,8 +66,8 @@ def _integer(schema: Schema, value: Any, _replace: bool) -> int:
             return narrow(value, bits)
         case float():
             raise Inexact
-        case Decimal() if value.adjusted() < _WRAPS_TO_NOTHING:
-            return narrow(int(value), bits)
+        case Decimal():
+            return narrow(long_of(value), bits)
     return 0
 
 
@@ -100,11 +102,12 @@ def _map(schema: Schema, value: Any, replace: bool) -> dict[Any, Any]:
         return {key: from_json(schema.items, item, replace_null=replace) for key, item in value.items()}
     if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         raise ConversionError(f"{value!r:.60} is no MAP: with other keys than text that is a list of pairs")
+    keys = [from_json(schema.keys, key, replace_null=replace) for key, _ in value]
+    items = [from_json(schema.items, item, replace_null=replace) for _, item in value]
+    if crowded(keys):
+        raise ConversionError("a MAP with so many keys of one hash can't be held")
     try:
-        return {
-            from_json(schema.keys, key, replace_null=replace): from_json(schema.items, item, replace_null=replace)
-            for key, item in value
-        }
+        return dict(zip(keys, items, strict=True))
     except TypeError as error:
         raise ConversionError(f"a MAP with {schema.keys.type} keys can't be held") from error
 
@@ -166,7 +169,10 @@ def _decimal(schema: Schema, value: Any) -> Decimal | None:
             data = _base64(value)
             if not data:
                 raise ValueError("it is empty")
-            return Decimal(f"{int.from_bytes(data, signed=True)}E{-scale_of(schema)}")
+            if len(data) > _MAX_DECIMAL:
+                raise ValueError(f"it has {len(data)} bytes, which are more than {_MAX_DECIMAL}")
+            sign, digits, _ = Decimal(int.from_bytes(data, signed=True)).as_tuple()
+            return Decimal((sign, digits, -scale_of(schema)))
     raise ValueError("it is neither number nor text")
 
 

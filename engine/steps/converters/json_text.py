@@ -17,6 +17,10 @@ TAIL = 64  # and ends in many brackets: one byte near the end tells most of what
 CLOSING = frozenset(b"]} \t\n\r")
 _MAX_EXPONENT = 2**31 - 1
 
+DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))  # all digits made 0, the rest nothing
+LONG_NUMBER = b"0" * 19  # in what is translated so, a number that may need more than 64 bits
+_BEYOND = re.compile(rb"-[0-9]{19}|[0-9]{20}")
+
 _BLANK = " \t\n\r"
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?', re.DOTALL)
 _BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
@@ -47,10 +51,25 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
     return value
 
 
+def read_whole(data: bytes, value: Any) -> Any:
+    """The value of JSON that the fast parser took; read again if it may have made floats of integers beyond 64 bits.
+
+    Raises ConversionError for numbers of too many characters.
+    """
+    return _again(_DECODER, data) if _BEYOND.search(data) else value
+
+
 def read_exactly(data: bytes) -> Any:
-    """Like `read_rare`, with every number that has a fraction or an exponent as a Decimal."""
+    """Like `read_rare`, with every number that has a fraction or an exponent as a Decimal. Raises ConversionError."""
+    return _again(_EXACT, data)
+
+
+def _again(decoder: json.JSONDecoder, data: bytes) -> Any:
     text, _ = _decoded(data)
-    return _EXACT.raw_decode(_TOKEN.sub(_without_zeros, text.lstrip(_BLANK)))[0]
+    try:
+        return decoder.raw_decode(_TOKEN.sub(_without_zeros, text.lstrip(_BLANK)))[0]
+    except (ValueError, RecursionError) as error:
+        raise ConversionError(f"{len(data)} bytes are not JSON: {error}") from error
 
 
 def check_depth(data: bytes) -> None:
@@ -121,12 +140,6 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _whole(text: str) -> int | float:
-    """Integers beyond 64 bits are floating numbers, as the fast parser makes them."""
-    number = int(text)
-    return number if -(2**63) <= number < 2**64 else float(text)
-
-
 def _decimal(text: str) -> Decimal:
     exponent = re.split("[eE]", text)[-1] if "e" in text.lower() else "0"
     if abs(int(exponent)) > _MAX_EXPONENT:
@@ -138,5 +151,5 @@ def _float(text: str) -> float:
     return float(_decimal(text))
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float=_float)
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_float)
 _EXACT = json.JSONDecoder(parse_constant=_refuse, parse_float=_decimal)

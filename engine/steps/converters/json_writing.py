@@ -24,6 +24,7 @@ _SAME = frozenset((str, int, bool, type(None)))
 _BASES: tuple[tuple[Callable[[Any], Any], tuple[type, ...]], ...] = (
     (str, (str,)), (int, (int,)), (float, (float,)), (dict, (dict,)), (list, (list, tuple)), (bytes, (bytes,)),
 )  # fmt: skip
+_MAX_DIGITS = 25_000  # turning them into bytes takes time by the square
 _CONTROL = re.compile(rb"\\(?:u00[01][0-9a-f]|.)", re.DOTALL)
 _NOT_BASIC = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 
@@ -142,11 +143,15 @@ def _bytes(_schema: Schema, value: Any, _how: How) -> str:
 
 def _decimal(schema: Schema, value: Any, how: How) -> Any:
     sign, digits, exponent = _of(Decimal, value).as_tuple()
+    if not value.is_finite():
+        raise ValueError("it is not finite")
     if how.numeric:
         return orjson.Fragment(str(value))
     if -int(exponent) != scale_of(schema):
         raise ValueError(f"its scale is {-int(exponent)}, its schema's {scale_of(schema)}")
-    number = int("".join(map(str, digits))) * (-1 if sign else 1)
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"it has {len(digits)} digits, which are more than {_MAX_DIGITS}")
+    number = int(Decimal((sign, digits, 0)))
     size = (number if number >= 0 else ~number).bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(size, signed=True)).decode()
 

@@ -14,6 +14,7 @@ from engine.steps.converters.scalars import (
     TIMESTAMP,
     WORDS,
     Typed,
+    crowded,
     moment_from,
     moment_of,
     number_of,
@@ -150,6 +151,8 @@ def _map(tokens: _Tokens) -> Typed:
     rows: list[tuple[Typed, Typed]] = []
     while tokens.more():
         if tokens.take("}"):
+            if crowded(key for (_, key), _ in rows):
+                raise _NoFit
             keys = _common([key for (key, _), _ in rows])
             items = _common([item for _, (item, _) in rows]) if keys is not None else None
             return Schema("MAP", keys=keys, items=items), {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -29,6 +30,7 @@ _SURE_DIGITS = 18  # decimal digits that 64 bits hold in any case
 _NUMBER = re.compile(r"(?:[+-]?\d++(?:\.\d*+)?|[+-]\.\d++)(?:[eE]([+-]?\d{1,10}))?")
 _MAX_EXPONENT = 2**31 - 2000
 _LARGEST = Decimal("1e19")
+_CROWD = 1000  # keys of one hash take time by the square; only somebody who means it makes more of them
 _DATE_TEXT = r"(\d+)-(\d+)-(\d+)"
 _TIME_TEXT = r"(\d+):(\d+):(\d+)\.(\d+)Z"
 _TEMPORAL = {  # by length, as Kafka tells them
@@ -89,6 +91,12 @@ def moment_from(schema: Schema, number: int) -> date | time:
     if not 0 <= number < DAY_MS:
         raise OverflowError("a day has not so many milliseconds")
     return moment.time()
+
+
+def crowded(keys: Iterable[Any]) -> bool:
+    """Have so many decimals the same hash that a map of them would take far too long?"""
+    hashes = [hash(key) for key in keys if isinstance(key, Decimal)]
+    return len(hashes) - len(set(hashes)) > _CROWD
 
 
 def decimal_schema(scale: int) -> Schema:

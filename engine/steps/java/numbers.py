@@ -8,6 +8,7 @@ import struct
 from decimal import Decimal
 
 _DECIMAL = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,10})?")
+_LONG_BITS = 64
 _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _FLOATING = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
 _HEXADECIMAL = re.compile(r"([+-]?0x(?:[\da-f]++(?:\.[\da-f]*+)?|\.[\da-f]++)p[+-]?\d+)[fd]?", re.ASCII | re.IGNORECASE)
@@ -20,6 +21,15 @@ def narrow(number: int, bits: int) -> int:
     """The lowest bits as a signed number: Java's narrowing, which wraps around."""
     half = 1 << (bits - 1)
     return (number + half) % (2 * half) - half
+
+
+def long_of(number: Decimal) -> int:
+    """`BigDecimal.longValue`: without fraction, the lowest 64 bits. Raises ValueError for what is not finite."""
+    if not number.is_finite():
+        raise ValueError(f"{number} is no whole number")
+    if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LONG_BITS:
+        return 0  # nothing before the point; or a multiple of ten to the 64th, whose lowest 64 bits are zero
+    return narrow(int(number), _LONG_BITS)
 
 
 def integer_of(text: str, bits: int) -> int:

@@ -18,7 +18,7 @@ from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
 from engine.steps.converters.text import DAY_MS, connect_text, millis
-from engine.steps.java.numbers import float32, float_of, float_text, integer_of, narrow, shortest_float32
+from engine.steps.java.numbers import float32, float_of, float_text, integer_of, long_of, narrow, shortest_float32
 from engine.steps.options import checked
 from engine.steps.transforms.schemas import SchemaCache
 from engine.steps.transforms.side import need_fields, side_of, with_side
@@ -122,7 +122,7 @@ def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
         value = float32(value)
     try:
         return _CASTS[kind](value)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise TransformError(f"{where}: {value!r:.80} can't be cast to {kind}") from error
 
 
@@ -142,7 +142,7 @@ def _integer(bits: int) -> Callable[[Any], int]:
             return integer_of(value, bits)
         if isinstance(value, float):
             value = 0 if math.isnan(value) else int(max(-ends, min(value, ends - 1)))
-        return narrow(int(value), bits)
+        return narrow(long_of(value) if isinstance(value, Decimal) else int(value), bits)
 
     return cast
 
@@ -159,7 +159,9 @@ def _float64(value: Any) -> float:
 def _boolean(value: Any) -> bool:
     if isinstance(value, str):
         return value.lower() == "true"
-    return bool(value) if isinstance(value, bool) else not math.isnan(value) and (math.isinf(value) or int(value) != 0)
+    if isinstance(value, float):
+        return not math.isnan(value) and (math.isinf(value) or int(value) != 0)
+    return (long_of(value) if isinstance(value, Decimal) else narrow(int(value), 64)) != 0
 
 
 def _string(value: Any) -> str:

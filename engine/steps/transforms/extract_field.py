@@ -10,6 +10,7 @@ from engine.config.transforms import EXTRACT_FIELD
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
+from engine.steps.defaults import default_of
 from engine.steps.options import checked
 from engine.steps.transforms.field_path import shown, split_path
 from engine.steps.transforms.schemas import field_of
@@ -70,5 +71,5 @@ class ExtractField:
             schema = field.schema
             if value is not None:
                 value = value.get(name)
-                value = schema.default if value is None and self._defaults else value
+                value = default_of(schema) if value is None and self._defaults else value
         return schema, value

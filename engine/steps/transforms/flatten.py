@@ -13,10 +13,12 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
+from engine.steps.defaults import default_of
 from engine.steps.transforms.schemas import SchemaCache, with_fields
 from engine.steps.transforms.side import need_dict, side_of, with_side
 
 _PLAIN = frozenset({str, int, float, bool, type(None), list, bytes})  # what JSON gives; spares the slower questions
+_MAX_NAMES = 64 * 2**20  # characters
 
 
 class Flatten:
@@ -39,33 +41,47 @@ class Flatten:
             return record
         fields: dict[str, Any] = {}
         if schema is None:
-            self._flatten(need_dict(schema, value, "flattening"), "", fields)
+            self._flatten(need_dict(schema, value, "flattening"), fields)
             return with_side(record, None, fields, key=self._key)
         need_dict(schema, value, "flattening")
+        flat = self._schemas(schema)
         self._flatten_struct(schema, value, "", fields)
-        return with_side(record, self._schemas(schema), fields, key=self._key)
+        return with_side(record, flat, fields, key=self._key)
 
     def _flat(self, schema: Schema) -> Schema:
-        return with_fields(schema, self._fields(schema, "", optional=schema.optional))
+        return with_fields(schema, self._fields(schema, "", [_MAX_NAMES], optional=schema.optional))
 
-    def _flatten(self, value: Mapping[str, Any], prefix: str, fields: dict[str, Any]) -> None:
-        for name, part in value.items():
-            if type(part) in _PLAIN:
-                fields[prefix + name] = part
-            elif isinstance(part, dict):
-                self._flatten(part, f"{prefix}{name}{self._delimiter}", fields)
-            elif type_of(part) is not None:
-                fields[prefix + name] = part
+    def _flatten(self, value: Mapping[str, Any], fields: dict[str, Any]) -> None:
+        """Level by level in the order of the input, without recursion: JSON nests deeper than Python calls."""
+        prefix, rows, budget = "", iter(value.items()), _MAX_NAMES
+        waiting = []
+        while True:
+            for name, part in rows:
+                if type(part) in _PLAIN:
+                    fields[prefix + name] = part
+                elif isinstance(part, dict):
+                    waiting.append((prefix, rows))
+                    prefix, rows = f"{prefix}{name}{self._delimiter}", iter(part.items())
+                    budget = _spend(budget, prefix, len(part))
+                    break
+                elif type_of(part) is not None:
+                    fields[prefix + name] = part
+                else:
+                    raise TransformError(f"field {prefix}{name} is a {type(part).__name__}, which is not Connect data")
             else:
-                raise TransformError(f"field {prefix}{name} is a {type(part).__name__}, which is not Connect data")
+                if not waiting:
+                    return
+                prefix, rows = waiting.pop()
 
-    def _fields(self, schema: Schema, prefix: str, *, optional: bool) -> Iterator[Field]:
-        """The flat fields: below an optional parent everything is optional."""
+    def _fields(self, schema: Schema, prefix: str, budget: list[int], *, optional: bool) -> Iterator[Field]:
+        """The flat fields: below an optional parent everything is optional. Converters bound the depth of schemas."""
         for field in schema.fields:
             inner, name = field.schema, prefix + field.name
             may_be_null = optional or inner.optional
             if inner.type == "STRUCT":
-                yield from self._fields(inner, f"{name}{self._delimiter}", optional=may_be_null)
+                below = f"{name}{self._delimiter}"
+                budget[0] = _spend(budget[0], below, len(inner.fields))
+                yield from self._fields(inner, below, budget, optional=may_be_null)
             elif inner.type == "MAP":
                 raise TransformError(f"field {name} is a MAP, which can't be flattened with a schema")
             else:
@@ -77,8 +93,16 @@ class Flatten:
         for field in schema.fields:
             part = None if value is None else value.get(field.name)
             if part is None and value is not None:
-                part = field.schema.default
+                part = default_of(field.schema)
             if field.schema.type == "STRUCT":
                 self._flatten_struct(field.schema, part, f"{prefix}{field.name}{self._delimiter}", fields)
             else:
                 fields[prefix + field.name] = part
+
+
+def _spend(budget: int, prefix: str, names: int) -> int:
+    """What is left for the names of a record: each name below a long one repeats it. Raises TransformError."""
+    left = budget - len(prefix) * (names + 1)
+    if left < 0:
+        raise TransformError(f"its flattened names have more than {_MAX_NAMES} characters together")
+    return left

@@ -13,7 +13,7 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.steps.converters.text import EPOCH
-from engine.steps.java.numbers import decimal_of, narrow, shortest_float32
+from engine.steps.java.numbers import decimal_of, long_of, narrow, shortest_float32
 from engine.steps.transforms.side import need_fields, side_of, with_side
 
 _BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
@@ -26,7 +26,6 @@ _EMPTY: tuple[tuple[type | tuple[type, ...], Any], ...] = (
     (datetime, EPOCH),
     (date, EPOCH.date()),
     (time, time(0)),
-    ((list, tuple), []),
 )  # the first that fits: a bool is an int, a datetime a date
 
 
@@ -77,6 +76,8 @@ class MaskField:
 def _emptied(schema: Schema | None, value: Any) -> Any:
     if isinstance(value, dict):
         return {} if schema is None or schema.type == "MAP" else None
+    if isinstance(value, list | tuple):
+        return []
     return next((empty for kinds, empty in _EMPTY if isinstance(value, kinds)), None)
 
 
@@ -85,7 +86,7 @@ def _replaced(schema: Schema | None, value: Any, text: str) -> Any:
         case bool():
             return None
         case int():
-            return narrow(int(decimal_of(text)), _BITS.get(schema.type, 64) if schema else 64)
+            return narrow(long_of(decimal_of(text)), _BITS.get(schema.type, 64) if schema else 64)
         case float():
             number = float(decimal_of(text))
             return shortest_float32(number) if schema is not None and schema.type == "FLOAT32" else number

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from engine.config.java_regex import Pattern, compile_java, compile_replacement
 from engine.config.options import Problem
 from engine.config.transforms import REGEX_ROUTER
 from engine.record.record import Record
-from engine.steps.java.regex import Pattern, compile_java, compile_replacement
 from engine.steps.options import checked
 
 

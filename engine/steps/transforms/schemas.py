@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from engine.errors import TransformError
@@ -29,9 +30,9 @@ class SchemaCache:
 def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = False) -> Schema:
     """A STRUCT with other fields, without its default. Raises TransformError for a name that comes twice."""
     rows = tuple(fields)
-    names = {field.name for field in rows}
+    names = Counter(field.name for field in rows)
     if len(names) < len(rows):
-        twice = next(field.name for place, field in enumerate(rows) if field.name in {row.name for row in rows[:place]})
+        twice = next(name for name, count in names.items() if count > 1)
         raise TransformError(f"field {twice} would be there twice")
     name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
     return Schema("STRUCT", optional, name, version=version, doc=doc, fields=rows, parameters=parameters)

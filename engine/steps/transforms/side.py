@@ -9,6 +9,7 @@ import msgspec
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
+from engine.steps.defaults import default_of
 
 _replace = msgspec.structs.replace
 
@@ -38,7 +39,7 @@ def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]
 def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields, with the schema's defaults where they are null."""
     defaults = {
-        field.name: field.schema.default
+        field.name: default_of(field.schema)
         for field in schema.fields
         if field.schema.default is not None and fields.get(field.name) is None
     }

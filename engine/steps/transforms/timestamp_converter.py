@@ -32,6 +32,7 @@ _SCHEMAS = {
     "Time": Schema("INT32", name=f"{_LOGICAL}Time", version=1),
     "Timestamp": Schema("INT64", name=f"{_LOGICAL}Timestamp", version=1),
 }
+_OPTIONAL = {name: msgspec.structs.replace(schema, optional=True) for name, schema in _SCHEMAS.items()}
 _UTC_NOW = partial(datetime.now, UTC)
 _LOGICAL_TYPES = {f"{_LOGICAL}Date", f"{_LOGICAL}Time", f"{_LOGICAL}Timestamp"}
 
@@ -91,7 +92,7 @@ class TimestampConverter:
         return with_fields(schema, fields, optional=schema.optional)
 
     def _schema(self, schema: Schema) -> Schema:
-        return msgspec.structs.replace(_SCHEMAS[self._target], optional=schema.optional)
+        return (_OPTIONAL if schema.optional else _SCHEMAS)[self._target]
 
     def _converted(self, schema: Schema | None, value: Any) -> Any:
         if schema is not None and schema.type not in {"INT64", "STRING"} and schema.name not in _LOGICAL_TYPES:

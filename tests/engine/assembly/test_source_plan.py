@@ -29,6 +29,30 @@ def problems(base: dict[str, str], **props: str) -> list[tuple[str, str | None, 
 
 
 @pytest.mark.parametrize(
+    ("option", "topic"),
+    [
+        ("config.storage.topic", "connect-configs"),
+        ("offset.storage.topic", "connect-offsets"),
+        ("status.storage.topic", "connect-status"),
+        ("outcome.storage.topic", "connect-outcomes"),
+    ],
+)
+def test_a_topic_of_the_workers_own_is_no_target(option: str, topic: str) -> None:
+    text = f"{topic} is the worker's {option}: nothing else may be written there"
+    assert problems(FILE, topic=topic) == [("topic", topic, text)]
+    assert problems(SQL, tables=f"a,x.{topic[8:]}", topic__prefix="connect-") == [("topic.prefix", topic, text)]
+    stream = {"name": "s", "connector.class": "stream", "topics": "in", "sinks": "out"}
+    assert problems(stream, sinks__out__topic=topic) == [("sinks.out.topic", topic, text)]
+    letters = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": topic}
+    assert problems({**FILE, **letters}) == [("errors.deadletterqueue.topic.name", topic, text)]
+    plan({**FILE, **letters, "errors.deadletterqueue.producer.bootstrap.servers": "elsewhere:9092"})
+
+
+def test_a_table_is_named_once() -> None:
+    assert problems(SQL, tables="a,b,a") == [("tables", "a,b,a", "names a more than once")]
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "FileStreamSource",

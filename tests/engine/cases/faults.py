@@ -52,6 +52,7 @@ def letters(producer: Producer) -> DeadLetterReporter:
     return DeadLetterReporter(
         producer=producer, topic="dlq", include_configs=False, include_messages=True, context_headers=False,
         max_bytes=1_000_000, metrics=zeros(), retry=RetryPolicy(), clock=Clock(), jitter=lambda: 1.0,
+        patience_ms=lambda _: 10**9,
     )  # fmt: skip
 
 

@@ -394,7 +394,7 @@ def test_the_processing_handler_is_log_and_fail_unless_another_class_is_named() 
     assert handler_at(StageType.PROCESSOR).name == "LogAndFailProcessingExceptionHandler"
     other = "LogAndContinueProcessingExceptionHandler"
     assert handler_at(StageType.PROCESSOR, processing__exception__handler=other).name == other
-    problems, _ = handler_problems(config(processing__exception__handler="java.lang.String"))
+    problems, _ = handler_problems(config(processing__exception__handler="java.lang.String"), Kind.STREAM)
     assert [option for option, *_ in problems] == ["processing.exception.handler"]
 
 

@@ -95,3 +95,13 @@ def test_the_environment_is_above_the_file() -> None:
 
 def test_every_problem_of_a_worker_is_told() -> None:
     assert [row[0] for row in read_worker({"slots": "0", "lease.budget.ms": "x"})[1]] == ["slots", "lease.budget.ms"]
+
+
+@pytest.mark.parametrize("pattern", [r"\p{Alpha}+", "[a-z&&[^b]]+", r"\Qa.b\E", "a*+b", r"(?<x>a)\k<x>"])
+def test_topics_may_be_a_regular_expression_of_java_s(pattern: str) -> None:
+    assert problems_of({"topics": "", "topics.regex": pattern}, FILE).keys() == {"file"}
+
+
+def test_the_dead_letters_topic_must_not_match_a_regex_of_java_s() -> None:
+    props = {"topics": "", "topics.regex": r"\p{Lower}+", "errors.deadletterqueue.topic.name": "abc"}
+    assert "matches" in problems_of(props)["errors.deadletterqueue.topic.name"]

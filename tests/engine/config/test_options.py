@@ -7,7 +7,7 @@ import pytest
 
 from engine.assembly import reference
 from engine.config import connector, errors_policy, worker
-from engine.config.options import REQUIRED, Option, at_least, parse, read
+from engine.config.options import REQUIRED, Option, at_least, parse, read, stripped, unknown
 from engine.errors import ConfigError
 
 ROWS = (
@@ -67,3 +67,11 @@ def test_every_option_has_a_doc_and_one_row(options: tuple[Option, ...]) -> None
 def test_the_reference_page_is_current() -> None:
     page = Path(__file__).parents[3] / reference.PAGE
     assert page.read_text() == reference.render()
+
+
+def test_values_lose_the_blanks_around_them_and_names_do_not() -> None:
+    assert stripped({"name": " c", "mode": "upsert "}) == {"name": " c", "mode": "upsert"}
+
+
+def test_a_secret_under_a_misspelt_name_is_not_shown() -> None:
+    assert unknown(ROWS, {"passs": "hunter2"})[0][1] == "********"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,3 +90,20 @@ def test_compaction_changes_nothing_that_counts(rows: list[KeyValue]) -> None:
 @given(st.binary(), st.none() | st.just(b"{}"))
 def test_foreign_keys_change_nothing(key: bytes, value: bytes | None) -> None:
     assert fold_config(ConfigState(), b"foreign-" + key, value) == ConfigState()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"commit-a-1", b'{"tasks":1}'), (b"commit-a-1", b'{"tasks":"x","generation":1}'),
+        (b"task-a-1-0", b'{"properties":{}}'), (b"connector-a-1", b"not json"), (b"connector-a-1", b"[]"),
+        (b"connector-a-1", b'{"properties":7}'), (b"leader", b"[]"), (b"leader", b'{"epoch":"a"}'),
+        (b"target-state-a-1", b'{"state":"WEIRD"}'), (b"restart-a-1", b'{"restarts":"x"}'), (b"connector-a-1", b"\xff"),
+    ],
+)  # fmt: skip
+def test_a_row_that_can_not_be_read_changes_nothing_and_is_told(
+    key: bytes, value: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = folded()
+    assert fold_config(state, key, value) == state
+    assert len(caplog.records) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,3 +101,17 @@ def test_partitions_of_topics_no_longer_read_are_given_up() -> None:
 
 def test_without_partitions_there_is_no_generation() -> None:
     assert next_generation(state({"topics": "t"}), []) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        (r"\p{Alpha}+", ("ab", "b")),
+        ("[a-z&&[^a]]+", ("b",)),
+        (r"\Qa.b\E", ("a.b",)),
+        ("a*+b", ("ab", "b")),
+        (r"(?<x>a)\.b", ("a.b",)),
+    ],
+)
+def test_a_regex_means_what_it_means_to_java(pattern: str, matched: tuple[str, ...]) -> None:
+    assert wanted_topics({"topics.regex": pattern}, ["a.b", "ab", "b", "1"]) == matched

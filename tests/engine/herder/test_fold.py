@@ -195,3 +195,10 @@ def test_a_parked_task_is_parked_until_its_next_lease() -> None:
     assert (task.parked_until, task.parked_reason) == (NOW + 500, "busy")
     state = fold_granted(state, [Lease("7-2", (task.config,), 7, 5000, {})], NOW + 500)
     assert (state.tasks["c", 0].parked_until, state.tasks["c", 0].parked_reason) == (None, None)
+
+
+def test_a_lease_that_lived_long_says_nothing_about_the_one_before() -> None:
+    state = lose(leased(config()))
+    task = state.tasks["c", 0]
+    state = fold_granted(state, [Lease("7-1", (task.config,), 7, 5000, {})], NOW - SETTINGS.lost_forget_ms - 1)
+    assert (task.lost, lose(state).tasks["c", 0].lost) == (1, 1)

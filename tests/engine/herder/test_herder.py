@@ -95,7 +95,9 @@ def test_a_stream_without_a_slot_is_unassigned(world: World, herder: Herder) -> 
     for name in ("c", "d"):
         ask(herder, partial(herder.put, name, {"name": name, "topics": "t", "kind": "stream"}))
     turn(herder, 2)
-    assert [world.statuses()[f"status-task-{name}-0"]["state"] for name in "cd"] == ["RUNNING", "UNASSIGNED"]
+    statuses = [world.statuses()[f"status-task-{name}-0"] for name in "cd"]
+    assert [status["state"] for status in statuses] == ["RUNNING", "UNASSIGNED"]
+    assert "raise `slots`" in statuses[1]["parked_reason"]
 
 
 def test_an_idle_task_is_leased_when_records_arrive(world: World, herder: Herder) -> None:

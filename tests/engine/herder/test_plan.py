@@ -75,8 +75,8 @@ def test_a_stream_stands_alone_and_leaves_one_slot_to_the_others() -> None:
     assert plan(state(*streams, leases=(running,)), {}, NOW, SETTINGS) == ()
 
 
-def test_one_slot_is_given_to_a_stream_if_there_is_no_other() -> None:
-    assert names(plan(state(of_kind(Kind.STREAM, "x")), {}, NOW, replace(SETTINGS, slots=1))) == [["x"]]
+def test_a_stream_never_gets_the_last_slot() -> None:
+    assert plan(state(of_kind(Kind.STREAM, "x")), {}, NOW, replace(SETTINGS, slots=1)) == ()
 
 
 def test_a_standing_lease_that_was_asked_to_stop_has_only_its_graceful_time() -> None:

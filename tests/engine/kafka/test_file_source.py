@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.errors import ConfigError, DataError, RetriableError
-from engine.kafka.sources.file import READ_BYTES, FileSource
+from engine.kafka.sources.file import LINE_BYTES, READ_BYTES, FileSource
 from engine.record.schema import Schema
 
 Start = Callable[..., FileSource]
@@ -131,3 +131,23 @@ def test_a_file_that_may_not_be_read_now_is_tried_again(start: Start, tmp_path: 
 def test_an_offset_without_a_position_is_refused(start: Start, tmp_path: Path, offset: dict[str, Any]) -> None:
     with pytest.raises(DataError):
         start(tmp_path / "in", offset)
+
+
+def test_a_poll_ends_when_it_has_read_much_however_many_lines_are_left(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_bytes((b"x" * READ_BYTES + b"\n") * 20)
+    source = start(path, **{"batch.size": "1000"})
+    counts = [len(source.poll()) for _ in range(4)]
+    assert counts == [8, 8, 4, 0]
+
+
+def test_what_has_no_end_of_a_line_is_refused_before_it_fills_the_memory(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(b"good\n")
+    with path.open("r+b") as file:
+        file.truncate(LINE_BYTES * 3)
+    source = start(path)
+    assert lines(source) == ["good"]
+    for _ in range(2):
+        with pytest.raises(DataError, match="the line at byte 5 is longer than 32 MiB"):
+            source.poll()

@@ -122,3 +122,10 @@ def test_what_is_said_above_of_trust_replaces_all_that_is_said_below() -> None:
 def test_without_stores_options_stay_as_they_are() -> None:
     plain = {"ssl.ca.location": "/ca.pem", "ssl.key.location": "/k.pem", "ssl.key.password": "p"}
     assert with_pem(plain) == plain
+
+
+def test_a_key_in_place_of_a_path_is_not_shown() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nMIISECRET\n-----END PRIVATE KEY-----"
+    with pytest.raises(ConfigError) as caught:
+        with_pem({"ssl.keystore.location": key})
+    assert "SECRET" not in str(caught.value)

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import FatalError, ProduceFailed, RetriableError
+from engine.errors import DataError, FatalError, ProduceFailed, RetriableError
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.offsets_records import (
     MemoryKey,
     OffsetKey,
-    canonical,
     memory_key,
     offset_key,
     parse_key,
     parse_offset,
 )
+from engine.pipeline.source_progress import canonical
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from tests.fakes import Clock, Consumer, Producer
@@ -31,13 +31,15 @@ PLACES = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=10), JSO
 
 
 class Admin:
-    """Two partitions; the ends are those of the consumer's log."""
+    """Two partitions; the ends are those of the consumer's log. Of those in `lost` nobody knows."""
 
     def __init__(self, consumer: Consumer) -> None:
         self.consumer = consumer
+        self.count: int | None = 2
+        self.lost: dict[str, int] = {}
 
     def partitions(self, topic: str) -> int | None:
-        return 2
+        return self.count
 
     def topics(self) -> Sequence[str]:
         return [TOPIC]
@@ -46,10 +48,13 @@ class Admin:
         """It is there."""
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self.consumer.end_offsets(partitions)
+        return self._known("end", self.consumer.end_offsets(partitions))
 
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self.consumer.begin_offsets(partitions)
+        return self._known("begin", self.consumer.begin_offsets(partitions))
+
+    def _known(self, kind: str, found: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        return {partition: offset for partition, offset in found.items() if partition.partition != self.lost.get(kind)}
 
     def committed(self, group: str, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
         return {}
@@ -80,9 +85,12 @@ def test_a_key_is_read_as_it_was_written(connector: str, partition: dict[str, An
 
 
 @given(st.binary() | st.none())
-def test_no_key_and_no_value_of_anybody_else_raises(data: bytes | None) -> None:
+def test_no_key_of_anybody_else_raises_and_a_value_is_an_offset_or_refused(data: bytes | None) -> None:
     parse_key(data)
-    found = parse_offset(data)
+    try:
+        found = parse_offset(data)
+    except ValueError:
+        return
     assert found is None or isinstance(found, dict)
 
 
@@ -145,6 +153,36 @@ def test_a_producer_beyond_repair_breaks_the_topic() -> None:
     with pytest.raises(FatalError):
         TaskOffsets(read, "c", 0).write([], "memory")
     assert read.is_broken
+
+
+@pytest.mark.parametrize("lost", [{"begin": 1}, {"end": 1}])
+def test_a_partition_without_a_leader_is_waited_for_and_not_taken_for_empty(lost: dict[str, int]) -> None:
+    consumer = Consumer([RawRecord(TOPIC, 1, 0, 0, "CREATE_TIME", b'["c",{"f":1}]', b'{"p":1}')])
+    admin = Admin(consumer)
+    admin.lost = lost
+    read = OffsetsTopic(consumer, Producer(), admin, TOPIC, Clock())
+    with pytest.raises(RetriableError, match="partition 1 of the offsets topic offsets has no leader"):
+        read.read_to_end()
+    admin.lost = {}
+    read.read_to_end()
+    assert TaskOffsets(read, "c", 0).position({"f": 1}) == {"p": 1}
+
+
+@pytest.mark.parametrize("count", [None, 0])
+def test_a_topic_that_no_broker_names_is_waited_for_and_not_taken_for_empty(count: int | None) -> None:
+    consumer = Consumer([])
+    admin = Admin(consumer)
+    admin.count = count
+    with pytest.raises(RetriableError, match="offsets is not there"):
+        OffsetsTopic(consumer, Producer(), admin, TOPIC, Clock()).read_to_end()
+
+
+@pytest.mark.parametrize("value", [b"[42]", b"42", b'{"position":', b'"x"', b"\xff"])
+def test_an_offset_that_is_none_is_refused_by_its_key(value: bytes) -> None:
+    offsets = TaskOffsets(topic((0, b'["c",{"f":1}]', value)), "c", 0)
+    with pytest.raises(DataError, match=r'the offset of \["c",\{"f":1\}\] is no JSON object'):
+        offsets.position({"f": 1})
+    assert offsets.position({"f": 2}) is None
 
 
 def test_a_topic_that_cannot_be_read_to_its_end_is_tried_again() -> None:

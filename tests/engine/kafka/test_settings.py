@@ -71,3 +71,31 @@ def test_options_of_java_and_of_librdkafka_are_taken() -> None:
 def test_what_the_client_refuses_is_a_problem_in_its_words(option: str, value: str, words: str) -> None:
     ((name, shown, message),) = client_problems("p.", {option: value})
     assert (name, shown, words in message) == (f"p.{option}", value, True)
+
+
+KEY = "-----BEGIN PRIVATE KEY-----\nMIISECRET\n-----END PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("ssl.key.pemm", KEY), ("sasl.passord", "SECRET"), ("sasl.password.x", "SECRET"), ("linger.ms", KEY),
+        ("ssl.keystore.location", KEY), ("ssl.truststore.location", KEY),
+    ],
+)  # fmt: skip
+def test_no_problem_shows_a_secret(option: str, value: str) -> None:
+    problems = client_problems("p.", {option: value})
+    assert [name for name, _, _ in problems] == [f"p.{option}"]
+    assert "SECRET" not in str(problems)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "logger", "default.topic.config", "plugin.library.paths", "error_cb", "on_delivery", "opaque", "ssl.providers",
+        "ssl.engine.location", "sasl.kerberos.kinit.cmd", "delivery.report.only.error",
+    ],
+)  # fmt: skip
+def test_options_that_are_code_are_refused_by_name(option: str) -> None:
+    ((name, _, message),) = client_problems("p.", {option: "x"})
+    assert (name, "the client says" in message) == (f"p.{option}", False)

@@ -112,16 +112,60 @@ def test_tasks_share_the_tables() -> None:
 
 
 def test_another_column_may_grow(path: Path, start: Start) -> None:
-    fill(path, "CREATE TABLE log (name TEXT PRIMARY KEY, at INTEGER)", "INSERT INTO log VALUES ('x', 9), ('y', NULL)")
+    fill(
+        path,
+        "CREATE TABLE log (name TEXT PRIMARY KEY, at INTEGER NOT NULL UNIQUE)",
+        "INSERT INTO log VALUES ('x', 9), ('y', 7)",
+    )
     source = start(path, tables="log", incrementing_column_name="at")
-    assert [record.value for record in source.poll()] == [{"name": "x", "at": 9}]
+    assert [record.value["at"] for record in source.poll()] == [7, 9]
     assert source.poll() == ()
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("column", "more", "is_own"),
+    [
+        ("at INTEGER NOT NULL UNIQUE", "", True),
+        ("at INTEGER NOT NULL", "CREATE UNIQUE INDEX {table}_at ON {table} (at)", True),
+        ("at INTEGER PRIMARY KEY", "", True),
+        ("at INTEGER", "", False),
+        ("at INTEGER NOT NULL", "", False),
+        ("at INTEGER UNIQUE", "", False),
+        ("at INTEGER NOT NULL, UNIQUE (at, name)", "", False),
+        ("at INTEGER NOT NULL, PRIMARY KEY (at, name)", "", False),
+        ("at INTEGER NOT NULL", "CREATE INDEX {table}_at ON {table} (at)", False),
+        ("at INTEGER NOT NULL", "CREATE UNIQUE INDEX {table}_at ON {table} (at) WHERE at > 5", False),
+    ],
+)
+def test_a_column_whose_numbers_may_be_missing_or_double_is_refused(
+    database: str, tmp_path: Path, start: Start, request: pytest.FixtureRequest, column: str, more: str, is_own: bool
+) -> None:
+    url = f"sqlite:///{tmp_path}/own.db" if database == "sqlite" else request.getfixturevalue("postgres_url")
+    table = f"own_{uuid4().hex[:8]}"
+    execute(url, f"CREATE TABLE {table} (name VARCHAR(9), {column})")
+    if more:
+        execute(url, more.format(table=table))
+    if is_own:
+        assert start(url, tables=table, incrementing_column_name="at").poll() == ()
+        return
+    with pytest.raises(ConfigError, match=r"neither the primary key of \w+ nor unique and NOT NULL"):
+        start(url, tables=table, incrementing_column_name="at")
+
+
+@pytest.mark.parametrize("last", [None, 5])
+def test_a_row_whose_key_is_null_as_sqlite_allows_stops_the_source(path: Path, start: Start, last: int | None) -> None:
+    fill(path, "CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES (7), (NULL)")
+    source = start(path, None if last is None else {"odd": {"incrementing": last}}, tables="odd")
+    with pytest.raises(DataError, match=r"odd\.id is None, no whole number"):
+        source.poll()
 
 
 @pytest.mark.parametrize(
     ("more", "option"),
     [
         ({"tables": "nothing"}, "table.whitelist"),
+        ({"tables": "orders,orders"}, "tables"),
         ({"incrementing_column_name": "colour"}, "incrementing.column.name"),
         ({"incrementing_column_name": "name"}, "incrementing.column.name"),
         ({"tables": "pairs"}, "incrementing.column.name"),

@@ -42,6 +42,7 @@ class World:
         self.busy = 0  # puts that still fail for the sink's own sake
         self.flaky: dict[Place, int] = {}  # how often a record's transform still fails
         self.unflushable = 0  # flushes of the sink that still fail
+        self.blamed: set[Place] = set()  # records that were put alone when the sink was busy: none of it may be theirs
         self.delivered: set[Place] = set()
         self.letters: list[Place] = []
         self.errors: list[tuple[Place, int]] = []  # of the letters: the record, and the stage it failed at
@@ -129,8 +130,9 @@ class WorldConsumer(Consumer):
 
     def _durable(self, place: Place) -> None:
         world, kind = self.world, self.world.kinds[place]
-        may_be_skipped = not world.has_letters and (kind in {*HOPELESS, FLAKY} or world.put_is_idempotent)
-        assert kind == DROP or may_be_skipped or place in world.delivered or place in world.letters, place
+        may_fail = kind in {*HOPELESS, FLAKY} or place in world.blamed
+        is_told = may_fail and (not world.has_letters or place in world.letters)
+        assert kind == DROP or is_told or place in world.delivered, place
         assert not world.is_replayed(place) or place in world.outcomes, place
 
     def close(self) -> None:
@@ -149,6 +151,8 @@ class WorldSink(Sink):
         self.world.act()
         if self.world.busy:
             self.world.busy -= 1
+            if len(records) == 1:
+                self.world.blamed.add(tuple(records[0].value["place"]))
             raise RetriableError("busy")
         rejected = [RecordError(n, ValueError("no")) for n, one in enumerate(records) if one.value["kind"] == REJECT]
         if rejected:

@@ -11,7 +11,7 @@ import orjson
 from engine.config.handlers import Role
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.chain import sink_steps
-from engine.pipeline.commit import DurableThenCommit
+from engine.pipeline.commit import DurableThenCommit, flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
@@ -84,6 +84,7 @@ class Rig:
         outcome_producer: Producer | None = None,
         key: Any = None,
         value: Any = None,
+        transforms: Sequence[Any] | None = None,
     ) -> None:
         self.clock = clock or Clock()
         self.sink = sink or Sink()
@@ -123,7 +124,7 @@ class Rig:
         )
         self.commit = DurableThenCommit(self.sink.flush, self._flush_letters, self._flush_outcomes, self.consumer)
         self.task = SinkTask(
-            steps=sink_steps(key or Bytes(), value or Json(), None, [Apply(transform)]),
+            steps=sink_steps(key or Bytes(), value or Json(), None, transforms or [Apply(transform)]),
             sink=self.sink,
             guard=guard,
             consumer=self.consumer,
@@ -154,7 +155,7 @@ class Rig:
         return self.producer
 
     def _flush_letters(self) -> Interrupted | None:
-        return None if self.letters is None or self.letters.flush() else Interrupted(None)
+        return flush_letters(self.letters, self.state)
 
     def _flush_outcomes(self) -> Interrupted | None:
         return None if self.replayed.flush() else Interrupted(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.pipeline.guard import Guard
@@ -12,6 +12,7 @@ from engine.pipeline.source_commit import DurableThenOffsets
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.source_task import SourceTask
 from engine.pipeline.task_state import TaskState, restore
+from engine.policy.asking import NamedHandler
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Headers, TopicPartition
@@ -56,6 +57,7 @@ class SourceRig:
         restarts: int = 0,
         dead_letters: bool = True,
         flush_dead_letters: Callable[[], Interrupted | None] = lambda: None,
+        handlers: Mapping[int, NamedHandler] | None = None,
     ) -> None:
         self.clock = clock or Clock()
         self.source = source
@@ -77,6 +79,7 @@ class SourceRig:
             clock=self.clock,
             jitter=lambda: 1.0,
             patience_ms=lambda _: patience_ms,
+            handlers=handlers,
         )
         source.start({}, self.store.position)
         self.task = SourceTask(

@@ -16,7 +16,7 @@ from engine.config.topic import (
 from engine.errors import OffsetsMissing, RetriableError
 from engine.pipeline.claim import ConfigTail, claim_positions, denied
 from engine.pipeline.outcome import Trouble
-from engine.pipeline.task_state import ParkedRetry, Place
+from engine.pipeline.task_state import Mark, ParkedRetry, Place
 from engine.ports import Committed, LeaseEnd, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
@@ -86,6 +86,28 @@ def test_a_parked_retry_is_forgotten_when_somebody_moved_the_offset_beyond_its_r
     assert (found.parked is not None, found.metrics[Metric.TOTAL_RETRIES]) == (waits, 0)
 
 
+def test_marks_go_with_their_partition_to_whichever_task_owns_it() -> None:
+    consumer = Consumer()
+    two = TaskConfig("c", 1, 1, {"name": "c"}, (P0, P1))
+    _, state = claim_positions(two, STAGES, consumer)
+    here, there = Mark.of(Place("t", 1, 7, 1), "dlq"), Mark.of(Place("t", 0, 3, 1), "dlq")
+    state.reported = (here, there)
+    consumer.commit(dict.fromkeys((P0, P1), Committed(3, state.to_metadata())))
+    _, found = claim_positions(msgspec.structs.replace(TASK, generation=2, partitions=(P1,)), STAGES, consumer)
+    assert (found.task, found.reported) == (0, (here,))
+    _, left = claim_positions(msgspec.structs.replace(two, generation=2, partitions=(P0,)), STAGES, consumer)
+    assert left.reported == (there,)
+
+
+def test_a_mark_of_a_record_that_is_passed_is_not_taken_over() -> None:
+    consumer = Consumer()
+    two = TaskConfig("c", 1, 1, {"name": "c"}, (P0, P1))
+    _, state = claim_positions(two, STAGES, consumer)
+    state.reported = (Mark.of(Place("t", 1, 7, 1), "dlq"),)
+    consumer.commit({P0: Committed(0, ""), P1: Committed(8, state.to_metadata())})
+    assert claim_positions(TASK, STAGES, consumer)[1].reported == ()
+
+
 def test_the_tail_reads_to_the_end_and_then_goes_on() -> None:
     consumer = Consumer(config_records(*RECORDS))
     tail = ConfigTail(consumer, "configs", Clock())
@@ -110,3 +132,18 @@ def test_a_config_topic_that_can_not_be_read_is_retriable() -> None:
     clock = Clock()
     with pytest.raises(RetriableError):
         ConfigTail(Silent(config_records(*RECORDS)), "configs", clock).read_to_end()
+
+
+def test_positions_beyond_the_end_fail_the_task_in_words_that_help() -> None:
+    group = {P0: Committed(1000), P1: Committed(1)}
+    consumer = Consumer([RawRecord("t", 1, 0, 0, "CREATE_TIME", b"k", b"v")], group)
+    with pytest.raises(
+        OffsetsMissing, match=r"beyond the end of t-0 \(position 1000, end 0\).*offsets of group connect-c"
+    ):
+        claim_positions(msgspec.structs.replace(TASK, beyond=True), STAGES, consumer)
+    assert group == {P0: Committed(1000), P1: Committed(1)}
+
+
+def test_a_claim_that_sees_no_position_beyond_the_end_goes_on() -> None:
+    consumer = Consumer(group={P0: Committed(0), P1: Committed(0)})
+    assert claim_positions(msgspec.structs.replace(TASK, beyond=True), STAGES, consumer)[0] == {P0: 0, P1: 0}

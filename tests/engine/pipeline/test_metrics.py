@@ -42,6 +42,7 @@ def story() -> Rig:
         return DeadLetterReporter(
             producer=producer, topic="dlq", include_configs=False, include_messages=False, context_headers=False,
             max_bytes=1_000_000, metrics=state.metrics, retry=RetryPolicy(1), clock=clock, jitter=lambda: 1.0,
+            patience_ms=lambda _: 10**9,
         )  # fmt: skip
 
     values = [b"1", b"2", b"0", b"7", b"{"]

@@ -121,6 +121,27 @@ def test_nothing_more_is_tried_behind_an_error_that_stops_the_task() -> None:
     assert [*producer.log.values()] == [[b"1"]]
 
 
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (0, ["Written", "Errored", "Interrupted", "Interrupted"]),
+        (2, ["Written", "Errored", "Interrupted", "Interrupted"]),
+        (3, ["Written", "Errored", "Written", "Interrupted"]),
+        (4, ["Written", "Errored", "Written", "Written"]),
+    ],
+)
+def test_what_lies_behind_an_error_between_them_that_stops_the_task_is_not_written(
+    before: int, expected: list[str]
+) -> None:
+    judge = guard(limit=1)
+    (earlier,) = RecordWriter(BatchingProducer(1, is_bad), judge, 1).write(outgoing([BAD]))
+    assert isinstance(earlier, Errored)
+    answers = RecordWriter(BatchingProducer(100, is_bad), judge, 1).write(
+        outgoing([b"1", BAD, b"2", b"3"]), between=[(before, earlier)]
+    )
+    assert [type(answer).__name__ for answer in answers] == expected
+
+
 def test_a_failure_of_no_record_in_particular_is_raised() -> None:
     class Broken(Producer):
         def flush(self) -> None:

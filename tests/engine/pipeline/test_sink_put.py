@@ -3,13 +3,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from engine.errors import RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.record.record import Record
+from engine.ports import Committed
+from engine.record.record import Record, TopicPartition
 from engine.record.stage import StageType
 from tests.engine.pipeline.rig import Rig, flaky, refusing, rows
-from tests.fakes import Sink, raw
+from tests.fakes import Clock, Consumer, Sink, raw
 
 
 def test_a_parked_put_goes_on_counting_though_its_batch_begins_with_another_record() -> None:
@@ -85,3 +89,119 @@ def test_a_bisected_batch_ends_where_an_error_behind_the_guilty_record_fails_the
     rig = Rig(rows(*values), sink=Sink(trouble, put_is_idempotent=True), tolerance=TolerancePolicy(1, -1))
     assert isinstance(rig.run(), Failed)
     assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([0, 2], [1, 3], 3)
+
+
+def test_a_parked_puts_failures_are_not_another_batchs() -> None:
+    both = [raw(0, b"1"), raw(0, b"1", partition=1)]
+    retry = RetryPolicy(3)
+    first = Rig(both, sink=Sink(flaky(9)), retry=retry, patience_ms=700, consumer=Consumer([raw(0, b"1")]))
+    assert isinstance(first.run(), Interrupted)
+    assert first.state.parked is not None
+    assert first.state.parked.trouble.failures == 3
+    puts = []
+
+    def blip(records: Sequence[Record]) -> None:
+        puts.append(len(records))
+        if len(puts) == 2:
+            raise RetriableError("a blip")
+
+    consumer = Consumer([raw(0, b"1", partition=1)], first.consumer.group)
+    again = Rig(both, sink=Sink(blip), retry=retry, patience_ms=1_000, consumer=consumer)
+    assert again.task.step(0) is None
+    assert (again.state.parked, again.count("total-retries")) == (None, 2 + 1)
+    consumer.append(raw(1, b"2", partition=1))
+    assert again.task.step(0) is None
+    assert (puts, again.sink.delivered) == ([1, 1, 1], [1, 2])
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_a_step_and_a_put_that_park_in_turn_are_both_exhausted(limit: int) -> None:
+    """The step's record is an error at last, and the put, which never succeeds, fails the task."""
+
+    def away(value: int) -> int:
+        if value == 2:
+            raise RetriableError("the registry is away")
+        return value
+
+    group: dict[TopicPartition, Committed] = {}
+    clock = Clock()
+    ends = []
+    for _ in range(3 * limit + 6):
+        rig = Rig(
+            rows(b"1", b"2"), transform=away, sink=Sink(flaky(10**9)), retry=RetryPolicy(limit), clock=clock,
+            patience_ms=50, group=group,
+        )  # fmt: skip
+        ends.append(rig.task.step(0))
+        clock.time_ms += 100_000
+        if isinstance(ends[-1], Failed):
+            break
+    assert isinstance(ends[-1], Failed)
+    assert "could not put" in ends[-1].message
+
+
+def test_a_put_goes_on_counting_while_a_step_behind_it_fails_now_and_then() -> None:
+    group: dict[TopicPartition, Committed] = {}
+    clock = Clock()
+    for lease in range(20):
+        rig = Rig(
+            rows(b"1", b"2"), transform=flaky(lease % 2), sink=Sink(flaky(10**9)), retry=RetryPolicy(3), clock=clock,
+            patience_ms=50, group=group,
+        )  # fmt: skip
+        if isinstance(rig.task.step(0), Failed):
+            return
+        clock.time_ms += 100_000
+    pytest.fail("it never fails")
+
+
+def test_a_failed_batch_is_told_without_a_record_since_none_is_known_to_be_guilty() -> None:
+    end = Rig(rows(b"1", b"2"), sink=Sink(flaky(99))).run()
+    assert isinstance(end, Failed)
+    assert (end.context.original, end.context.record) == (None, None)
+
+
+def test_a_record_found_by_halves_has_the_attempts_of_its_batch() -> None:
+    def trouble(records: Sequence[Record]) -> None:
+        if any(record.value == 2 for record in records):
+            raise RetriableError("somewhere in here")
+
+    rig = Rig(rows(b"1", b"2", b"3"), sink=Sink(trouble, put_is_idempotent=True), retry=RetryPolicy(2))
+    began = rig.clock.now_ms()
+    assert rig.run() is None
+    ((context, _),) = rig.reporter.reports
+    assert (context.attempt, context.first_failure_time, context.elapsed_ms) == (2, began, 300 + 600)
+
+
+def test_a_step_goes_on_counting_while_puts_of_other_records_fail_now_and_then() -> None:
+    def away(value: int) -> int:
+        if value == 2:
+            raise RetriableError("the registry is away")
+        return value
+
+    group: dict[TopicPartition, Committed] = {}
+    clock, records = Clock(), [raw(0, b"2", partition=1)]
+    for lease in range(20):
+        records.insert(lease, raw(lease, b"1"))
+        rig = Rig(
+            records, transform=away, sink=Sink(flaky((lease + 1) % 2)), retry=RetryPolicy(3), clock=clock,
+            patience_ms=50, group=group,
+        )  # fmt: skip
+        rig.task.step(0)
+        if rig.reporter.reports:
+            assert rig.reporter.reports[0][0].attempt == 3
+            return
+        clock.time_ms += 100_000
+    pytest.fail("it is never exhausted")
+
+
+def test_a_put_counts_though_a_step_that_succeeds_now_was_parked_before() -> None:
+    group: dict[TopicPartition, Committed] = {}
+    clock, transform = Clock(), flaky(1)
+    for _ in range(10):
+        rig = Rig(
+            rows(b"1"), transform=transform, sink=Sink(flaky(10**9)), retry=RetryPolicy(3), clock=clock,
+            patience_ms=50, group=group,
+        )  # fmt: skip
+        if isinstance(rig.task.step(0), Failed):
+            return
+        clock.time_ms += 100_000
+    pytest.fail("it never fails")

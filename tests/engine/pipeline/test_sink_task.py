@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ConfigError
+from engine.pipeline.chain import applying
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
@@ -15,7 +16,9 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record, TopicPartition
 from engine.record.stage import StageType
 from engine.reporting.metrics import is_balanced
-from tests.engine.pipeline.rig import Rig, flaky, refusing, rows
+from engine.steps.predicates import Conditional, HasHeaderKey, RecordIsTombstone
+from engine.steps.transforms.filter import Filter
+from tests.engine.pipeline.rig import Apply, Rig, flaky, refusing, rows
 from tests.fakes import Clock, Sink, raw
 
 
@@ -119,6 +122,42 @@ def test_attempt_counts_reattempts() -> None:
     context = rig.reporter.reports[0][0]
     assert (context.attempt, context.elapsed_ms) == (3, 300 + 600 + 1200)
     assert (rig.count("total-record-failures"), rig.count("total-record-errors")) == (4, 1)
+
+
+@pytest.mark.parametrize("answer", [{"a": 1}, "2", 2, (), False])
+def test_a_transform_that_answers_with_no_record_is_an_error_of_its_stage(answer: Any) -> None:
+    class Mistaken:
+        def apply(self, record: Record) -> Any:
+            return answer if record.value == 2 else record
+
+    rig = Rig(rows(b"1", b"2", b"3"), transforms=[Mistaken()])
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 3], [1], 3)
+    context = rig.reporter.reports[0][0]
+    assert (context.index, context.exception_class.rpartition(".")[2]) == (2, "TransformError")
+    assert context.message == f"Mistaken answered with a {type(answer).__name__}, not with a record"
+
+
+def test_a_transforms_own_kind_of_record_is_a_record() -> None:
+    class Own(Record, frozen=True):
+        pass
+
+    class Wrap:
+        def apply(self, record: Record) -> Record:
+            return Own(**{name: getattr(record, name) for name in record.__struct_fields__})
+
+    rig = Rig(rows(b"1", b"2"), transforms=[Wrap()])
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.count("records-delivered"), rig.committed()) == ([1, 2], 2, 2)
+
+
+def test_the_engines_own_transforms_are_called_directly() -> None:
+    """A look at each answer would cost every record."""
+    own, theirs = Filter(), Apply(lambda value: value)
+    by_own, by_theirs = HasHeaderKey(), RecordIsTombstone()
+    assert applying(own) == own.apply
+    assert applying(conditional := Conditional(own, by_own, negate=False)) == conditional.apply
+    assert applying(conditional := Conditional(theirs, by_theirs, negate=False)) != conditional.apply
 
 
 def test_retry_on_retriable_does_not_retry_bad_bytes() -> None:

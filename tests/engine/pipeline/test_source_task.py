@@ -4,13 +4,17 @@ from typing import Any
 
 import pytest
 
-from engine.errors import RetriableError
+from engine.config.handlers import Role
+from engine.errors import ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
+from engine.policy.asking import named
+from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record
 from engine.reporting.metrics import is_balanced
 from tests.engine.pipeline.source_rig import SourceRig
+from tests.engine.pipeline.stream_rig import Asked
 from tests.fakes import BatchingProducer, Clock, Source
 
 NONE_TOLERATED = TolerancePolicy(0, 0)
@@ -196,6 +200,56 @@ def test_a_record_that_the_brokers_reject_is_an_error_and_the_others_are_written
     assert (context.index, context.record.value) == (5, b"6")
     assert rig.position() == 10
     assert is_balanced(rig.state.metrics)
+
+
+@pytest.mark.parametrize(("converting", "rejected", "before"), [(1, 3, [0, 2]), (5, 3, [0, 1, 2, 4])])
+def test_errors_of_all_stages_count_in_the_order_of_the_records_before_anything_behind_is_written(
+    converting: int, rejected: int, before: list[int]
+) -> None:
+    rig = SourceRig(
+        Source(10),
+        transform=failing_at(converting),
+        producer=BatchingProducer(10, lambda value: value == b"%d" % rejected),
+        tolerance=TolerancePolicy(1, -1),
+    )
+    assert isinstance(rig.run(), Failed)
+    assert rig.written() == before
+    assert rig.position() == max(converting, rejected)
+    assert is_balanced(rig.state.metrics)
+
+
+def test_a_handler_that_wants_another_attempt_begins_at_the_record_in_trouble() -> None:
+    class FiveAway(BatchingProducer):
+        def flush(self) -> None:
+            away = [place for place, (_, value) in enumerate(self.queue) if value == b"5"]
+            self.queue = [row for row in self.queue if row[1] != b"5"]
+            super().flush()
+            if away:
+                raise ProduceFailed((("t", "away"),), tuple(away), retriable=True)
+
+    producer = FiveAway(1, lambda _: False)
+    handlers = {5: named("Retry", Role.PRODUCTION, Asked(Response.RETRY))}
+    rig = SourceRig(Source(8, batch=8), producer=producer, handlers=handlers)
+    for _ in range(3):
+        with pytest.raises(RetriableError):
+            rig.run()
+        assert rig.position() == 5
+        assert is_balanced(rig.state.metrics)
+        rig = SourceRig(Source(8, batch=8), producer=producer, store=rig.store, handlers=handlers)
+    assert [number for number in rig.written() if number < 5] == [0, 1, 2, 3, 4]
+
+
+def test_a_record_without_an_offset_that_json_cannot_hold_is_an_error_like_others() -> None:
+    odd = [Record("t", 0, None, None, value) for value in (2**70, "\ud800", {"deep": {1, 2**70}})]
+    source = Source(1)
+    source.poll = lambda: [odd.pop(0)] if odd else []  # type: ignore[method-assign]
+
+    def refuse(value: Any) -> Any:
+        raise ValueError("is odd")
+
+    rig = SourceRig(source, transform=refuse)
+    assert rig.run() is None
+    assert rig.count("records-dead-lettered") == 3
 
 
 def test_records_behind_a_produce_that_waits_are_polled_again() -> None:

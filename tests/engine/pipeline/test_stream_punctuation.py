@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from engine.config.handlers import Role
 from engine.pipeline.outcome import Failed
 from engine.record.record import Record
 from engine.steps.processors import ProcessorContext
-from engine.steps.punctuation import PunctuationType
+from engine.steps.punctuation import PunctuationType, Schedules
 from tests.engine.pipeline.stream_rig import Asked, StreamRig, forwarding, passing, rows, scheduling
 from tests.fakes import Clock, raw
 
@@ -69,6 +70,19 @@ def test_a_cancelled_schedule_is_not_called_again() -> None:
     rig = StreamRig(rows(b"1", b"2"), {"a": lambda *_: None}, {"input": ["a"], "a": ["out"]}, init=init)
     rig.run()
     assert (rig.written(), handles[0].cancelled) == (["at 1000", "at 1001"], True)
+
+
+def test_schedules_that_were_cancelled_are_not_kept_for_ever() -> None:
+    schedules = Schedules()
+    kept = schedules.add("a", 1, PunctuationType.WALL_CLOCK_TIME, print, 0)
+    gone = []
+    for _ in range(1_000):
+        handle = schedules.add("a", 3_600_000, PunctuationType.WALL_CLOCK_TIME, print, 0)
+        handle.cancel()
+        gone.append(weakref.ref(handle))
+    del handle
+    assert sum(one() is not None for one in gone) < 100
+    assert list(schedules.due(PunctuationType.WALL_CLOCK_TIME, 5)) == [kept]
 
 
 @pytest.mark.parametrize("kind", list(PunctuationType))

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from engine.pipeline.outcome import Trouble
 from engine.pipeline.task_state import MAX_BYTES, MAX_MARKS, Mark, ParkedRetry, Place, TaskState, restore
 from engine.policy.tolerance import TolerancePolicy
@@ -56,3 +60,34 @@ def test_failures_by_stage_begin_anew_with_other_stages() -> None:
 def test_another_tasks_state_is_not_taken() -> None:
     other = restore([full().to_metadata()], task=1, generation=1, restarts=0, stages=STAGES)
     assert other == TaskState(1, 1, 0, STAGES)
+
+
+@pytest.mark.parametrize("count", [100, 200, 1_000])
+def test_failures_by_stage_go_before_anything_else_where_there_are_too_many_stages(count: int) -> None:
+    stages = tuple(Stage(StageType.PROCESSOR, "P", name=f"n{number}") for number in range(count))
+    state = replace(full(), stages=stages, stage_failures=[10**9] * count, stage_dropped=[10**9] * count)
+    kept = again(state, stages=stages)
+    assert len(state.to_metadata()) < MAX_BYTES
+    assert kept == replace(state, stage_failures=[0] * count, stage_dropped=[0] * count)
+
+
+def test_a_parked_retry_is_forgotten_with_other_stages() -> None:
+    state = full()
+    state.reported = ()
+    fewer = again(state, stages=STAGES[:3])
+    assert (fewer.parked, fewer.why_parked()) == (None, None)
+    assert fewer.metrics == state.metrics
+
+
+def test_what_waits_is_told_in_words() -> None:
+    state = TaskState(0, 1, 0, STAGES, parked=ParkedRetry(Place("t", 0, 5, 3), Trouble(2, 1), 3))
+    assert state.why_parked() == "TASK_PUT (Sink) failed 2 times on t-0 at offset 5; waiting to retry"
+    state.unwritten = Trouble(1, 1)
+    assert state.why_parked() == "dead letters could not be written, once; waiting to retry"
+    assert TaskState(0, 1, 0, STAGES).why_parked() is None
+
+
+def test_failures_with_dead_letters_come_back_and_a_restart_forgives_them() -> None:
+    state = TaskState(0, 1, 0, STAGES, unwritten=Trouble(3, 7))
+    assert again(state).unwritten == Trouble(3, 7)
+    assert again(state, restarts=1).unwritten == Trouble()

@@ -12,7 +12,7 @@ from engine.policy.retry import RetryPolicy
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage, StageType
-from engine.reporting.deadletter import DeadLetterReporter
+from engine.reporting.deadletter import DeadLetterReporter, Unwritten
 from engine.reporting.log import LogReporter
 from engine.reporting.metrics import Metric, zeros
 from tests.fakes import Clock, Producer, raw
@@ -45,7 +45,13 @@ class Letters:
 
     def __init__(self, clock: Clock | None = None, retry: RetryPolicy | None = None, **more: Any) -> None:
         self.producer, self.metrics, self.clock = Producer(), zeros(), clock or Clock()
-        defaults = {"include_configs": True, "include_messages": True, "context_headers": False, "max_bytes": 1_000_000}
+        defaults = {
+            "include_configs": True,
+            "include_messages": True,
+            "context_headers": False,
+            "max_bytes": 1_000_000,
+            "patience_ms": lambda _: 10**9,
+        }
         self.reporter = DeadLetterReporter(
             producer=self.producer,
             topic="dlq",
@@ -158,7 +164,47 @@ def test_a_stop_request_ends_the_wait_for_another_attempt() -> None:
     letters = Letters(clock=Clock(stop_at=1_000_100), retry=RetryPolicy(3))
     letters.producer.fail_next, letters.producer.retriable = [{0}], True
     letters.report(raw(1))
-    assert letters.reporter.flush() is False
+    assert letters.reporter.flush() == Unwritten(None)
+
+
+def test_a_wait_longer_than_the_patience_is_left_to_a_later_lease_which_goes_on_counting() -> None:
+    first = Letters(retry=RetryPolicy(2), patience_ms=lambda _: 50)
+    first.producer.fail_next, first.producer.retriable = [{0}], True
+    first.report(raw(1))
+    now = first.clock.now_ms()
+    assert first.reporter.flush() == Unwritten(now + 300)
+    assert (first.clock.waits, first.reporter.failures, first.reporter.first_ms) == ([], 1, now)
+    later = Letters(Clock(now + 300), retry=RetryPolicy(2), failures=1, first_ms=now)
+    later.producer.fail_next, later.producer.retriable = [{0}] * 2, True
+    later.report(raw(1))
+    with pytest.raises(ProduceFailed):
+        later.reporter.flush()
+    assert later.clock.waits == [600]
+
+
+def test_letters_that_are_written_at_last_end_the_row_of_failures() -> None:
+    letters = Letters(failures=3, first_ms=7)
+    letters.report(raw(1))
+    assert len(letters.written()) == 1
+    assert (letters.reporter.failures, letters.metrics[Metric.TOTAL_RETRIES]) == (0, 3)
+
+
+def test_brokers_that_are_away_are_waited_for_as_long_as_a_producer_would_though_no_retry_is_allowed() -> None:
+    letters = Letters(retry=RetryPolicy(0, delay_max_ms=1_000), least_ms=2_000)
+    letters.producer.fail_next, letters.producer.retriable = [{0}] * 9, True
+    letters.report(raw(1))
+    with pytest.raises(ProduceFailed):
+        letters.reporter.flush()
+    assert letters.clock.waits == [300, 600, 1_000, 1_000]
+
+
+def test_a_letter_that_is_refused_is_not_waited_for() -> None:
+    letters = Letters(least_ms=2_000)
+    letters.producer.fail_next = [{0}]
+    letters.report(raw(1))
+    with pytest.raises(ProduceFailed):
+        letters.reporter.flush()
+    assert letters.clock.waits == []
 
 
 def test_text_that_is_no_unicode_is_written_all_the_same() -> None:

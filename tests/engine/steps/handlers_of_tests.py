@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.config.options import Option
 from engine.policy.handlers import Response
 
 
@@ -25,6 +26,19 @@ class OldProduction:
     """Has the signature from before KIP-1033."""
 
     def handle(self, record: Any, exception: Exception) -> Response:
+        return Response.CONTINUE
+
+
+class WithOptions(Mine):
+    """Has a table, with a secret that its name does not tell."""
+
+    OPTIONS = (Option("pin", "string", "", "For the door.", secret=True), Option("limit", "int", 1, "So many."))
+
+
+class Bare:
+    """Can't be configured."""
+
+    def handle(self, context: Any, record: Any, exception: Exception) -> Response:
         return Response.CONTINUE
 
 

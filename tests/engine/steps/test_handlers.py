@@ -11,6 +11,7 @@ from engine.policy import handlers
 from engine.ports import Kind
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import BUILT_IN, GROUP, handler_problems, stage_handlers
+from engine.steps.secrets import step_secrets
 
 HERE = "tests.engine.steps.handlers_of_tests"
 BASE = {"name": "c", "connector.class": "X", "topics": "t"}
@@ -126,15 +127,58 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
     ],
 )
 def test_a_handler_that_can_not_be_is_a_problem_of_its_option(name: str, text: str) -> None:
-    problems, _ = handler_problems(config(processing__exception__handler=name))
+    problems, _ = handler_problems(config(processing__exception__handler=name), Kind.STREAM)
     assert [(option, value) for option, value, _ in problems] == [("processing.exception.handler", name)]
     assert text in problems[0][2]
 
 
 def test_a_deprecated_signature_is_warned_about() -> None:
-    problems, warnings = handler_problems(config(production__exception__handler=f"{HERE}.OldProduction"))
+    problems, warnings = handler_problems(config(production__exception__handler=f"{HERE}.OldProduction"), Kind.STREAM)
     assert problems == []
     assert "deprecated" in warnings[0][2]
+
+
+def test_options_of_a_handler_are_checked_by_its_table() -> None:
+    named = config(
+        processing__exception__handler=f"{HERE}.WithOptions",
+        processing__exception__handler__limit="many",
+        processing__exception__handler__pn="1234",
+    )
+    problems, _ = handler_problems(named, Kind.SINK)
+    assert sorted((option, text.partition(":")[0].partition(";")[0]) for option, _, text in problems) == [
+        ("processing.exception.handler.limit", "must be a whole number"),
+        ("processing.exception.handler.pn", "unknown option"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["LogAndContinueExceptionHandler", f"{HERE}.Bare"])
+def test_a_handler_without_options_takes_none(name: str) -> None:
+    named = config(deserialization__exception__handler=name, deserialization__exception__handler__limit="1")
+    problems, _ = handler_problems(named, Kind.SINK)
+    assert [option for option, *_ in problems] == ["deserialization.exception.handler.limit"]
+
+
+def test_secret_options_of_a_handler_are_never_shown() -> None:
+    named = config(
+        default__production__exception__handler=f"{HERE}.WithOptions", production__exception__handler__pin="1234"
+    )
+    assert step_secrets(named, None) == ("production.exception.handler.pin",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "idle"), [(Kind.SINK, ["production"]), (Kind.SOURCE, ["deserialization"]), (Kind.STREAM, [])]
+)
+def test_a_handler_that_is_never_asked_is_warned_about(kind: Kind, idle: list[str]) -> None:
+    named = config(
+        processing__exception__handler="LogAndFailProcessingExceptionHandler",
+        deserialization__exception__handler="LogAndFailExceptionHandler",
+        production__exception__handler="DefaultProductionExceptionHandler",
+    )
+    problems, warnings = handler_problems(named, kind)
+    assert problems == []
+    assert [(option, text) for option, _, text in warnings] == [
+        (f"{role}.exception.handler", f"decides about nothing in a {kind}") for role in idle
+    ]
 
 
 def test_an_installed_package_offers_a_handler_by_an_entry_point(
@@ -145,6 +189,6 @@ def test_an_installed_package_offers_a_handler_by_an_entry_point(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: decider\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{GROUP}]\nDecider = {HERE}:Mine\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert handler_problems(config(processing__exception__handler="Decider")) == ([], [])
+    assert handler_problems(config(processing__exception__handler="Decider"), Kind.STREAM) == ([], [])
     made = stage_handlers(config(processing__exception__handler="Decider"), Kind.SINK, STAGES)
     assert names(made) == {2: "Decider", 3: "Decider"}

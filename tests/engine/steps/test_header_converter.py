@@ -189,3 +189,17 @@ def test_the_time_to_infer_a_type_grows_with_the_text_and_not_its_square(text: s
     started = perf_counter()
     assert read(text) == (Schema("STRING"), text)
     assert perf_counter() - started < 10
+
+
+def test_a_map_with_a_crowd_of_keys_of_one_hash_stays_text_and_costs_little() -> None:
+    text = "{" + ",".join(f"{(10**6 + n) * (2**61 - 1) * 1000003}:1" for n in range(16_000)) + "}"
+    began = perf_counter()
+    assert CONVERTER.to_connect("t", text.encode()) == (Schema("STRING"), text)
+    assert perf_counter() - began < 2
+
+
+def test_a_map_with_many_decimal_keys_is_a_map() -> None:
+    text = "{" + ",".join(f"{10**20 + n}:1" for n in range(2000)) + "}"
+    schema, value = CONVERTER.to_connect("t", text.encode())
+    assert schema is not None
+    assert (schema.type, len(value)) == ("MAP", 2000)

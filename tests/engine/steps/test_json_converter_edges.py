@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 import time
 from collections import OrderedDict
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
 
 from engine.errors import ConversionError
+from engine.record.schema import Schema
 from engine.record.stage import StageType
 from engine.steps.converters.json import JsonConverter
+
+DECIMAL = "org.apache.kafka.connect.data.Decimal"
+
+
+def enveloped(**options: str) -> JsonConverter:
+    converter = JsonConverter()
+    converter.configure(options, is_key=False)
+    return converter
 
 
 def plain() -> JsonConverter:
@@ -101,15 +114,102 @@ def test_brackets_side_by_side_are_no_depth() -> None:
     [
         (b"9223372036854775808", 2**63),
         (b"18446744073709551615", 2**64 - 1),
-        (b"18446744073709551616", 2.0**64),
-        (b"-9223372036854775809", -(2.0**63)),
-        (b"[007,123456789012345678901234567890]", [7, 1.2345678901234568e29]),
+        (b"18446744073709551616", 2**64),
+        (b"-9223372036854775809", -(2**63) - 1),
+        (b"[007,123456789012345678901234567890]", [7, 123456789012345678901234567890]),
         (b"-0.0", 0.0),
     ],
 )
-def test_integers_beyond_64_bits_keep_their_size_where_kafka_connect_wraps_them(data: bytes, value: Any) -> None:
+def test_integers_beyond_64_bits_keep_their_value_where_kafka_connect_wraps_them(data: bytes, value: Any) -> None:
     found = plain().to_connect("t", data)[1]
     assert (found, type(found)) == (value, type(value))
+    assert json.loads(plain().from_connect("t", None, found) or b"") == value
+
+
+@pytest.mark.parametrize("data", [b"%d", b'{"a":[{"id":%d}]}', b'{"text":"1234567890123456789012","id":%d}'])
+@pytest.mark.parametrize("number", [2**64 + 1, -(2**63) - 1, -(10**19) + 1, 123456789012345678901, 10**999 + 7])
+def test_long_integers_are_written_as_they_were_read(data: bytes, number: int) -> None:
+    given = data % number
+    assert plain().from_connect("t", *plain().to_connect("t", given)) == given
+
+
+@pytest.mark.parametrize("data", [b"1" * 1001, b'{"a":' + b"9" * 1001 + b"}", b"0." + b"1" * 1001])
+def test_a_number_of_more_than_1000_characters_is_refused_as_kafka_connect_does(data: bytes) -> None:
+    with pytest.raises(ConversionError, match="not JSON"):
+        plain().to_connect("t", data)
+
+
+def test_digits_that_are_no_number_are_left_alone() -> None:
+    value = {"phone": "00491701234567890123456789", "pi": 3.14159265358979323846, "ns": 1700000000000000000}
+    assert plain().to_connect("t", json.dumps(value).encode())[1] == value
+
+
+def test_a_long_fraction_where_digits_count_is_a_conversion_error() -> None:
+    data = b'{"schema":{"type":"int32"},"payload":%s}' % (b"0." + b"1" * 1001)
+    with pytest.raises(ConversionError):
+        enveloped().to_connect("t", data)
+
+
+def test_a_default_that_is_infinite_is_not_taken_for_null() -> None:
+    converter = enveloped()
+    rows = [
+        b'{"schema":{"type":"double","optional":true,"default":%s},"payload":null}' % one for one in (b"1e400", b"null")
+    ]
+    assert [converter.to_connect("t", row)[1] for row in rows + rows] == [math.inf, None, math.inf, None]
+    schemas = {id(converter.to_connect("t", row)[0]) for row in rows + rows}
+    assert len(schemas) == 2  # each is read once
+
+
+@pytest.mark.parametrize("how", ["numeric", "Numeric", "NUMERIC"])
+def test_the_format_of_decimals_is_named_in_any_case(how: str) -> None:
+    schema = Schema("BYTES", name=DECIMAL, parameters={"scale": "1"})
+    assert b'"payload":1.5' in (enveloped(**{"decimal.format": how}).from_connect("t", schema, Decimal("1.5")) or b"")
+
+
+def decimal_envelope(data: bytes) -> bytes:
+    kind = b'{"type":"bytes","name":"%s","parameters":{"scale":"2"}}' % DECIMAL.encode()
+    return b'{"schema":%s,"payload":"%s"}' % (kind, base64.b64encode(data))
+
+
+def test_decimals_of_thousands_of_digits_are_read_and_written() -> None:
+    converter = enveloped()
+    schema, value = converter.to_connect("t", decimal_envelope(b"\x01" * 3000))
+    assert value == Decimal(int.from_bytes(b"\x01" * 3000)).scaleb(-2, Context(prec=9000))
+    assert base64.b64encode(b"\x01" * 3000) in (converter.from_connect("t", schema, value) or b"")
+
+
+def test_decimals_that_would_take_minutes_are_refused() -> None:
+    with pytest.raises(ConversionError, match="more than 10000"):
+        enveloped().to_connect("t", decimal_envelope(b"\x01" * 10_001))
+    schema = Schema("BYTES", name=DECIMAL, parameters={"scale": "0"})
+    with pytest.raises(ConversionError, match="more than 25000"):
+        enveloped().from_connect("t", schema, Decimal("9" * 25_001))
+
+
+@pytest.mark.parametrize("how", ["BASE64", "NUMERIC"])
+@pytest.mark.parametrize("value", ["NaN", "sNaN", "Infinity", "-Infinity"])
+def test_a_decimal_that_is_not_finite_is_refused(how: str, value: str) -> None:
+    schema = Schema("BYTES", name=DECIMAL, parameters={"scale": "0"})
+    with pytest.raises(ConversionError, match="not finite"):
+        enveloped(**{"decimal.format": how}).from_connect("t", schema, Decimal(value))
+
+
+def test_records_do_not_share_a_default() -> None:
+    kind = b'{"type":"array","items":{"type":"int32"},"optional":true,"default":[1]}'
+    data, converter = b'{"schema":%s,"payload":null}' % kind, enveloped()
+    converter.to_connect("t", data)[1].append(2)
+    assert converter.to_connect("t", data)[1] == [1]
+
+
+def test_a_map_with_a_crowd_of_decimal_keys_of_one_hash_is_refused() -> None:
+    kind = b'{"type":"bytes","name":"%s","parameters":{"scale":"0"}}' % DECIMAL.encode()
+    schema = b'{"type":"map","keys":%s,"values":{"type":"int8"}}' % kind
+    row = b'{"schema":%s,"payload":[%s]}'
+    many = b",".join(b"[%d,1]" % ((2**61 - 1) * (2**70 + n)) for n in range(1500))
+    with pytest.raises(ConversionError, match="one hash"):
+        enveloped().to_connect("t", row % (schema, many))
+    good = b",".join(b"[%d,1]" % n for n in range(1500))
+    assert len(enveloped().to_connect("t", row % (schema, good))[1]) == 1500
 
 
 @pytest.mark.parametrize(

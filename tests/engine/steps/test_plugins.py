@@ -81,7 +81,11 @@ def test_built_in_classes_come_before_entry_points_and_these_before_dotted_paths
         ("", "gone:Same", "ModuleNotFoundError"),
         ("Same = 1", "broken:Same", "is no class with a configure method"),
         ("class Same: pass", "broken:Same", "is no class with a configure method"),
-        ("class Same:\n def __init__(self, x): pass\n def configure(self, c): pass", "broken:Same", "can't be made"),
+        (
+            "class Same:\n def __init__(self, x): pass\n def configure(self, c): pass\n def apply(self, r): pass",
+            "broken:Same",
+            "can't be made",
+        ),
     ],
 )
 def test_a_broken_package_is_one_problem_that_names_it_and_breaks_no_other(
@@ -119,6 +123,21 @@ def test_names_are_listed_without_loading_anything(install: Install) -> None:
 def test_a_misspelt_name_comes_with_the_nearest_that_is_offered(install: Install) -> None:
     install("goodness", GOOD, transforms__Celsius="goodness:Same")
     assert problems("Celsuis") == ["transforms.x.type: is no known class; did you mean Celsius?"]
+
+
+@pytest.mark.parametrize("row", ["[console_scripts]\njust-a-name\n", "\udce4"])
+def test_a_package_whose_entry_points_can_not_be_read_is_passed_over_with_a_warning(
+    install: Install, tmp_path: Path, caplog: pytest.LogCaptureFixture, row: str
+) -> None:
+    install("torn", GOOD, transforms__Torn="torn:Same")
+    install("goodness", GOOD, transforms__Same="goodness:Same")
+    folder = tmp_path / "torn" / "torn-1.2.dist-info"
+    (folder / "entry_points.txt").write_bytes(row.encode("utf-8", "surrogateescape"))
+    assert problems("Same") == []
+    assert "Same" in plugins.names(plugins.TRANSFORMS)
+    assert "Torn" not in plugins.names(plugins.TRANSFORMS)
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len([text for text in warnings if "torn" in text]) == 1
 
 
 @pytest.mark.parametrize("path", ["", "NoDots", ".", "org.apache.kafka.connect.transforms.Gone"])

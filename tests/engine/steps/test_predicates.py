@@ -14,6 +14,25 @@ from engine.steps.registry import PREDICATES, build_transform
 HEADERS = (("h", None, None), ("h", STRING, "x"))
 
 
+class Answers:
+    """A predicate that answers what is in its options."""
+
+    def configure(self, configs: dict[str, str]) -> None:
+        self.answer = {"": "", "0": 0, "1": 1, "none": None, "text": "x"}[configs["answer"]]
+
+    def test(self, record: Record) -> object:
+        return self.answer
+
+
+@pytest.mark.parametrize(("answer", "holds"), [("", False), ("0", False), ("none", False), ("1", True), ("text", True)])
+@pytest.mark.parametrize("negate", [True, False])
+def test_an_answer_counts_as_python_takes_it(answer: str, holds: bool, negate: bool) -> None:
+    step = StepConfig("x", "Filter", {}, predicate="p", negate=negate)
+    transform = build_transform(step, [StepConfig("p", f"{__name__}.Answers", {"answer": answer})])
+    record = Record("t", 0, 0, None, 1)
+    assert (transform.apply(record) is None) == (holds is not negate)
+
+
 def holds(name: str, options: dict[str, str], record: Record) -> bool:
     predicate = PREDICATES[name]()
     predicate.configure(options)

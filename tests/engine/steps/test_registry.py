@@ -17,6 +17,12 @@ class NeedsMore:
     def configure(self, configs: dict[str, str], is_key: bool) -> None:
         self.is_key = is_key
 
+    def to_connect(self, topic: str, data: bytes | None, headers: object = ()) -> tuple[None, bytes | None]:
+        return None, data
+
+    def from_connect(self, topic: str, schema: object, value: bytes, headers: object = ()) -> bytes:
+        return value
+
 
 def problems_of(**props: str) -> dict[str, str]:
     config = read_connector({**MINIMAL, **{name.replace("_", "."): value for name, value in props.items()}})[0]

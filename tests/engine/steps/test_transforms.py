@@ -201,3 +201,10 @@ def test_stages_are_in_processing_order_with_names_as_configured_and_secrets_mas
     ]  # fmt: skip
     assert stages[3].class_name == "ReplaceField$Value"
     assert stages[5].config["some.password"] == "********"
+
+
+def test_a_stage_shows_the_headers_that_a_step_names() -> None:
+    props = {**CONNECTOR, "transforms": "one", "transforms.one.type": "DropHeaders", "transforms.one.headers": "trace"}
+    del props["transforms.one.whitelist"]
+    [stage] = [one for one in sink_stages(read_connector(props)[0]) if one.type is StageType.TRANSFORMATION]
+    assert stage.config == {"headers": "trace"}

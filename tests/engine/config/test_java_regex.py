@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.steps.java.regex import compile_java, compile_replacement
+from engine.config.java_regex import compile_java, compile_replacement
 
 TOPICS = ("t", "ab", "aab", "A-1", "foo-bar", "foo.bar.baz", "orders-2020")
 

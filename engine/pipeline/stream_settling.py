@@ -1,0 +1,63 @@
+"""Units of a stream into the buckets, in order: what was written of them, and what is decided about their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.errors import RetriableError
+from engine.pipeline.guard import Guard
+from engine.pipeline.outcome import Errored, Failed, Interrupted
+from engine.pipeline.topology import Unit
+from engine.policy.handlers import Response
+from engine.record.record import RawRecord
+from engine.reporting.metrics import Metric
+from engine.reporting.replayed import Outcome, ReplayReporter
+
+Verdict = Failed | Interrupted | RetriableError  # the last: begin again at the last commit
+_BUCKETS = {
+    Outcome.DELIVERED: Metric.RECORDS_DELIVERED,
+    Outcome.FILTERED: Metric.RECORDS_FILTERED,
+    Outcome.DEAD_LETTERED: Metric.RECORDS_DEAD_LETTERED,
+    Outcome.SKIPPED: Metric.RECORDS_SKIPPED,
+}
+
+
+def settle(guard: Guard, replayed: ReplayReporter, units: Sequence[Unit]) -> tuple[Verdict | None, int]:
+    """Count each record in its bucket, and decide about errors, in order; how many records are done."""
+    metrics, done = guard.state.metrics, 0
+    for unit in units:
+        decided = _decide(guard, unit)
+        if not isinstance(decided, Outcome):
+            return decided, done
+        if unit.stops:
+            break
+        if isinstance(unit.origin, RawRecord):
+            metrics[Metric.RECORDS_CONSUMED] += 1
+            metrics[_BUCKETS[decided]] += 1
+            done += 1
+            if unit.origin.headers:
+                replayed.report(unit.origin, decided)
+    return None, done
+
+
+def _decide(guard: Guard, unit: Unit) -> Outcome | Verdict:
+    """What becomes of a unit. Where one of its errors wants it to come again, none of them is told or counted."""
+    metrics, skipped = guard.state.metrics, guard.state.metrics[Metric.TOTAL_RECORDS_SKIPPED]
+    outcome = Outcome.FILTERED if unit.filtered else Outcome.DELIVERED
+    for number, errored in enumerate([one for one in unit.errors if _is_retry(one)] or unit.errors):
+        try:
+            decided = guard.decide(errored)
+        except RetriableError as error:
+            return error
+        if isinstance(decided, Failed):
+            guard.remember(unit.errors[:number])
+            metrics[Metric.TOTAL_RECORDS_SKIPPED] = skipped
+            return decided
+        outcome = Outcome.DEAD_LETTERED if decided.dead_lettered else Outcome.SKIPPED
+        # One record, however many errors it has; a punctuation is none.
+        metrics[Metric.TOTAL_RECORDS_SKIPPED] = skipped + isinstance(unit.origin, RawRecord)
+    return outcome
+
+
+def _is_retry(errored: Errored) -> bool:
+    return errored.reply is not None and errored.reply.response is Response.RETRY

@@ -1,0 +1,58 @@
+"""An error in the terms of those who are told of it: handlers, and people."""
+
+from __future__ import annotations
+
+from engine.pipeline.outcome import Errored
+from engine.policy.handlers import ErrorHandlerContext
+from engine.record.record import Origin, Punctuation, RawRecord, Record
+from engine.record.schema import BYTES
+
+
+def unconverted(raw: RawRecord) -> Record:
+    """The record before any conversion: key, value and headers are bytes."""
+    return Record(
+        raw.topic,
+        raw.partition,
+        raw.timestamp,
+        raw.key,
+        raw.value,
+        BYTES,
+        BYTES,
+        tuple((name, BYTES, value) for name, value in raw.headers),
+        raw.offset,
+        raw.timestamp_type,
+        raw,
+    )
+
+
+def describe_to_handler(errored: Errored) -> ErrorHandlerContext:
+    """Where an error happened, as handlers see it (KIP-1033)."""
+    origin, context = errored.origin, errored.context
+    node, task_id, record = context.stage.label, context.task_id, context.record
+    if isinstance(origin, Punctuation):
+        return ErrorHandlerContext(None, -1, -1, (), node, task_id, origin.timestamp)
+    timestamp = origin.timestamp if record is None or record.timestamp is None else record.timestamp
+    if isinstance(origin, Record):
+        return ErrorHandlerContext(origin.topic, -1, -1, (), node, task_id, -1 if timestamp is None else timestamp)
+    return ErrorHandlerContext(
+        origin.topic, origin.partition, origin.offset, origin.headers, node, task_id,
+        origin.timestamp if timestamp is None else timestamp, origin.key, origin.value,
+    )  # fmt: skip
+
+
+def _where(origin: Origin) -> str:
+    if isinstance(origin, RawRecord):
+        return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
+    if isinstance(origin, Record):
+        return f"source partition {origin.source_partition} at {origin.source_offset}"
+    return f"the punctuation at {origin.timestamp}"
+
+
+def why(errored: Errored) -> str:
+    """Why the task stops, in one sentence."""
+    context = errored.context
+    reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
+    if errored.reply is not None:
+        reason = errored.reply.reason
+    where = _where(errored.origin)
+    return f"{reason}: {context.stage.type} ({context.stage.label}) failed on {where}: {context.message}"

@@ -1,0 +1,199 @@
+"""Tasks that share a lease: what one of them does to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.config.topic import (
+    ConfigState,
+    Leader,
+    TaskEntry,
+    commit_record,
+    connector_record,
+    fold_all,
+    leader_record,
+    task_record,
+)
+from engine.errors import ClusterAway, ProduceFailed, RetriableError
+from engine.pipeline.claim import ConfigTail
+from engine.pipeline.lease import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, Deadline, OpenTask, run_tasks
+from engine.pipeline.task_state import TaskState
+from engine.policy.retry import RetryPolicy
+from engine.policy.tolerance import TolerancePolicy
+from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.record.record import RawRecord
+from engine.reporting.deadletter import DeadLetterReporter
+from tests.engine.pipeline.rig import Rig, rows
+from tests.fakes import Clock, Consumer, Producer, Sink
+
+BUDGET_MS = 5_000
+
+
+def tail(names: str, clock: Clock) -> ConfigTail:
+    records = [leader_record(Leader(1, "w", 0))]
+    for name in names:
+        records += [connector_record(name, {"x": "y"}), task_record(name, 0, TaskEntry(1, {}, ()))]
+        records.append(commit_record(name, 1, 1))
+    log = [RawRecord("configs", 0, offset, 0, "CREATE_TIME", *row) for offset, row in enumerate(records)]
+    made = ConfigTail(Consumer(log), "configs", clock)
+    assert made.read_to_end() == fold_all(ConfigState(), records)
+    return made
+
+
+def nothing() -> None:
+    """It closes."""
+
+
+def run(
+    rigs: dict[str, Rig],
+    clock: Clock,
+    opening: Callable[[str], None] = lambda _: None,
+    close: Callable[[], None] = nothing,
+) -> dict[str, TaskReport]:
+    """One lease of these tasks; their reports by connector."""
+
+    def open_task(config: TaskConfig) -> OpenTask:
+        opening(config.connector)
+        return OpenTask(config, rigs[config.connector].task, TolerancePolicy(-1, -1), close)
+
+    names = "".join(rigs)
+    lease = Lease("l", tuple(TaskConfig(name, 0, 1, {}, ()) for name in names), 1, BUDGET_MS, {})
+    reports = run_tasks(lease, tail(names, clock), clock, open_task, Deadline(clock, BUDGET_MS))
+    return {report.connector: report for report in reports}
+
+
+def ends(reports: dict[str, TaskReport]) -> dict[str, LeaseEnd]:
+    return {name: report.end for name, report in reports.items()}
+
+
+class Broken(Sink):
+    """Somebody else's, whose flush raises what it likes."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+    def flush(self) -> None:
+        raise self.error
+
+
+def raising(error: BaseException) -> Callable[[str], None]:
+    def opening(name: str) -> None:
+        if name == "a":
+            raise error
+
+    return opening
+
+
+def test_whatever_a_sinks_flush_raises_fails_its_task_with_its_trace_and_the_neighbour_goes_on() -> None:
+    clock = Clock()
+    rigs = {
+        "a": Rig(rows(b"1"), clock=clock, sink=Broken(ConnectionError("db gone"))),
+        "b": Rig(rows(b"1"), clock=clock),
+    }
+    reports = run(rigs, clock)
+    assert ends(reports) == {"a": LeaseEnd.FAILED, "b": LeaseEnd.CAUGHT_UP}
+    assert "ConnectionError: db gone" in str(reports["a"].trace)
+    assert (rigs["b"].sink.delivered, rigs["b"].committed()) == ([1], 1)
+
+
+def test_whatever_a_sinks_start_raises_fails_its_task_with_its_trace_and_the_neighbour_goes_on() -> None:
+    clock = Clock()
+    rigs = {"a": Rig(rows(b"1"), clock=clock), "b": Rig(rows(b"1"), clock=clock)}
+    reports = run(rigs, clock, raising(KeyError("no such option")))
+    assert ends(reports) == {"a": LeaseEnd.FAILED, "b": LeaseEnd.CAUGHT_UP}
+    assert "no such option" in str(reports["a"].trace)
+
+
+def test_whatever_a_sinks_stop_raises_changes_nothing() -> None:
+    def stop() -> None:
+        raise OSError("can't stop")
+
+    clock = Clock()
+    rigs = {"a": Rig(rows(b"1"), clock=clock), "b": Rig(rows(b"1"), clock=clock)}
+    assert set(ends(run(rigs, clock, close=stop)).values()) == {LeaseEnd.CAUGHT_UP}
+
+
+def test_leaving_ends_the_worker_wherever_it_comes_from() -> None:
+    clock = Clock()
+    with pytest.raises(SystemExit):
+        run({"a": Rig(rows(b"1"), clock=clock, sink=Broken(SystemExit(3)))}, clock)
+    with pytest.raises(SystemExit):
+        run({"a": Rig(rows(b"1"), clock=clock)}, clock, raising(SystemExit(3)))
+
+
+@pytest.mark.parametrize(
+    ("error", "pause_ms"), [(RetriableError("busy"), TROUBLE_PAUSE_MS), (ClusterAway("far away"), AWAY_PAUSE_MS)]
+)
+def test_a_cluster_that_is_away_is_asked_less_often(error: RetriableError, pause_ms: int) -> None:
+    clock = Clock()
+    report = run({"a": Rig(rows(b"1"), clock=clock)}, clock, raising(error))["a"]
+    assert (report.end, report.wake_at) == (LeaseEnd.PARKED, clock.now_ms() + pause_ms)
+    assert str(error) in str(report.trace)
+
+
+def test_opening_can_not_use_up_the_budget() -> None:
+    clock = Clock()
+
+    def opening(_: str) -> None:
+        clock.time_ms += 2 * BUDGET_MS
+
+    rig = Rig(rows(b"1"), clock=clock)
+    assert ends(run({"a": rig}, clock, opening)) == {"a": LeaseEnd.CAUGHT_UP}
+    assert rig.sink.delivered == [1]
+
+
+class Away(Producer):
+    """Brokers that never answer."""
+
+    def flush(self) -> None:
+        count, self.queue = len(self.queue), []
+        if count:
+            raise ProduceFailed((("dlq", "away"),) * count, tuple(range(count)), True)
+
+
+def letters_to(producer: Producer, clock: Clock, retry: RetryPolicy) -> Callable[[TaskState], DeadLetterReporter]:
+    def letters(state: TaskState) -> DeadLetterReporter:
+        return DeadLetterReporter(
+            producer=producer, topic="dlq", include_configs=False, include_messages=False, context_headers=False,
+            max_bytes=1_000_000, metrics=state.metrics, retry=retry, clock=clock, jitter=lambda: 1.0,
+            patience_ms=lambda _: 50, failures=state.unwritten.failures, first_ms=state.unwritten.first_ms,
+        )  # fmt: skip
+
+    return letters
+
+
+def test_dead_letters_that_can_not_be_written_park_their_task_and_hold_up_no_other() -> None:
+    clock = Clock()
+    letters = letters_to(Away(), clock, RetryPolicy(-1))
+    rigs = {"a": Rig(rows(b"bad"), clock=clock, letters=letters), "b": Rig(rows(b"1"), clock=clock)}
+    reports = run(rigs, clock)
+    assert ends(reports) == {"a": LeaseEnd.PARKED, "b": LeaseEnd.CAUGHT_UP}
+    assert (reports["a"].wake_at, clock.waits) == (clock.now_ms() + 300, [])
+    assert "dead letters could not be written, once" in str(reports["a"].trace)
+    assert (reports["a"].progressed, rigs["a"].consumer.group) == (False, {})
+    assert reports["a"].metrics["deadletterqueue-produce-failures"] == 1
+
+
+def test_attempts_at_dead_letters_outlive_the_lease_until_they_are_exhausted() -> None:
+    clock, retry = Clock(), RetryPolicy(2)
+    group = Rig(rows(b"1"), clock=clock)
+    group.run()
+    records: list[Any] = rows(b"1", b"{")
+    seen = []
+    for _ in range(3):
+        rig = Rig(records, clock=clock, letters=letters_to(Away(), clock, retry), group=group.consumer.group)
+        report = run({"a": rig}, clock)["a"]
+        seen.append(
+            (report.end, report.metrics["deadletterqueue-produce-failures"], report.metrics["records-consumed"])
+        )
+        clock.time_ms = report.wake_at or clock.time_ms
+    assert seen == [(LeaseEnd.PARKED, 1, 1), (LeaseEnd.PARKED, 2, 1), (LeaseEnd.FAILED, 3, 1)]
+    back = Producer()
+    rig = Rig(records, clock=clock, letters=letters_to(back, clock, retry), group=group.consumer.group)
+    assert run({"a": rig}, clock)["a"].end is LeaseEnd.CAUGHT_UP
+    assert (len(back.records), rig.committed(), rig.state.unwritten.failures) == (1, 2, 0)
+    assert (rig.count("total-retries"), rig.count("records-consumed")) == (2, 2)

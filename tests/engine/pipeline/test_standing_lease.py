@@ -1,0 +1,116 @@
+"""What a standing lease survives, and what it spends on itself."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from engine.errors import RetriableError
+from engine.pipeline.claim import ConfigTail
+from engine.pipeline.lease import Deadline, OpenTask, must_stop, run_tasks
+from engine.pipeline.outcome import Interrupted
+from engine.pipeline.task_state import TaskFigures, TaskState
+from engine.policy.tolerance import TolerancePolicy
+from engine.ports import Kind, Lease, LeaseEnd, TaskConfig, TaskReport
+from tests.engine.pipeline.rig import STAGES
+from tests.engine.pipeline.test_claim import RECORDS, config_records
+from tests.fakes import Clock, Consumer
+
+
+class Stepping:
+    """A task that takes a tenth of a second for a step and is told to stop after so many."""
+
+    progressed = False
+
+    def __init__(self, clock: Clock, steps: int) -> None:
+        self.state = TaskState(0, 1, 0, STAGES)
+        self.committed: dict[Any, int] = {}
+        self.clock = clock
+        self.left = steps
+
+    def step(self, timeout_s: float) -> Interrupted | None:
+        self.clock.time_ms += 100
+        self.left -= 1
+        return None if self.left else Interrupted(None)
+
+    def save(self) -> None:
+        return None
+
+    def is_idle(self) -> bool:
+        return False
+
+    def wake_at(self) -> None:
+        return None
+
+    def known_ends(self) -> dict[Any, int]:
+        return {}
+
+    def figures(self) -> TaskFigures:
+        return self.state.figures()
+
+
+def tail_of(clock: Clock, on_poll: Callable[[], None]) -> ConfigTail:
+    consumer = Consumer(config_records(*RECORDS))
+    tail = ConfigTail(consumer, "configs", clock)
+    tail.read_to_end()
+    consumer.on_poll = on_poll
+    return tail
+
+
+def lease_of(kind: Kind) -> Lease:
+    return Lease("1-1", (TaskConfig("c", 0, 1, {"name": "c"}, (), kind=kind),), 1, 10**9, {})
+
+
+def run(kind: Kind, clock: Clock, steps: int, on_poll: Callable[[], None] = lambda: None) -> TaskReport:
+    lease = lease_of(kind)
+    opened = OpenTask(lease.tasks[0], Stepping(clock, steps), TolerancePolicy(0, 0), lambda: None)
+    (report,) = run_tasks(lease, tail_of(clock, on_poll), clock, lambda _: opened, Deadline(clock, 10**9))
+    return report
+
+
+@pytest.mark.parametrize(("kind", "end"), [(Kind.SINK, LeaseEnd.PARKED), (Kind.STREAM, LeaseEnd.STOPPED)])
+def test_a_config_topic_that_is_away_for_a_moment_ends_no_standing_lease(kind: Kind, end: LeaseEnd) -> None:
+    troubles = [RetriableError("_TRANSPORT"), RetriableError("_TRANSPORT")]
+
+    def away() -> None:
+        if troubles:
+            raise troubles.pop()
+
+    clock = Clock()
+    assert run(kind, clock, 3, away).end is end
+    assert clock.waits == ([1_000, 1_000] if kind is Kind.STREAM else [])
+
+
+def test_a_standing_leases_wait_goes_on_while_nobody_can_say_whether_to_stop() -> None:
+    def away() -> None:
+        raise RetriableError("_TRANSPORT")
+
+    stream, sink = lease_of(Kind.STREAM), lease_of(Kind.SINK)
+    assert not must_stop(stream, tail_of(Clock(), away), stream.tasks[0])
+    with pytest.raises(RetriableError):
+        must_stop(sink, tail_of(Clock(), away), sink.tasks[0])
+    newer = msgspec.structs.replace(stream, leader_epoch=2)
+    assert must_stop(newer, tail_of(Clock(), lambda: None), stream.tasks[0])
+
+
+def test_collecting_takes_a_twentieth_of_a_leases_time_at_most() -> None:
+    clock, spent = Clock(), []
+
+    def costly(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == 2:
+            clock.time_ms += 100
+            spent.append(100)
+
+    gc.disable()
+    gc.callbacks.append(costly)
+    try:
+        began = clock.now_ms()
+        run(Kind.STREAM, clock, 1_000)
+    finally:
+        gc.callbacks.remove(costly)
+        gc.enable()
+    assert 0.03 < sum(spent) / (clock.now_ms() - began) <= 0.05
