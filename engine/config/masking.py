@@ -68,11 +68,6 @@ def masked(config: Mapping[str, str], secrets: Collection[str] = ()) -> list[str
     return [name for name in marked if config[name] == MASK or mask_url(opened[name]) != opened[name]]
 
 
-def is_masked(name: str, value: str, secrets: Collection[str] = ()) -> bool:
-    """Is the value what `mask` shows instead of a secret?"""
-    return value == MASK if name in secrets or is_secret(name) else "://" in value and MASK in value
-
-
 def plain_options(class_name: str) -> frozenset[str]:
     """Options of a step that is built in, but for those that its table calls secret; of others nothing is known."""
     package, _, short = class_name.rpartition(".")

@@ -83,7 +83,7 @@ def test_an_unedited_record_is_byte_identical(target: Target, messages: list[Mes
         (key, value, (*(row for row in headers if not row[0].startswith(STRIPPED)), *_own(replay, ordinal)))
         for ordinal, (key, value, headers) in enumerate(messages)
     ]
-    assert [record[2:] for record in written] == expected
+    assert [(record.key, record.value, record.headers) for record in written] == expected
 
 
 def test_headers_of_an_earlier_replay_and_of_the_dead_letter_are_not_sent_again(target: Target) -> None:
