@@ -117,7 +117,7 @@ def _read_pem(data: bytes, key_password: str | None) -> Store:
 def _key_text(key: object) -> str:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    encoded: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined]
+    encoded: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined] # any private key
     return encoded.decode()
 
 

@@ -1,4 +1,4 @@
-"""The one place through which every operation on a record passes, and which alone catches broadly.
+"""The one place through which every operation on a record passes, and which alone catches what it raises.
 
 `run` is the fast way: it knows nothing of contexts until something raises. `failed` then counts, classifies
 and waits; `decide` asks the handler, reports, and answers with an outcome.
@@ -96,7 +96,7 @@ class Guard:
                 append(given)
         except (TaskError, FatalError):
             raise
-        except Exception as error:  # noqa: BLE001, the one broad except of the engine
+        except Exception as error:  # noqa: BLE001, the one broad except on a record's way
             return Raised(index, given, error)
         return None
 

@@ -81,9 +81,9 @@ def again(guard: Guard, steps: Sequence[Step], raised: Raised, origin: Origin) -
         if not isinstance(verdict, Trouble):
             return verdict
         out: list[Any] = []
-        again = guard.run(steps[raised.index - first :], (raised.given,), out)
-        if again is None:
+        failure = guard.run(steps[raised.index - first :], (raised.given,), out)
+        if failure is None:
             entry: Entry = out[0]
             return entry
-        trouble = verdict if again.index == raised.index else Trouble()
-        raised = again
+        trouble = verdict if failure.index == raised.index else Trouble()
+        raised = failure

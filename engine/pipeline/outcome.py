@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from engine.errors import RetriableError
 from engine.policy.asking import Reply
 from engine.record.context import ErrorContext
 from engine.record.record import Origin
@@ -52,6 +53,10 @@ class Interrupted(msgspec.Struct, frozen=True):
     """
 
     wake_at: int | None
+
+
+End = Failed | Interrupted  # what ends a task's part of a lease
+Verdict = End | RetriableError  # the last: begin again at the last commit
 
 
 class Trouble(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from engine.errors import RecordError, RetriableError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import convert, settle
-from engine.pipeline.outcome import Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble
+from engine.pipeline.outcome import End, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble, Verdict
 from engine.pipeline.progress import Progress
 from engine.pipeline.task_state import Place, TaskFigures, TaskState
 from engine.policy.classify import STOP
@@ -20,9 +20,6 @@ from engine.reporting.replayed import Outcome, ReplayReporter
 
 CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
 COMMIT_INTERVAL_MS = 500
-
-End = Failed | Interrupted
-Verdict = End | RetriableError  # the last: begin again at the last commit
 
 
 class SinkTask:

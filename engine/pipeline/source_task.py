@@ -9,7 +9,7 @@ from typing import Any
 from engine.errors import RetriableError
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import convert, settle
-from engine.pipeline.outcome import Errored, Failed, Interrupted, Trouble
+from engine.pipeline.outcome import End, Errored, Failed, Interrupted, Trouble, Verdict
 from engine.pipeline.producing import Outgoing, RecordWriter
 from engine.pipeline.source_commit import SourceCommit
 from engine.pipeline.source_progress import SourceProgress, canonical, forget_settled
@@ -22,9 +22,6 @@ CHUNK_RECORDS = 1000
 COMMIT_INTERVAL_MS = 500
 POLL = 0  # the stage's index
 log = logging.getLogger(__name__)
-
-End = Failed | Interrupted
-Verdict = End | RetriableError  # the last: begin again at the last commit
 
 
 class SourceTask:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from engine.errors import RetriableError
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import Errored, Failed, Interrupted
+from engine.pipeline.outcome import Errored, Failed, Verdict
 from engine.pipeline.topology import Unit
 from engine.policy.handlers import Response
 from engine.record.record import RawRecord
 from engine.reporting.metrics import Metric
 from engine.reporting.replayed import Outcome, ReplayReporter
 
-Verdict = Failed | Interrupted | RetriableError  # the last: begin again at the last commit
 _BUCKETS = {
     Outcome.DELIVERED: Metric.RECORDS_DELIVERED,
     Outcome.FILTERED: Metric.RECORDS_FILTERED,

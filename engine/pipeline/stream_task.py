@@ -15,9 +15,9 @@ from engine.errors import RetriableError
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import again, attempt
-from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted
+from engine.pipeline.outcome import FILTERED, End, Errored, Interrupted, Verdict
 from engine.pipeline.progress import Progress
-from engine.pipeline.stream_settling import Verdict, settle
+from engine.pipeline.stream_settling import settle
 from engine.pipeline.stream_writing import UnitWriter
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.pipeline.topology import Passage, Topology, Unit
@@ -33,7 +33,6 @@ LONG_WAIT_MS = 1000  # before such a one, what is done is written and committed
 PAUSE_MS = 1000  # how long it rests when the brokers can't be reached: its lease must not end with that
 
 log = logging.getLogger(__name__)
-End = Failed | Interrupted
 
 
 class StreamTask:
@@ -68,7 +67,6 @@ class StreamTask:
         self.state = state
         self.clock = clock
         self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
-        self.progressed = False
         self._raws: Sequence[RawRecord] = ()
         self._passage = Passage(topology, guard)
         self._done = 0  # how many of these records are settled
@@ -86,6 +84,10 @@ class StreamTask:
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
         return self.progress.committed
+
+    @property
+    def progressed(self) -> bool:
+        return self.progress.progressed
 
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk, and what is due; commit when it is time. None: it may go on.
@@ -115,9 +117,7 @@ class StreamTask:
 
     def save(self) -> Interrupted | None:
         """Commit, if anything changed since the last time: a standing lease is followed by what it commits."""
-        interrupted = self.progress.save()
-        self.progressed = self.progress.progressed
-        return interrupted
+        return self.progress.save()
 
     def is_idle(self) -> bool:
         """Never: its memory would end with its lease."""

@@ -104,7 +104,7 @@ class _Logging:
     def configure(self, configs: Mapping[str, str]) -> None:
         """It has no options."""
 
-    def handle(self, context: ErrorHandlerContext, record: Any, exception: Exception) -> Response:  # noqa: ARG002
+    def handle(self, context: ErrorHandlerContext, record: Any, exception: Exception) -> Response:  # noqa: ARG002, KIP's
         logger.log(
             self._level,
             "%s failed, %s: node %s of task %s, topic %s, partition %d, offset %d",
@@ -156,7 +156,7 @@ class DefaultProductionExceptionHandler:
     def configure(self, configs: Mapping[str, str]) -> None:
         """It has no options."""
 
-    def handle(self, context: ErrorHandlerContext, record: Record, exception: Exception) -> Response:  # noqa: ARG002
+    def handle(self, context: ErrorHandlerContext, record: Record, exception: Exception) -> Response:  # noqa: ARG002, KIP's
         return Response.RETRY if may_pass(exception) else Response.FAIL
 
 

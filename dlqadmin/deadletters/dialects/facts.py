@@ -20,7 +20,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class SourceRecord(msgspec.Struct, frozen=True):
-    """A record that never was in Kafka: where a source connector read it, and its value as far as it is told."""
+    """A record that did not come from Kafka: where a source connector read it, and its value as far as it is told."""
 
     partition: dict[str, str]
     offset: dict[str, str]

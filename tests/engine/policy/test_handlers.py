@@ -157,3 +157,8 @@ def test_only_what_may_pass_is_retried() -> None:
     asked = named("mine", Role.PRODUCTION, DefaultProductionExceptionHandler())
     assert asked.reply(Response.RETRY, may_retry=True).response is Response.RETRY
     assert asked.reply(Response.RETRY, may_retry=False).response is Response.FAIL
+
+
+def test_the_names_of_the_kip_are_there_for_those_who_write_handlers() -> None:
+    for name in ("ProcessingHandlerResponse", "DeserializationHandlerResponse", "ProductionExceptionHandlerResponse"):
+        assert getattr(handlers, name).CONTINUE is Response.CONTINUE

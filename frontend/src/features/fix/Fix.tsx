@@ -34,7 +34,7 @@ export function Fix() {
     return (
       <Panel>
         <Notice title={`Not replayable: ${fix.data.not_replayable ?? "unknown"}`} actions={<Button to={`/records/${id}`}>Back to the record</Button>}>
-          {letter.data.source ? "A source connector read it, and it never was in Kafka: correct it where it was read." : fix.data.not_replayable === "expired" ? "The dead letter only points to its record, and Kafka no longer keeps it." : "The record’s own bytes are not known."}
+          {letter.data.source ? "A source connector read it, it did not come from Kafka: correct it where it was read." : fix.data.not_replayable === "expired" ? "The dead letter only points to its record, and Kafka no longer keeps it." : "The record’s own bytes are not known."}
         </Notice>
       </Panel>
     );

@@ -20,6 +20,7 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
   const all = useMemo(() => cells(data), [data]);
   const lines = useMemo(() => (payload.json && folded ? broken(all, WIDTH) : wrapped(all, WIDTH)), [all, payload.json, folded]);
   if (payload.is_null) return <Notice title={`The ${part === "context" ? "dead letter" : part} is null`}>{part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}</Notice>;
+  if (payload.size === null && letter.source) return <Notice title={`There are no bytes of the ${part}`}>A source connector read the record: what is known of it stands under Source record.</Notice>;
   if (payload.size === null) return <Notice title={`The ${part} is not known`}>{letter.original === "expired" ? "The dead letter only points to it, and Kafka no longer keeps it." : "The dead letter does not carry it."}</Notice>;
   if (payload.size === 0) return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
   const error = payload.parse_error;

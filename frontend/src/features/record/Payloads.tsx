@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { DeadLetter } from "../../api/types";
+import type { DeadLetter, Payload } from "../../api/types";
 import { bytes, plural } from "../../lib/format";
 import { TabRow } from "../../ui/controls";
 import { Notice, Panel } from "../../ui/Panel";
@@ -18,8 +18,8 @@ export function Payloads({ letter }: { letter: DeadLetter }) {
         value={tab}
         onChange={setTab}
         items={[
-          { value: "value", label: "Value", note: bytes(letter.value.size) },
-          { value: "key", label: "Key", note: bytes(letter.key.size) },
+          { value: "value", label: "Value", note: sizeOf(letter.value) },
+          { value: "key", label: "Key", note: sizeOf(letter.key) },
           { value: "headers", label: "Headers", note: String(letter.headers.length) },
           { value: "error", label: "Error" },
           ...(letter.context.size === null ? [] : [{ value: "context", label: "Dead letter", note: bytes(letter.context.size) }]),
@@ -34,6 +34,11 @@ export function Payloads({ letter }: { letter: DeadLetter }) {
       {tab === "raw" && <Raw letter={letter} />}
     </Panel>
   );
+}
+
+/** Its size; of bytes that nobody has, none. */
+function sizeOf(payload: Payload): string {
+  return payload.size === null && !payload.is_null ? "–" : bytes(payload.size);
 }
 
 function Raw({ letter }: { letter: DeadLetter }) {

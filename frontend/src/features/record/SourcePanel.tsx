@@ -2,7 +2,7 @@ import type { DeadLetter } from "../../api/types";
 import { Facts, Panel } from "../../ui/Panel";
 import styles from "./Record.module.css";
 
-/** Where a source connector read the record, which never was in Kafka. */
+/** Where a source connector read the record, and what it read. */
 export function SourcePanel({ letter }: { letter: DeadLetter }) {
   const { source } = letter;
   if (!source) return null;
@@ -13,7 +13,7 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
   return (
     <Panel className={styles.gap} title={<><h2>Source record</h2>{source.schema && <span className="s t3">{source.schema}</span>}</>}>
       <div className={styles.reading}>
-        <p className="s t2">Never written to Kafka: correct it where it was read.</p>
+        <p className="s t2" style={{ marginBottom: 6 }}>It did not come from Kafka: correct it where it was read.</p>
         <Facts rows={rows.map(([name, value]) => [name, value])} />
       </div>
       {source.value !== null && <pre className={styles.trace}>{source.value}</pre>}
