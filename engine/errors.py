@@ -8,8 +8,11 @@ EngineError
 ├── RecordError            the record, by name: a sink rejects single records of a batch
 ├── RetriableError         the world: the same call may succeed later
 │   ├── LeaseLost          the worker of a lease died
-│   └── ClusterAway        a cluster beside the connector's own does not answer
-├── ProduceFailed          the world: a record was not written
+│   ├── ClusterAway        a cluster beside the connector's own does not answer
+│   └── Aborted            a transaction came to nothing: begin again at the last commit
+├── ProduceFailed          the world: a record was not written; its type says whose fault that is (KIP-691)
+├── AbortableError         the transaction: it can't be committed, but its producer can begin another
+│   └── CommitFailed       its commit was refused, for a reason that is not fatal (KIP-691)
 ├── FatalError             the world: the client can't be used any longer
 ├── RequestError           the request
 │   ├── NotFound           it names a connector or a task that does not exist
@@ -20,6 +23,8 @@ EngineError
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 
 class EngineError(Exception):
@@ -76,23 +81,55 @@ class ClusterAway(RetriableError):
     """A cluster beside the connector's own, as of its dead letters, does not answer: to be asked less often."""
 
 
-class ProduceFailed(EngineError):
-    """Records could not be written to Kafka; `failures` holds (topic, reason) rows.
+class Aborted(RetriableError):
+    """The open transaction was aborted with all that was written in it: begin again at the last commit, in small steps,
+    so that a record which the brokers reject is found."""
 
-    `ordinals` says which ones: the place of each among the records produced since the last flush. `retriable`:
-    the brokers were at fault each time, and the same records may be written later.
+
+class FailureType(StrEnum):
+    """Whose fault it is that a record was not written (KIP-691)."""
+
+    MESSAGE_REJECTED = "MESSAGE_REJECTED"  # the record's: too large, invalid
+    DELIVERY_FAILED = "DELIVERY_FAILED"  # the brokers': a time-out, too few replicas; it may be written later
+    TRANSACTION_FAILED = "TRANSACTION_FAILED"  # its transaction's: what was written in it came to nothing
+
+
+class ProduceFailed(EngineError):
+    """Records could not be written to Kafka; `failures` holds (topic, reason) rows, of the same order as `ordinals`.
+
+    `ordinals` says which ones: the place of each among the records produced since the last flush. `type` is
+    MESSAGE_REJECTED if one of them is at fault itself. `guilty` are those of the ordinals that failed by themselves:
+    in a transaction the others are lost with them. Where it is empty, nobody knows which ones.
     """
 
     def __init__(
-        self, failures: tuple[tuple[str, str], ...], ordinals: tuple[int, ...] = (), retriable: bool = False
+        self,
+        failures: tuple[tuple[str, str], ...],
+        ordinals: tuple[int, ...] = (),
+        type: FailureType = FailureType.MESSAGE_REJECTED,  # noqa: A002, KIP-691's word
+        guilty: tuple[int, ...] = (),
     ) -> None:
-        super().__init__(failures, ordinals, retriable)
+        super().__init__(failures, ordinals, type, guilty)
         self.failures = failures
         self.ordinals = ordinals
-        self.retriable = retriable
+        self.type = type
+        self.guilty = guilty
+
+    @property
+    def retriable(self) -> bool:
+        """May the same records be written later?"""
+        return self.type is not FailureType.MESSAGE_REJECTED
 
     def __str__(self) -> str:
         return "; ".join(f"{topic}: {reason}" for topic, reason in self.failures)
+
+
+class AbortableError(EngineError):
+    """The open transaction can't be committed; abort it, and begin again."""
+
+
+class CommitFailed(AbortableError):
+    """A transaction was not committed, for a reason that is not fatal: abort it. `__cause__` is that reason, once."""
 
 
 class FatalError(EngineError):

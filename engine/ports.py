@@ -72,6 +72,34 @@ class Producer(Protocol):
     def close(self) -> None: ...
 
 
+class TransactionalProducer(Producer, Protocol):
+    """A producer with a transactional id; one transaction at a time, its calls in the order of KIP-98.
+
+    Fenced and FatalError may come from any of them: close it. AbortableError: only `abort` helps. RetriableError: the
+    same call may be repeated, and no other.
+    """
+
+    def init(self) -> None:
+        """Take the id over: older owners are fenced, their open transaction is aborted or finished."""
+        ...
+
+    def begin(self) -> None: ...
+    def flush(self) -> None:
+        """ProduceFailed: the client itself refused these, and the transaction goes on without them. AbortableError:
+        records were lost on their way; its cause is a ProduceFailed that says why."""
+        ...
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
+        """Commit these positions of the group with the transaction."""
+        ...
+
+    def commit(self) -> None:
+        """CommitFailed: nothing of it is visible, abort it. RetriableError: whether it took place is not known yet."""
+        ...
+
+    def abort(self) -> None: ...
+
+
 class Admin(Protocol):
     """Topics and their ends."""
 
@@ -142,6 +170,13 @@ class Source(Protocol):
     def stop(self) -> None: ...
 
 
+class Delivery(StrEnum):
+    """How often a record arrives, and its dead letter."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    EXACTLY_ONCE = "exactly_once"
+
+
 class Kind(StrEnum):
     """What a connector does, and so how its tasks run.
 
@@ -166,6 +201,7 @@ class TaskConfig(msgspec.Struct, frozen=True):
     has_committed: bool = False  # somebody has seen committed offsets of this task: missing ones are an error
     kind: Kind = Kind.SINK
     beyond: bool = False  # the leader saw positions beyond the end of a partition: the claim is to look for itself
+    exactly_once: bool = False  # it writes transactions: it may only run once older generations are fenced
 
     @property
     def task_id(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from engine.errors import ProduceFailed
+from engine.errors import FailureType, ProduceFailed
 from engine.ports import Committed, SourcePosition
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 
@@ -100,6 +100,11 @@ class Consumer:
         self.closed = True
 
 
+def failure(retriable: bool) -> FailureType:
+    """Whose fault it is."""
+    return FailureType.DELIVERY_FAILED if retriable else FailureType.MESSAGE_REJECTED
+
+
 class Producer:
     """Keeps what is written; `fail_next` flushes fail for the ordinals it names, one set a flush."""
 
@@ -128,7 +133,7 @@ class Producer:
             raise ProduceFailed(
                 tuple((queue[ordinal][0], "no room") for ordinal in sorted(failing)),
                 tuple(sorted(failing)),
-                self.retriable,
+                failure(self.retriable),
             )
 
     def close(self) -> None:
@@ -177,7 +182,9 @@ class BatchingProducer:
             if ordinal not in failed:
                 self.log.setdefault(name, []).append(value)
         if failed:
-            raise ProduceFailed(tuple((queue[at][0].topic, "no") for at in failed), tuple(failed), not rejected)
+            raise ProduceFailed(
+                tuple((queue[at][0].topic, "no") for at in failed), tuple(failed), failure(not rejected)
+            )
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from engine.assembly.plan import ConnectorPlan
 from engine.config.worker import WorkerConfig
+from engine.exactly_once.transaction import Buffered, Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
@@ -18,12 +19,15 @@ from engine.kafka.settings import (
     admin_settings,
     consumer_settings,
     producer_settings,
+    transactional_id,
+    transactional_settings,
 )
+from engine.kafka.transactional import KafkaTransactional
 from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
-from engine.ports import TaskConfig
+from engine.ports import Producer, TaskConfig
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
@@ -40,6 +44,8 @@ JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
 class Opening:
     """A task about to be opened. `closing` closes whatever was opened for it; `patience_ms(now)` is the guard's.
 
+    `admit` raises Fenced where the task is not this lease's any more. `careful`: a transaction was aborted, so that
+    whatever the brokers reject is to be found, step by step.
     `away` holds other clusters that did not answer to a task of the same lease: they are not waited for again.
     """
 
@@ -48,8 +54,10 @@ class Opening:
     worker: WorkerConfig
     clock: WorkerClock
     patience_ms: Callable[[int], int]
-    closing: ExitStack
+    admit: Callable[[], None] = lambda: None
+    careful: bool = False
     away: set[str] = field(default_factory=set)
+    closing: ExitStack = field(default_factory=ExitStack)
 
     @property
     def retry(self) -> RetryPolicy:
@@ -73,6 +81,26 @@ def open_producer(opening: Opening) -> KafkaProducer:
     producer = KafkaProducer(producer_settings(*layers))
     opening.closing.callback(producer.close)
     return producer
+
+
+def open_transaction(opening: Opening, check: Callable[[], None], *, keeps: bool = True) -> Transaction:
+    """The transactions of the task, its id taken over, and the config topic read to its end after that (KIP-618).
+
+    `check` raises Fenced when the task's positions are not those that it committed last.
+    """
+    worker, config = opening.worker, opening.plan.config
+    name = transactional_id(worker.group_id, opening.task.connector, opening.task.task)
+    settings = transactional_settings(name, WRITING, base(worker), worker.producer, config.producer)
+
+    def check_all() -> None:
+        opening.admit()
+        check()
+
+    transaction = Transaction(lambda: KafkaTransactional(settings), check_all, opening.clock, keeps=keeps)
+    opening.closing.callback(transaction.close)
+    transaction.open()
+    opening.admit()
+    return transaction
 
 
 def build_guard(
@@ -102,15 +130,20 @@ def build_guard(
     )
 
 
-def open_replay_reporter(opening: Opening) -> ReplayReporter:
-    """The reporter of replayed records; its producer and topic are made when the first one waits."""
+def open_replay_reporter(opening: Opening, transaction: Transaction | None = None) -> ReplayReporter:
+    """The reporter of replayed records; its producer and topic are made when the first one waits.
+
+    With a transaction it writes in that.
+    """
     worker = opening.worker
 
-    def open_its_producer() -> KafkaProducer:
+    def open_its_producer() -> Producer:
         admin = KafkaAdmin(admin_settings(base(worker), worker.admin))
         admin.create_topic(
             worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
         )
+        if transaction is not None:
+            return Buffered(transaction)
         return KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
 
     replayed = ReplayReporter(

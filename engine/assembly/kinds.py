@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import stream
+from engine.config.connector import ConnectorConfig
 from engine.config.options import Option, Problem, nearest
+from engine.config.worker import WorkerConfig
 from engine.kafka.sinks import file, sql
 from engine.kafka.sources import file as source_file
 from engine.kafka.sources import sql as source_sql
-from engine.ports import Kind
+from engine.ports import Delivery, Kind
 from engine.steps import plugins
 
 TaskConfigs = Callable[[Mapping[str, str], int], Sequence[dict[str, str]]]
 Targets = Callable[[Mapping[str, Any]], Sequence[tuple[str, str]]]
+Deliveries = Callable[[ConnectorConfig, WorkerConfig], Delivery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class ConnectorClass:
     """A class of connectors: how to make one, its options (None: not known), what it does.
 
     `task_configs(properties, tasks_max)` says what each task of a source adds to the connector's properties;
-    `targets(values)` which topics its own options name, as (option, topic) rows.
+    `targets(values)` which topics its own options name, as (option, topic) rows; `delivery(config, worker)` how often
+    its records arrive. `opener` names how its tasks are opened where its kind does not say it all.
     """
 
     factory: Callable[[], Any]
@@ -31,6 +35,8 @@ class ConnectorClass:
     kind: Kind = Kind.SINK
     task_configs: TaskConfigs = lambda _properties, _tasks_max: ({},)
     targets: Targets = lambda _values: ()
+    delivery: Deliveries = lambda _config, _worker: Delivery.AT_LEAST_ONCE
+    opener: str | None = None
 
 
 _FILE = ConnectorClass(file.FileSink, file.OPTIONS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from functools import partial
 
 from engine.assembly.clients import Opening, base
 from engine.assembly.plan import validate
@@ -17,13 +18,13 @@ from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, OpenTask, must_stop, run_tasks, unopened
+from engine.pipeline.lease import Deadline, OpenTask, check_owned, must_stop, run_tasks, unopened
 from engine.ports import Kind, Lease, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
 ALONE_PATIENCE_MS = 1000  # a longer one parks: how often was tried is committed, should the worker be killed
 FOR_EVER_MS = 2**62  # a stream waits where it stands: its memory ends with its lease
-OPENERS: dict[Kind, Callable[[Opening], OpenTask]] = {
+OPENERS: dict[str, Callable[[Opening], OpenTask]] = {
     Kind.SINK: open_sink,
     Kind.SOURCE: open_source,
     Kind.STREAM: open_stream,
@@ -46,9 +47,10 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
         patience_ms = patience(lease, deadline)
         away: set[str] = set()
 
-        def open_task(task: TaskConfig) -> OpenTask:
+        def open_task(task: TaskConfig, careful: bool) -> OpenTask:
             clock = WorkerClock(lambda: must_stop(lease, tail, task))
-            return _open(task, worker, clock, patience_ms, away)
+            admit = partial(check_owned, lease, tail, task)
+            return _open(Opening(task, validate(task.config, worker), worker, clock, patience_ms, admit, careful, away))
 
         return run_tasks(lease, tail, tail.clock, open_task, deadline)
     finally:
@@ -77,14 +79,11 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     return tail
 
 
-def _open(
-    task: TaskConfig, worker: WorkerConfig, clock: WorkerClock, patience_ms: Callable[[int], int], away: set[str]
-) -> OpenTask:
-    plan = validate(task.config, worker)
-    closing = ExitStack()
+def _open(opening: Opening) -> OpenTask:
+    known = opening.plan.known
     try:
-        return OPENERS[plan.known.kind](Opening(task, plan, worker, clock, patience_ms, closing, away))
+        return OPENERS[known.opener or known.kind](opening)
     except BaseException:
         with suppress(Exception):  # what could not be opened may not close either: the first trouble tells
-            closing.close()
+            opening.closing.close()
         raise

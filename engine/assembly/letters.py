@@ -8,10 +8,12 @@ from engine.assembly.clients import JITTER, Opening, base
 from engine.assembly.plan import ConnectorPlan
 from engine.config.worker import WorkerConfig
 from engine.errors import ClusterAway, RetriableError
+from engine.exactly_once.transaction import Buffered, Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import QUICK, admin_settings, producer_settings, unacknowledged_settings
 from engine.pipeline.task_state import TaskState
+from engine.ports import Producer
 from engine.reporting.deadletter import DeadLetterReporter
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
@@ -20,16 +22,28 @@ GOING_ON_MS = 120_000  # how long letters are tried again where nobody says how 
 DELIVERY_TIMEOUTS = ("delivery.timeout.ms", "message.timeout.ms")
 
 
-def open_dead_letters(opening: Opening, state: TaskState) -> DeadLetterReporter | None:
-    """The reporter, its topic made if need be, its size limit that of the topic; None where it is off."""
+def open_dead_letters(
+    opening: Opening, state: TaskState, transaction: Transaction | None = None
+) -> DeadLetterReporter | None:
+    """The reporter, its topic made if need be, its size limit that of the topic; None where it is off.
+
+    With a transaction it writes in that, unless the letters have a cluster, or credentials, of their own.
+    """
     plan, worker, errors = opening.plan, opening.worker, opening.plan.config.errors
     if not errors.dlq_enable:
         return None
     topic_bytes = _topic_bytes(opening, letter_admin_settings(plan, worker))
     settings, is_bounded = letter_settings(plan, worker)
     settings.setdefault("message.max.bytes", str(topic_bytes))
+    producer: Producer
+    if transaction is None or errors.dlq_elsewhere or _connection(errors.dlq_producer):
+        producer = KafkaProducer(settings)
+    else:
+        producer = Buffered(transaction)
+        beside = plan.config.producer.get("message.max.bytes") or worker.producer.get("message.max.bytes")
+        settings["message.max.bytes"] = beside or str(DEFAULT_MAX_MESSAGE_BYTES)
     letters = DeadLetterReporter(
-        producer=KafkaProducer(settings),
+        producer=producer,
         topic=errors.dlq_topic,
         include_configs=errors.dlq_include_configs,
         include_messages=errors.dlq_include_messages,

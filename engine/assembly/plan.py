@@ -15,9 +15,8 @@ from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.kafka.settings import client_problems
-from engine.pipeline.commit import DurableThenCommit
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Kind
+from engine.ports import Delivery, Kind
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import handler_problems
 from engine.steps.processors import processor_problems
@@ -36,7 +35,7 @@ class ConnectorPlan:
     stages: tuple[Stage, ...]
     known: ConnectorClass
     warnings: tuple[Problem, ...]
-    delivery: str = DurableThenCommit.delivery
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
     stream: StreamConfig | None = None  # the topology of a stream
 
     @property
@@ -82,13 +81,13 @@ def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
     if stream is not None:
         config = replace(config, header_converter=stream.header_converter)
         stages = _without_headers(stream_stages(config, stream), config)
-        return ConnectorPlan(config, stages, known, warnings, stream=stream)
+        return ConnectorPlan(config, stages, known, warnings, known.delivery(config, worker), stream)
     secrets = ConnectorPlan(config, (), known, warnings).secrets
     if kind is Kind.SOURCE:
         stages = source_stages(config, secrets)
     else:
         stages = _without_headers(sink_stages(config, secrets), config)
-    return ConnectorPlan(config, stages, known, warnings)
+    return ConnectorPlan(config, stages, known, warnings, known.delivery(config, worker))
 
 
 def secrets_of(props: Mapping[str, str]) -> tuple[str, ...]:

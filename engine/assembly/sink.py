@@ -12,7 +12,7 @@ from engine.assembly.clients import (
 from engine.assembly.letters import open_dead_letters
 from engine.pipeline.chain import Steps, sink_steps
 from engine.pipeline.claim import claim_positions
-from engine.pipeline.commit import DurableThenCommit, flush_letters
+from engine.pipeline.commit import DurableThenCommit, GroupStore, flush_letters
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.record.stage import StageType
@@ -23,7 +23,7 @@ def open_sink(opening: Opening) -> OpenTask:
     """Claim the task's partitions and open its sink."""
     plan = opening.plan
     consumer = open_consumer(opening)
-    positions, state = claim_positions(opening.task, plan.stages, consumer)
+    positions, state = claim_positions(opening.task, plan.stages, consumer, GroupStore(consumer))
     letters = open_dead_letters(opening, state)
     replayed = open_replay_reporter(opening)
     sink = plan.known.factory()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import confluent_kafka as ck
 
-from engine.errors import ProduceFailed, RetriableError
+from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.kafka.errors import describe, error_class, translate, translated
 from engine.record.record import Headers
 
@@ -71,7 +71,8 @@ class KafkaProducer:
         if failures:
             rows = tuple((topic, describe(error)) for _, topic, error in failures)
             retriable = all(error_class(error) is RetriableError for _, _, error in failures)
-            raise ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in failures), retriable)
+            kind = FailureType.DELIVERY_FAILED if retriable else FailureType.MESSAGE_REJECTED
+            raise ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in failures), kind)
 
     def close(self) -> None:
         """Let go of it; what was not flushed may be lost."""

@@ -27,6 +27,7 @@ CONSUMER_FIXED = {
 }
 PRODUCER_DEFAULTS = {"linger.ms": "20", "compression.type": "lz4"}
 PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}
+TRANSACTION_DEFAULTS = {"delivery.timeout.ms": "30000", "transaction.timeout.ms": "60000"}
 QUICK = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}  # for a few small records
 SHARED = {"log_level": "3", "socket.keepalive.enable": "true"}
 
@@ -63,6 +64,7 @@ JAVA_ONLY = frozenset(
         "ssl.provider",
         "ssl.secure.random.implementation",
         "ssl.trustmanager.algorithm",
+        "transactional.id",  # not Java's only, but never the user's: transactional tasks have ids of their own
         "value.deserializer",
         "value.serializer",
     }
@@ -90,6 +92,17 @@ def consumer_settings(group: str, *layers: Mapping[str, str]) -> dict[str, str]:
 def producer_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """An idempotent producer."""
     return {**SHARED, **PRODUCER_DEFAULTS, **_merged(layers), **PRODUCER_FIXED}
+
+
+def transactional_settings(transactional_id: str, *layers: Mapping[str, str]) -> dict[str, str]:
+    """A producer with this transactional id, whatever the layers say (KIP-618)."""
+    settings = producer_settings(TRANSACTION_DEFAULTS, *layers)
+    return {**settings, "transactional.id": transactional_id}
+
+
+def transactional_id(group: str, connector: str, task: int) -> str:
+    """The id of a task's producer: `<group.id>-<connector>-<task>` (KIP-618)."""
+    return f"{group}-{connector}-{task}"
 
 
 def unacknowledged_settings(*layers: Mapping[str, str]) -> dict[str, str]:

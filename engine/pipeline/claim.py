@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from engine.config.topic import ConfigState, fold_config, owns
 from engine.errors import OffsetsMissing, RetriableError
@@ -51,15 +52,22 @@ def denied(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd 
     return LeaseEnd.FENCED if newer else LeaseEnd.STOPPED
 
 
+class PositionStore(Protocol):
+    """Where a task's positions are kept, with its memory as metadata."""
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]: ...
+    def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None: ...
+
+
 def claim_positions(
-    task: TaskConfig, stages: Sequence[Stage], consumer: Consumer
+    task: TaskConfig, stages: Sequence[Stage], consumer: Consumer, store: PositionStore
 ) -> tuple[dict[TopicPartition, int], TaskState]:
     """Where to begin, and the task's memory.
 
     A partition that nobody has committed begins at its earliest record, and that is committed at once: from
     then on its absence raises OffsetsMissing, whatever took it away.
     """
-    committed = consumer.committed(task.partitions)
+    committed = store.committed(task.partitions)
     found = {partition: one for partition, one in committed.items() if one is not None}
     state = restore(
         [one.metadata for one in found.values()],
@@ -83,7 +91,7 @@ def claim_positions(
             raise OffsetsMissing(_lost(task, missing))
         begins = consumer.begin_offsets(missing)
         state.seq += 1
-        consumer.commit({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
+        store.remember({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
         positions |= begins
     return positions, state
 

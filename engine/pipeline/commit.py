@@ -1,10 +1,11 @@
-"""Durable, then commit: how a task's progress is written down. Exactly-once replaces this, and nothing else."""
+"""How a task's progress is written down: durable, then commit; or all of it in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from engine.exactly_once.transaction import Transaction
 from engine.pipeline.outcome import Interrupted, Trouble
 from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, Consumer
@@ -18,7 +19,10 @@ class Commit(Protocol):
     Interrupted: nothing was committed, because a wait was ended or would outlast the lease.
     """
 
-    delivery: str
+    @property
+    def is_full(self) -> bool:
+        """Is it time to commit, whatever the interval says?"""
+        ...
 
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None: ...
     def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
@@ -29,7 +33,7 @@ class Commit(Protocol):
 class DurableThenCommit:
     """At least once: flush sink, dead letters and outcomes of replayed records, then commit offsets with metadata."""
 
-    delivery = "at_least_once"
+    is_full = False
 
     def __init__(
         self,
@@ -53,7 +57,72 @@ class DurableThenCommit:
         return None
 
     def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
-        self.consumer.commit({partition: Committed(offset, metadata) for partition, offset in committed.items()})
+        self.consumer.commit(with_metadata(committed, metadata))
+
+
+class TransactionalCommit:
+    """Exactly once: records, dead letters, outcomes of replayed records and offsets of `group` in one transaction."""
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        flush_dead_letters: Callable[[], Interrupted | None],
+        flush_outcomes: Callable[[], Interrupted | None],
+        group: str,
+    ) -> None:
+        self.transaction = transaction
+        self.flush_dead_letters = flush_dead_letters
+        self.flush_outcomes = flush_outcomes
+        self.group = group
+
+    @property
+    def is_full(self) -> bool:
+        return self.transaction.is_full
+
+    def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None:
+        interrupted = self.flush_dead_letters() or self.flush_outcomes()
+        if interrupted is not None:
+            self.transaction.abort()
+            return interrupted
+        text = metadata()  # after the flush: it counts what was written
+        self.transaction.commit(with_metadata(positions, text), self.group)
+        return None
+
+    def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
+        self.transaction.commit(with_metadata(committed, metadata), self.group)
+
+
+class TransactionalStore:
+    """Committed offsets of a group, written in transactions only: a zombie's plain commit would move them."""
+
+    def __init__(self, consumer: Consumer, transaction: Transaction, group: str) -> None:
+        self._consumer = consumer
+        self._transaction = transaction
+        self._group = group
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
+        return self._consumer.committed(partitions)
+
+    def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
+        self._transaction.commit(offsets, self._group)
+
+
+class GroupStore:
+    """Committed offsets of the consumer's own group."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
+        return self._consumer.committed(partitions)
+
+    def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
+        self._consumer.commit(offsets)
+
+
+def with_metadata(positions: Mapping[TopicPartition, int], metadata: str) -> dict[TopicPartition, Committed]:
+    """The positions as they are committed, the task's memory with each."""
+    return {partition: Committed(offset, metadata) for partition, offset in positions.items()}
 
 
 def flush_letters(letters: DeadLetterReporter | None, state: TaskState) -> Interrupted | None:

@@ -9,7 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from engine.errors import ClusterAway, EngineError, Fenced, RetriableError
+from engine.config.topic import ConfigState
+from engine.errors import Aborted, ClusterAway, EngineError, Fenced, RetriableError
 from engine.pipeline.claim import ConfigTail, denied
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
@@ -23,7 +24,7 @@ COLLECT_INTERVAL_MS = 500
 COLLECT_PAUSES = 20  # so many times as long as it took it then rests: it grows with the memory of a stream
 TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could not be reached
 AWAY_PAUSE_MS = 15_000  # and another cluster: each look for it costs the lease's other tasks seconds
-Open = Callable[[TaskConfig], "OpenTask"]
+Open = Callable[[TaskConfig, bool], "OpenTask"]  # the last: in small steps, after an abort
 
 
 class Task(Protocol):
@@ -65,6 +66,7 @@ class OpenTask(msgspec.Struct, frozen=True):
     task: Task
     tolerance: TolerancePolicy
     close: Callable[[], None]
+    careful: bool = False  # it goes in small steps, so that whatever aborts its transactions is found
 
 
 class Deadline:
@@ -83,36 +85,96 @@ def run_tasks(
     lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open, deadline: Deadline
 ) -> tuple[TaskReport, ...]:
     """Claim and run each task of the lease; one report each, in the order they ended."""
-    reports: list[TaskReport] = []
-    active: list[OpenTask] = []
-    for config in lease.tasks:
-        opened = _claim(config, lease, tail, clock, open_task)
-        if isinstance(opened, OpenTask):
-            active.append(opened)
-        else:
-            reports.append(opened)
-    deadline.start()
-    collect_ms = clock.now_ms() + COLLECT_INTERVAL_MS
-    while active:
+    return _Running(lease, tail, clock, open_task, deadline).run()
+
+
+class _Running:
+    """One lease under way: the tasks that are open, and the reports of those that have ended."""
+
+    def __init__(self, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open, deadline: Deadline) -> None:
+        self._lease = lease
+        self._tail = tail
+        self._clock = clock
+        self._open_task = open_task
+        self._deadline = deadline
+        self._active: list[OpenTask] = []
+        self._reports: list[TaskReport] = []
+        self._collect_ms = 0
+
+    def run(self) -> tuple[TaskReport, ...]:
+        for config in self._lease.tasks:
+            opened = self._claim(config)
+            if isinstance(opened, OpenTask):
+                self._active.append(opened)
+            else:
+                self._reports.append(opened)
+        self._deadline.start()
+        self._collect_ms = self._clock.now_ms() + COLLECT_INTERVAL_MS
+        while self._active:
+            try:
+                state = self._tail.poll()
+            except EngineError as error:
+                if self._outlasts(error):
+                    continue  # nothing is done meanwhile, but its memory must not end with that
+                self._reports += [self._ended(opened, error) for opened in self._active]
+                break
+            self._collect()
+            for opened in tuple(self._active):
+                self._turn(opened, state)
+        return tuple(self._reports)
+
+    def _outlasts(self, error: EngineError) -> bool:
+        return self._lease.standing and isinstance(error, RetriableError) and not self._clock.wait(TROUBLE_PAUSE_MS)
+
+    def _collect(self) -> None:
+        """Cycles of exceptions and tracebacks: inside a lease the collector does not run by itself."""
+        began_ms = self._clock.now_ms()
+        if began_ms < self._collect_ms:
+            return
+        gc.collect()
+        ended_ms = self._clock.now_ms()
+        self._collect_ms = ended_ms + max(COLLECT_INTERVAL_MS, COLLECT_PAUSES * (ended_ms - began_ms))
+
+    def _turn(self, opened: OpenTask, state: ConfigState) -> None:
+        lease, clock = self._lease, self._clock
+        out_of_time = LeaseEnd.BUDGET if not lease.standing and clock.now_ms() >= self._deadline.at_ms else None
+        stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
+        turned: OpenTask | TaskReport | None
         try:
-            state = tail.poll()
-        except EngineError as error:
-            if lease.standing and isinstance(error, RetriableError) and not clock.wait(TROUBLE_PAUSE_MS):
-                continue  # nothing is done meanwhile, but its memory must not end with that
-            reports += [_close(opened, *_ended_by(error, clock), clock) for opened in active]
-            break
-        if (began_ms := clock.now_ms()) >= collect_ms:
-            gc.collect()  # cycles of exceptions and tracebacks: inside a lease the collector does not run by itself
-            ended_ms = clock.now_ms()
-            collect_ms = ended_ms + max(COLLECT_INTERVAL_MS, COLLECT_PAUSES * (ended_ms - began_ms))
-        for opened in tuple(active):
-            out_of_time = LeaseEnd.BUDGET if not lease.standing and clock.now_ms() >= deadline.at_ms else None
-            stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
-            report = _turn(opened, stop, POLL_TIMEOUT_S / len(active), clock)
-            if report is not None:
-                active.remove(opened)
-                reports.append(report)
-    return tuple(reports)
+            turned = _turn(opened, stop, POLL_TIMEOUT_S / len(self._active), clock)
+        except Aborted as aborted:
+            turned = self._claim_again(opened, aborted)
+        except Exception as error:  # noqa: BLE001, as with opening: a sink flushes beyond the guard
+            turned = self._ended(opened, error)
+        if isinstance(turned, OpenTask):
+            self._active[self._active.index(opened)] = turned
+        elif turned is not None:
+            self._active.remove(opened)
+            self._reports.append(turned)
+
+    def _claim(self, config: TaskConfig, *, careful: bool = False) -> OpenTask | TaskReport:
+        end = denied(self._tail.state, config, self._lease.leader_epoch)
+        if end is not None:
+            return _unopened(config, end)
+        try:
+            opened = self._open_task(config, careful)
+        except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end other tasks
+            return _unopened(config, *_ended_by(error, self._clock))
+        parked = opened.task.state.parked
+        if parked is not None and parked.until_ms > self._clock.now_ms():
+            return _close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), self._clock)
+        return opened
+
+    def _claim_again(self, opened: OpenTask, aborted: Aborted) -> OpenTask | TaskReport:
+        """Begin again at the last commit, in small steps; a task that goes in small steps already takes a rest."""
+        if opened.careful:
+            return self._ended(opened, aborted)
+        with suppress(Exception):  # whatever counts is committed
+            opened.close()
+        return self._claim(opened.config, careful=True)
+
+    def _ended(self, opened: OpenTask, error: Exception) -> TaskReport:
+        return _close(opened, *_ended_by(error, self._clock), self._clock)
 
 
 def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
@@ -126,34 +188,23 @@ def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
     return denied(state, task, lease.leader_epoch) is not None
 
 
+def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
+    """Read the config topic to its end; raises Fenced where the task is not the lease's any more (KIP-618)."""
+    if denied(tail.read_to_end(), task, lease.leader_epoch) is not None:
+        raise Fenced(f"{task.task_id} has moved on, or is to stop")
+
+
 def unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: Clock) -> tuple[TaskReport, ...]:
     """The reports of tasks that could not even be claimed."""
     return tuple(_unopened(config, *_ended_by(error, clock)) for config in tasks)
 
 
-def _claim(config: TaskConfig, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open) -> OpenTask | TaskReport:
-    end = denied(tail.state, config, lease.leader_epoch)
-    if end is not None:
-        return _unopened(config, end)
-    try:
-        opened = open_task(config)
-    except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end the tasks beside it
-        return _unopened(config, *_ended_by(error, clock))
-    parked = opened.task.state.parked
-    if parked is not None and parked.until_ms > clock.now_ms():
-        return _close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), clock)
-    return opened
-
-
 def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock) -> TaskReport | None:
     task = opened.task
-    try:
-        ended = task.save() if stop is not None else task.step(timeout_s)
-        if ended is None and stop is None and task.is_idle():
-            stop = LeaseEnd.CAUGHT_UP
-            ended = task.save()
-    except Exception as error:  # noqa: BLE001, as with opening: a sink flushes beyond the guard
-        return _close(opened, *_ended_by(error, clock), clock)
+    ended = task.save() if stop is not None else task.step(timeout_s)
+    if ended is None and stop is None and task.is_idle():
+        stop = LeaseEnd.CAUGHT_UP
+        ended = task.save()
     if isinstance(ended, Failed):
         return _close(opened, LeaseEnd.FAILED, None, f"{ended.message}\n{ended.context.exception}", clock)
     if ended is not None:

@@ -20,7 +20,10 @@ from engine.record.record import Headers, Origin, Record
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A record as it is to be written. `origin` is what it was made of, `given` what its error context shows."""
+    """A record as it is to be written. `origin` is what it was made of, `given` what its error context shows.
+
+    `index` is its stage, where that is not its writer's.
+    """
 
     topic: str
     partition: int | None
@@ -30,6 +33,7 @@ class Outgoing(msgspec.Struct, frozen=True):
     headers: Headers
     origin: Origin
     given: Record
+    index: int | None = None
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -42,9 +46,9 @@ Answer = Written | Errored | Interrupted
 
 
 class RecordWriter:
-    """Writes records for one task; `index` is the stage's."""
+    """Writes records for one task; `index` is the stage's, unless each record names its own."""
 
-    def __init__(self, producer: Producer, guard: Guard, index: int) -> None:
+    def __init__(self, producer: Producer, guard: Guard, index: int = -1) -> None:
         self.producer = producer
         self.guard = guard
         self.index = index
@@ -89,8 +93,7 @@ class _Writing:
             if failed.retriable:
                 self._again(left, failed)
             elif len(left) > 1:
-                middle = len(left) // 2
-                self._parts += [left[middle:], left[:middle]]
+                self._parts += reversed(_halves(left, [part[ordinal] for ordinal in failed.guilty]))
             else:
                 self._reject(left[0], failed)
         return self._answers
@@ -115,26 +118,31 @@ class _Writing:
                 self._answers[place] = WRITTEN
 
     def _again(self, left: list[int], failed: ProduceFailed) -> None:
-        """Wait and put the part back; once that is exhausted, each of its records is an error."""
-        first = left[0]
-        errors = [_of_record(RetriableError(": ".join(row)), failed) for row in failed.failures]
-        verdict = self._guard.failed(self._raised(first, errors[0]), self._origin(first), self._trouble)
+        """Wait and put the part back; once that is exhausted, each of its guilty records is an error."""
+        rows = dict(zip(failed.ordinals, zip(left, failed.failures, strict=True), strict=True))
+        errors = {
+            place: _of_record(RetriableError(": ".join(row)), failed)
+            for place, row in (rows[ordinal] for ordinal in failed.guilty or failed.ordinals)
+        }
+        first = next(iter(errors))
+        verdict = self._guard.failed(self._raised(first, errors[first]), self._origin(first), self._trouble)
         if isinstance(verdict, Trouble):
             self._trouble = verdict
             self._parts.append(left)
             return
         self._trouble = Trouble()
+        self._parts.append([place for place in left if place not in errors])  # these were only lost with them
         if isinstance(verdict, Interrupted):
             self._answers[first] = verdict
-            self._parts = []
+            self._hold_from(first)
             return
         context, stops = verdict.context, self._errored(first, verdict)
         trouble = Trouble(context.attempt + 1, context.first_failure_time)
-        for place, error in zip(left[1:], errors[1:], strict=True):
+        for place, error in list(errors.items())[1:]:
             if stops or place >= self._end:
                 return
             origin = self._origin(place)
-            self._guard.count_failure(Place.of(origin, self._index), Trouble(), context.time_of_error)
+            self._guard.count_failure(Place.of(origin, self._stage(place)), Trouble(), context.time_of_error)
             raised = self._raised(place, error)
             stops = self._errored(place, self._guard.errored(raised, origin, trouble, tolerable=verdict.tolerable))
 
@@ -149,7 +157,7 @@ class _Writing:
             _, self._trial = self._guard.would_fail(self._trial, self._between.popleft()[1])
         stops, self._trial = self._guard.would_fail(self._trial, errored)
         if stops:
-            self._parts = []
+            self._hold_from(place)
         else:
             self._hold_behind_later_stop()
         return stops
@@ -160,16 +168,31 @@ class _Writing:
         for before, errored in self._between:
             stops, trial = self._guard.would_fail(trial, errored)
             if stops:
-                self._end = before
-                kept = ([place for place in part if place < before] for part in self._parts)
-                self._parts = [part for part in kept if part]
+                self._hold_from(before)
                 return
 
+    def _hold_from(self, end: int) -> None:
+        """Nothing from here on is written."""
+        self._end = min(self._end, end)
+        kept = ([place for place in part if place < self._end] for part in self._parts)
+        self._parts = [part for part in kept if part]
+
     def _raised(self, place: int, error: Exception) -> Raised:
-        return Raised(self._index, self._records[place].given, error)
+        return Raised(self._stage(place), self._records[place].given, error)
+
+    def _stage(self, place: int) -> int:
+        index = self._records[place].index
+        return self._index if index is None else index
 
     def _origin(self, place: int) -> Origin:
         return self._records[place].origin
+
+
+def _halves(left: list[int], guilty: list[int]) -> list[list[int]]:
+    """What was rejected as a whole, in parts: where the guilty ones are known to be, in halves."""
+    first, end = left.index(guilty[0]) if guilty else 0, left.index(guilty[-1]) + 1 if guilty else len(left)
+    middle = (first + end) // 2
+    return [part for part in (left[:first], left[first:middle], left[middle:end], left[end:]) if part]
 
 
 def _of_record(error: EngineError, failed: ProduceFailed) -> EngineError:

@@ -40,7 +40,7 @@ class Progress:
     @property
     def is_due(self) -> bool:
         """Is it time to save?"""
-        return self._clock.now_ms() >= self._due_ms
+        return self._commit.is_full or self._clock.now_ms() >= self._due_ms
 
     @property
     def is_held(self) -> bool:

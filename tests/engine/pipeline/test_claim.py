@@ -15,8 +15,9 @@ from engine.config.topic import (
 )
 from engine.errors import OffsetsMissing, RetriableError
 from engine.pipeline.claim import ConfigTail, claim_positions, denied
+from engine.pipeline.commit import GroupStore
 from engine.pipeline.outcome import Trouble
-from engine.pipeline.task_state import Mark, ParkedRetry, Place
+from engine.pipeline.task_state import Mark, ParkedRetry, Place, TaskState
 from engine.ports import Committed, LeaseEnd, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
@@ -33,79 +34,83 @@ RECORDS = (
 )
 
 
+def claim(task: TaskConfig, consumer: Consumer) -> tuple[dict[TopicPartition, int], TaskState]:
+    return claim_positions(task, STAGES, consumer, GroupStore(consumer))
+
+
 def config_records(*rows: tuple[bytes, bytes | None]) -> list[RawRecord]:
     return [RawRecord("configs", 0, offset, 0, "CREATE_TIME", *row) for offset, row in enumerate(rows)]
 
 
 def test_a_partition_that_nobody_committed_begins_at_its_earliest_record_and_is_committed_at_once() -> None:
     consumer = Consumer(begins={P0: 7, P1: 0})
-    positions, _ = claim_positions(TASK, STAGES, consumer)
+    positions, _ = claim(TASK, consumer)
     assert positions == {P0: 7, P1: 0}
     assert {partition: one.offset for partition, one in consumer.group.items()} == {P0: 7, P1: 0}
 
 
 def test_a_committed_offset_that_is_gone_is_an_error() -> None:
     consumer = Consumer()
-    claim_positions(TASK, STAGES, consumer)
+    claim(TASK, consumer)
     del consumer.group[P1]
     with pytest.raises(OffsetsMissing, match="t-1"):
-        claim_positions(TASK, STAGES, consumer)
+        claim(TASK, consumer)
 
 
 def test_when_all_are_gone_the_herders_word_tells() -> None:
     known = msgspec.structs.replace(TASK, has_committed=True)
     with pytest.raises(OffsetsMissing):
-        claim_positions(known, STAGES, Consumer())
+        claim(known, Consumer())
 
 
 def test_a_partition_added_by_a_new_generation_begins_anew() -> None:
     consumer = Consumer(begins={P1: 3})
-    claim_positions(msgspec.structs.replace(TASK, partitions=(P0,)), STAGES, consumer)
-    positions, _ = claim_positions(msgspec.structs.replace(TASK, generation=2), STAGES, consumer)
+    claim(msgspec.structs.replace(TASK, partitions=(P0,)), consumer)
+    positions, _ = claim(msgspec.structs.replace(TASK, generation=2), consumer)
     assert positions == {P0: 0, P1: 3}
 
 
 def test_the_latest_state_of_the_task_wins_and_foreign_metadata_is_ignored() -> None:
     consumer = Consumer()
-    _, state = claim_positions(TASK, STAGES, consumer)
+    _, state = claim(TASK, consumer)
     state.seq += 1
     state.stage_failures[1] = 5
     consumer.commit({P1: Committed(9, state.to_metadata())})
     consumer.commit({P0: Committed(4, "somebody else's")})
-    positions, found = claim_positions(TASK, STAGES, consumer)
+    positions, found = claim(TASK, consumer)
     assert (positions, found.seq, found.stage_failures[1]) == ({P0: 4, P1: 9}, state.seq, 5)
 
 
 @pytest.mark.parametrize(("offset", "waits"), [(4, True), (5, False)])
 def test_a_parked_retry_is_forgotten_when_somebody_moved_the_offset_beyond_its_record(offset: int, waits: bool) -> None:
     consumer = Consumer()
-    _, state = claim_positions(TASK, STAGES, consumer)
+    _, state = claim(TASK, consumer)
     state.parked = ParkedRetry(Place("t", 0, 4, 1), Trouble(1, 1000), 2000)
     consumer.commit({P0: Committed(offset, state.to_metadata())})
-    _, found = claim_positions(TASK, STAGES, consumer)
+    _, found = claim(TASK, consumer)
     assert (found.parked is not None, found.metrics[Metric.TOTAL_RETRIES]) == (waits, 0)
 
 
 def test_marks_go_with_their_partition_to_whichever_task_owns_it() -> None:
     consumer = Consumer()
     two = TaskConfig("c", 1, 1, {"name": "c"}, (P0, P1))
-    _, state = claim_positions(two, STAGES, consumer)
+    _, state = claim(two, consumer)
     here, there = Mark.of(Place("t", 1, 7, 1), "dlq"), Mark.of(Place("t", 0, 3, 1), "dlq")
     state.reported = (here, there)
     consumer.commit(dict.fromkeys((P0, P1), Committed(3, state.to_metadata())))
-    _, found = claim_positions(msgspec.structs.replace(TASK, generation=2, partitions=(P1,)), STAGES, consumer)
+    _, found = claim(msgspec.structs.replace(TASK, generation=2, partitions=(P1,)), consumer)
     assert (found.task, found.reported) == (0, (here,))
-    _, left = claim_positions(msgspec.structs.replace(two, generation=2, partitions=(P0,)), STAGES, consumer)
+    _, left = claim(msgspec.structs.replace(two, generation=2, partitions=(P0,)), consumer)
     assert left.reported == (there,)
 
 
 def test_a_mark_of_a_record_that_is_passed_is_not_taken_over() -> None:
     consumer = Consumer()
     two = TaskConfig("c", 1, 1, {"name": "c"}, (P0, P1))
-    _, state = claim_positions(two, STAGES, consumer)
+    _, state = claim(two, consumer)
     state.reported = (Mark.of(Place("t", 1, 7, 1), "dlq"),)
     consumer.commit({P0: Committed(0, ""), P1: Committed(8, state.to_metadata())})
-    assert claim_positions(TASK, STAGES, consumer)[1].reported == ()
+    assert claim(TASK, consumer)[1].reported == ()
 
 
 def test_the_tail_reads_to_the_end_and_then_goes_on() -> None:
@@ -140,10 +145,10 @@ def test_positions_beyond_the_end_fail_the_task_in_words_that_help() -> None:
     with pytest.raises(
         OffsetsMissing, match=r"beyond the end of t-0 \(position 1000, end 0\).*offsets of group connect-c"
     ):
-        claim_positions(msgspec.structs.replace(TASK, beyond=True), STAGES, consumer)
+        claim(msgspec.structs.replace(TASK, beyond=True), consumer)
     assert group == {P0: Committed(1000), P1: Committed(1)}
 
 
 def test_a_claim_that_sees_no_position_beyond_the_end_goes_on() -> None:
     consumer = Consumer(group={P0: Committed(0), P1: Committed(0)})
-    assert claim_positions(msgspec.structs.replace(TASK, beyond=True), STAGES, consumer)[0] == {P0: 0, P1: 0}
+    assert claim(msgspec.structs.replace(TASK, beyond=True), consumer)[0] == {P0: 0, P1: 0}

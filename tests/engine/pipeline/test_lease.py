@@ -17,7 +17,7 @@ from engine.config.topic import (
     leader_record,
     task_record,
 )
-from engine.errors import ClusterAway, ProduceFailed, RetriableError
+from engine.errors import ClusterAway, FailureType, ProduceFailed, RetriableError
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, Deadline, OpenTask, run_tasks
 from engine.pipeline.task_state import TaskState
@@ -55,7 +55,7 @@ def run(
 ) -> dict[str, TaskReport]:
     """One lease of these tasks; their reports by connector."""
 
-    def open_task(config: TaskConfig) -> OpenTask:
+    def open_task(config: TaskConfig, _careful: bool) -> OpenTask:
         opening(config.connector)
         return OpenTask(config, rigs[config.connector].task, TolerancePolicy(-1, -1), close)
 
@@ -152,7 +152,7 @@ class Away(Producer):
     def flush(self) -> None:
         count, self.queue = len(self.queue), []
         if count:
-            raise ProduceFailed((("dlq", "away"),) * count, tuple(range(count)), True)
+            raise ProduceFailed((("dlq", "away"),) * count, tuple(range(count)), FailureType.DELIVERY_FAILED)
 
 
 def letters_to(producer: Producer, clock: Clock, retry: RetryPolicy) -> Callable[[TaskState], DeadLetterReporter]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.config.handlers import Role
-from engine.errors import ProduceFailed, RetriableError
+from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.asking import named
 from engine.policy.handlers import Response
@@ -225,7 +225,7 @@ def test_a_handler_that_wants_another_attempt_begins_at_the_record_in_trouble() 
             self.queue = [row for row in self.queue if row[1] != b"5"]
             super().flush()
             if away:
-                raise ProduceFailed((("t", "away"),), tuple(away), retriable=True)
+                raise ProduceFailed((("t", "away"),), tuple(away), FailureType.DELIVERY_FAILED)
 
     producer = FiveAway(1, lambda _: False)
     handlers = {5: named("Retry", Role.PRODUCTION, Asked(Response.RETRY))}

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.errors import RetriableError
+from engine.errors import Aborted, RetriableError
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, OpenTask, must_stop, run_tasks
 from engine.pipeline.outcome import Interrupted
@@ -68,7 +68,7 @@ def lease_of(kind: Kind) -> Lease:
 def run(kind: Kind, clock: Clock, steps: int, on_poll: Callable[[], None] = lambda: None) -> TaskReport:
     lease = lease_of(kind)
     opened = OpenTask(lease.tasks[0], Stepping(clock, steps), TolerancePolicy(0, 0), lambda: None)
-    (report,) = run_tasks(lease, tail_of(clock, on_poll), clock, lambda _: opened, Deadline(clock, 10**9))
+    (report,) = run_tasks(lease, tail_of(clock, on_poll), clock, lambda *_: opened, Deadline(clock, 10**9))
     return report
 
 
@@ -114,3 +114,34 @@ def test_collecting_takes_a_twentieth_of_a_leases_time_at_most() -> None:
         gc.callbacks.remove(costly)
         gc.enable()
     assert 0.03 < sum(spent) / (clock.now_ms() - began) <= 0.05
+
+
+class Aborting(Stepping):
+    """Its first `aborts` steps end in an aborted transaction."""
+
+    def __init__(self, clock: Clock, aborts: int) -> None:
+        super().__init__(clock, 3)
+        self.aborts = aborts
+
+    def step(self, timeout_s: float) -> Interrupted | None:
+        if self.aborts:
+            self.aborts -= 1
+            raise Aborted("a record was rejected")
+        return super().step(timeout_s)
+
+
+@pytest.mark.parametrize(
+    ("aborts", "end", "how"), [(1, LeaseEnd.STOPPED, [False, True]), (2, LeaseEnd.PARKED, [False, True])]
+)
+def test_after_an_abort_a_task_is_claimed_again_to_go_in_small_steps_and_rests_after_another(
+    aborts: int, end: LeaseEnd, how: list[bool]
+) -> None:
+    clock, lease, opened, closed = Clock(), lease_of(Kind.SINK), [], []
+    task = Aborting(clock, aborts)
+
+    def open_task(config: TaskConfig, careful: bool) -> OpenTask:
+        opened.append(careful)
+        return OpenTask(config, task, TolerancePolicy(0, 0), lambda: closed.append(careful), careful)
+
+    (report,) = run_tasks(lease, tail_of(clock, lambda: None), clock, open_task, Deadline(clock, 10**9))
+    assert (report.end, opened, closed) == (end, how, how)

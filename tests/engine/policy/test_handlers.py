@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.config.handlers import Role
-from engine.errors import ProduceFailed, RetriableError
+from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.policy import handlers
 from engine.policy.asking import NamedHandler, named, old_signature, shape_problem
 from engine.policy.handlers import (
@@ -45,7 +45,7 @@ def test_a_logging_handler_says_where_and_why_but_never_what(
     ("error", "response"),
     [
         (RetriableError("away"), Response.RETRY),
-        (ProduceFailed((("t", "away"),), (), True), Response.RETRY),
+        (ProduceFailed((("t", "away"),), (), FailureType.DELIVERY_FAILED), Response.RETRY),
         (ProduceFailed((("t", "too large"),)), Response.FAIL),
         (ValueError("no"), Response.FAIL),
     ],

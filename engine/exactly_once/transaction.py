@@ -1,0 +1,314 @@
+"""The transactional template of KIP-691: write, then commit; or abort, and begin again. Protocol only, over ports.
+
+Two phases. While data is written any error means "do not commit"; at the commit an error that is not fatal means
+"abort, and write again"; whatever else comes is fatal and goes up. What broke a transaction is not looked into: a new
+client takes the transactional id over from the old one, `check` looks whether anybody else has worked meanwhile, and
+what was written before is written again, byte for byte. Nothing is processed twice.
+
+    READY ── produce ──▶ OPEN ── commit ──▶ COMMITTING ──▶ READY
+      ▲                    │                    │
+      │                    ▼                    ▼
+      └── written again ── BROKEN ◀─────────────┘
+
+The KIP's own answer to a lost transaction is to read the input again from the last commit. A task whose writes are not
+kept (`keeps=False`) does that: it is told so by Aborted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from enum import StrEnum
+
+import msgspec
+
+from engine.errors import AbortableError, Aborted, EngineError, FailureType, ProduceFailed, RetriableError
+from engine.ports import Clock, Committed, Producer, TransactionalProducer
+from engine.record.record import Headers, TopicPartition
+
+MOST_RECORDS = 50_000  # more in one transaction make it no faster, and hold back every read_committed reader
+MOST_BYTES = 32 * 1024 * 1024
+COMMIT_TIMEOUT_MS = 60_000  # how long one commit is asked for again; then whoever claims next settles it
+ATTEMPTS = 3  # how often a transaction is written again within one call
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
+    """A record as it was given to the producer."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    timestamp: int | None
+    partition: int | None
+
+
+class State(StrEnum):
+    """Where a transaction stands; the picture is above."""
+
+    READY = "READY"
+    OPEN = "OPEN"
+    COMMITTING = "COMMITTING"
+    BROKEN = "BROKEN"
+
+
+class Transaction:
+    """A task's writes, one transaction after another, behind the plain Producer port.
+
+    `connect()` makes a client; it is not initialised. `check()` raises Fenced when somebody else has worked since our
+    last commit: it is asked after each time that we take the id over from ourselves, because `init` would also fence a
+    successor. Fenced and FatalError come from every method.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], TransactionalProducer],
+        check: Callable[[], None],
+        clock: Clock,
+        *,
+        keeps: bool = True,
+    ) -> None:
+        self._connect = connect
+        self._check = check
+        self._clock = clock
+        self._keeps = keeps
+        self._client: TransactionalProducer | None = None
+        self._state = State.READY
+        self._kept: list[Written] = []  # acknowledged in the open transaction
+        self._pending: list[Written] = []  # produced since the last flush
+        self._records = 0
+        self._bytes = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Is anything written that is not committed?"""
+        return self._state is not State.READY or bool(self._pending)
+
+    @property
+    def is_full(self) -> bool:
+        """Is it time to commit, whatever the clock says?"""
+        return self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES
+
+    def open(self) -> None:
+        """Take the id over. Whoever calls reads its positions after this, never before."""
+        self._client = self._connect()
+        self._client.init()
+
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        timestamp: int | None = None,
+        partition: int | None = None,
+    ) -> None:
+        """Write a record in the open transaction, or begin one. A broken one is only written again by `flush`.
+
+        RetriableError: a commit was asked for, and is to be finished first.
+        """
+        if self._state is State.COMMITTING:
+            raise RetriableError("the transaction before is not known to be committed yet")
+        self._records += 1
+        self._bytes += len(value or b"") + len(key or b"")
+        if self._keeps:
+            self._pending.append(Written(topic, key, value, headers, timestamp, partition))
+        if self._state is State.READY:
+            self._begin()
+        if self._state is State.OPEN:
+            self._require().produce(topic, key, value, headers, timestamp, partition)
+
+    def flush(self) -> None:
+        """Return when everything is acknowledged.
+
+        Raises ProduceFailed: for records that the client itself refuses; or for all that was produced since the last
+        flush, because a transaction that lost one of them can't be committed. What was flushed before stays. Raises
+        Aborted where nothing is kept.
+        """
+        try:
+            if self._state is State.BROKEN:
+                self._write_again()
+            self._require().flush()
+        except ProduceFailed as error:
+            refused = set(error.ordinals)
+            self._kept += [one for at, one in enumerate(self._pending) if at not in refused]
+            self._pending = []
+            raise
+        except (AbortableError, RetriableError) as error:
+            self._break(error)
+            lost, self._pending = self._pending, []
+            if not lost:
+                raise RetriableError(f"the transaction could not be written again: {error}") from error
+            raise _of_all(lost, error) from error
+        self._kept += self._pending
+        self._pending = []
+
+    @property
+    def flushed(self) -> int:
+        """How many records of it are acknowledged."""
+        return len(self._kept)
+
+    def replace(self, after: int, records: Iterable[Written]) -> None:
+        """Let these stand in it in place of all that was flushed after the first `after` records.
+
+        The next flush, or the commit, writes it again.
+        """
+        self._kept[after:] = records
+        self._state = State.BROKEN
+
+    def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
+        """Commit what was written, and these positions of the group with it. It may be called again after
+        RetriableError: that finishes the same transaction first.
+
+        Raises RetriableError when it is not known whether it took place, or the brokers stay away; Aborted where
+        nothing is kept and nothing was committed.
+        """
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                self._commit(offsets, group)
+            except (AbortableError, ProduceFailed) as error:
+                self._break(error)
+                if not left:
+                    raise RetriableError(f"the transaction was aborted {ATTEMPTS} times: {error}") from error
+            else:
+                return
+
+    def abort(self) -> None:
+        """Let go of what is not committed; a transaction whose commit was asked for is finished by who claims next."""
+        if self._state is State.OPEN:
+            try:
+                self._require().abort()
+            except EngineError:  # also when fenced: there is nothing left that could be committed
+                self._let_go()
+        elif self._state is not State.READY:
+            self._let_go()
+        self._clear()
+
+    def close(self) -> None:
+        """Abort and let go of the client."""
+        self.abort()
+        self._let_go()
+
+    def _begin(self) -> None:
+        if self._client is None:  # let go by an abort: it is taken over again
+            self._state = State.BROKEN
+            if not self._keeps:
+                raise Aborted("the transactional producer was let go")
+            return
+        self._client.begin()
+        self._state = State.OPEN
+
+    def _commit(self, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
+        if self._state is not State.COMMITTING:
+            if self._state is State.READY:
+                self._begin()
+            if self._state is State.BROKEN:
+                self._write_again()
+            client = self._require()
+            client.flush()
+            if offsets:
+                client.send_offsets(offsets, group)
+            self._state = State.COMMITTING
+        late_ms = self._clock.now_ms() + COMMIT_TIMEOUT_MS
+        while True:
+            try:
+                self._require().commit()
+                break
+            except RetriableError:
+                if self._clock.now_ms() > late_ms:
+                    raise
+        self._clear()
+
+    def _write_again(self) -> None:
+        """A new client, and in it what is kept. RetriableError: not yet; the next call tries again."""
+        self._let_go()
+        client = self._connect()
+        try:
+            client.init()
+            self._client = client
+            self._check()
+            client.begin()
+            self._write_kept(client)
+            for one in self._pending:
+                client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+        except BaseException:
+            client.close()
+            self._client = None
+            raise
+        self._state = State.OPEN
+
+    def _write_kept(self, client: TransactionalProducer) -> None:
+        """By themselves, so that no error of theirs is taken for one of the records behind them."""
+        for one in self._kept:
+            client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+        try:
+            if self._kept:
+                client.flush()
+        except (AbortableError, ProduceFailed) as error:
+            raise RetriableError(f"what was written before could not be written again: {error}") from error
+
+    def _break(self, error: EngineError) -> None:
+        """The transaction is lost; where nothing is kept, so is the work."""
+        self._state = State.BROKEN
+        if not self._keeps:
+            self._let_go()
+            self._clear()
+            raise Aborted(f"a transaction was aborted: {error}") from error
+
+    def _let_go(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(EngineError):  # an open transaction is ended by whoever takes the id over
+                client.close()
+
+    def _clear(self) -> None:
+        self._state = State.READY
+        self._kept, self._pending = [], []
+        self._records = self._bytes = 0
+
+    def _require(self) -> TransactionalProducer:
+        if self._client is None:
+            raise RetriableError("the transactional producer is closed")
+        return self._client
+
+
+class Buffered:
+    """A producer that keeps what it is given until `flush`: those who share a transaction don't mix their ordinals."""
+
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+        self._waiting: list[Written] = []
+
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        timestamp: int | None = None,
+        partition: int | None = None,
+    ) -> None:
+        self._waiting.append(Written(topic, key, value, headers, timestamp, partition))
+
+    def flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            self._producer.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+        if waiting:
+            self._producer.flush()
+
+    def close(self) -> None:
+        """The producer is somebody else's."""
+
+
+def _of_all(lost: list[Written], error: EngineError) -> ProduceFailed:
+    """The failure of everything that was produced since the last flush, and who is guilty of it."""
+    cause = error.__cause__
+    kind, reasons = FailureType.TRANSACTION_FAILED, dict[int, str]()
+    if isinstance(error, RetriableError):
+        kind = FailureType.DELIVERY_FAILED
+    elif isinstance(cause, ProduceFailed):
+        kind = cause.type
+        reasons = {at: row[1] for at, row in zip(cause.ordinals, cause.failures, strict=False) if at < len(lost)}
+    rows = tuple((one.topic, reasons.get(at, str(error))) for at, one in enumerate(lost))
+    return ProduceFailed(rows, tuple(range(len(lost))), kind, tuple(reasons))
