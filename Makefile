@@ -4,7 +4,7 @@ VENV := .venv/bin
 FRONTEND := frontend/package.json frontend/index.html frontend/vite.config.ts frontend/tsconfig.json \
 	$(shell find frontend/src frontend/public -type f 2>/dev/null)
 
-.PHONY: run test check bench conformance fuzz clean demo-reset install
+.PHONY: run test check bench conformance fuzz chaos clean demo-reset install
 
 run: ports .venv/.run frontend/dist/index.html .local/kafka ## the whole product on real input, until Ctrl-C
 	@exec $(VENV)/python -m demo.run
@@ -27,6 +27,9 @@ conformance: .venv/.dev .local/kafka ## real Kafka Connect and the engine side b
 
 fuzz: install ## arbitrary bytes into everything that reads bytes, for SECONDS (60)
 	$(VENV)/python -m tests.fuzz $(SECONDS)
+
+chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIGSTOP; ARGS as --seed 7 --only sink,stream
+	$(VENV)/python -m tests.chaos --runs $(or $(RUNS),10) $(ARGS)
 
 install: needs .venv/.dev frontend/node_modules/.installed
 

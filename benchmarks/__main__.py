@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
-from benchmarks import connect_clean
+from benchmarks import connect_clean, exactly_once
 
-BENCHMARKS = {"connect-clean": connect_clean.run}
+BENCHMARKS: dict[str, Callable[[], object]] = {"connect-clean": connect_clean.run, "exactly-once": exactly_once.run}
 
 
 def main(names: list[str]) -> int:

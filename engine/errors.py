@@ -16,6 +16,7 @@ EngineError
 ├── FatalError             the world: the client can't be used any longer
 ├── RequestError           the request
 │   ├── NotFound           it names a connector or a task that does not exist
+│   ├── BadRequest         it can't be met by anybody, as it stands
 │   └── Conflict           it can't be met in the present state
 └── TaskError              the task must stop
     ├── Fenced             a newer generation or leader owns the work
@@ -144,8 +145,23 @@ class NotFound(RequestError):
     """The connector or task does not exist."""
 
 
+class BadRequest(RequestError):
+    """It can't be met as it stands: a body of another form, a connector that would have to be stopped."""
+
+
 class Conflict(RequestError):
     """Not in the present state: the name is taken, the connector stopped, another worker leads."""
+
+
+class NotLeading(Conflict):
+    """Another driver leads: its REST API answers at `url`, or nobody knows where."""
+
+    def __init__(self, url: str = "") -> None:
+        super().__init__(url)
+        self.url = url
+
+    def __str__(self) -> str:
+        return f"another worker leads, at {self.url}" if self.url else "no worker leads at the moment; try again soon"
 
 
 class TaskError(EngineError):

@@ -150,6 +150,11 @@ class Source(Protocol):
 
     Its records carry `source_partition` and `source_offset`; both must be JSON objects. `position(partition)` is
     the offset committed last, or None.
+
+    Its class may say, given the connector's properties and before there is an object of it, whether it can be delivered
+    exactly once, as `exactly_once_support(config)`, and whether it ends its transactions itself, as
+    `can_define_transaction_boundaries(config)`: True, False, or None for who can't say (KIP-618). In boundary
+    `connector` it finds a TransactionContext in its attribute `transactions`, from before `start` on.
     """
 
     idle_ms: int  # how long after an empty poll there may be something new
@@ -250,6 +255,43 @@ class TaskReport(msgspec.Struct, frozen=True):
     progressed: bool  # did this lease commit a new position?
     wake_at: int | None = None  # ms; when to run again although Kafka has nothing new
     trace: str | None = None  # for FAILED, and why for PARKED
+
+
+class Election(Protocol):
+    """Which driver leads: the one that owns partition 0 of the config topic in the group of the drivers.
+
+    A hint: what keeps a driver that lost it from writing is its producer, which its successor has fenced.
+    """
+
+    def wins(self) -> bool:
+        """Do we own the partition, as far as is known here? To be asked often: it keeps the membership alive."""
+        ...
+
+    def confirms(self) -> bool:
+        """Do the brokers agree, now? A driver that slept may own nothing any more. Asks them."""
+        ...
+
+    def close(self) -> None:
+        """Leave the group: another driver is elected at once."""
+        ...
+
+
+Fence = Callable[[Mapping[str, str], Sequence[int]], None]
+"""Fence the transactional producers of these tasks of the connector that has these properties (KIP-618). Blocks."""
+
+
+class SourceOffsets(Protocol):
+    """What sources have committed, of all tasks of a connector; for whoever looks at it or changes it."""
+
+    def read(self, properties: Mapping[str, str]) -> Sequence[tuple[SourcePosition, SourcePosition]]:
+        """(partition, offset) rows of the connector that has these properties."""
+        ...
+
+    def write(
+        self, properties: Mapping[str, str], offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]
+    ) -> None:
+        """Set these offsets; None forgets one. The connector must not run."""
+        ...
 
 
 class TaskRunner(Protocol):

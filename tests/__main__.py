@@ -1,8 +1,8 @@
 """`python -m tests [-k …]`: runs the suites, each against its real parts, and closes with one line of totals.
 
 Each suite is a pytest process of its own (the frontend's is vitest); what is on the command line goes to pytest. The
-broker's suite mostly waits (for restarts, time-outs, takeovers), so those that compute run beside it; suites that
-are about time and the whole product run alone.
+broker's suite mostly waits (for restarts, time-outs, takeovers), so it runs in two halves, and those that compute run
+beside it; suites that are about time and the whole product run alone.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Counts(NamedTuple):
         return Counts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-BROKER = Suite("broker", ("tests", "-m", "broker"))
+BROKER = Suite("broker", ("tests", "-m", "broker", "--numprocesses", "2", "--dist", "loadfile"))
 COMPUTING = (
     Suite("unit, SQLite", ("tests", "-m", "unit")),
     Suite("dashboard, PostgreSQL", ("tests/dlqadmin", "-m", "unit"), postgres=True),
 )
-ALONE = (Suite("spark", ("tests", "-m", "spark")), Suite("browser", ("tests", "-m", "browser")))
+ALONE = tuple(Suite(name, ("tests", "-m", name)) for name in ("spark", "chaos", "browser"))
 SUITES = (*COMPUTING, BROKER, *ALONE)
 
 

@@ -1,7 +1,8 @@
 """Real services for the tests, each started when the first test asks for it.
 
-Marks come from what a test uses: whoever asks for a real broker is `broker`, whatever lives in tests/spark
-is `spark`; whoever asks for the whole running product, or lives in tests/browser, is `browser`; the rest is `unit`.
+Marks come from what a test uses: whoever asks for a real broker is `broker`, whatever lives in tests/spark is `spark`,
+what disturbs a running engine (tests/chaos) is `chaos`; whoever asks for the whole running product, or lives in
+tests/browser, is `browser`; the rest is `unit`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def _kind(item: pytest.Item) -> str:
     used = set(getattr(item, "fixturenames", ()))
     if "product" in used:
         return "browser"
+    if "world" in used and room == "chaos":
+        return room
     return "broker" if used & BROKER_FIXTURES else "unit"
 
 

@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
-from confluent_kafka import TopicPartition as KafkaTopicPartition
+from confluent_kafka import KafkaError, Message
 
+from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.topics import client_config, patiently
-from engine.record.record import Headers
+from engine import errors
+from engine.exactly_once.transaction import Transaction
+from engine.kafka.clock import WorkerClock
+from engine.kafka.producer import Delivered
+from engine.kafka.transactional import KafkaTransactional
+from engine.ports import Committed
+from engine.record.record import Headers, TopicPartition
 
-INIT_TIMEOUT_S = 15.0
-CALL_TIMEOUT_S = 10.0
 TRANSACTION_TIMEOUT_MS = 30_000  # how long the chunk of a killed writer can hold back readers
-DELIVERY_TIMEOUT_MS = 20_000
-COMMIT_ATTEMPTS = 3
-BY_KEY = -1  # the client's word for a partition that the key chooses
+DELIVERY_TIMEOUT_MS = 10_000
 
-Delivered = Callable[[KafkaError | None, Message], None]
-
-# A record with one of these is refused at every attempt; the others of its chunk are not to blame.
-_REFUSED = {
-    KafkaError.MSG_SIZE_TOO_LARGE,
-    KafkaError.INVALID_RECORD,
-    KafkaError.INVALID_MSG,
-    KafkaError.RECORD_LIST_TOO_LARGE,
-    KafkaError.INVALID_MSG_SIZE,
-    KafkaError.INVALID_TIMESTAMP,
-    KafkaError._UNKNOWN_PARTITION,
-}
-# What happens to the others of a chunk once one of them has failed; _STATE is for those not yet handed over.
-_CONSEQUENCES = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE}
-_FENCING = {
-    KafkaError._FENCED,
-    KafkaError.PRODUCER_FENCED,
-    KafkaError.INVALID_PRODUCER_EPOCH,
-}
+# The client's names for what no waiting changes.
 _HOPELESS = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError._UNKNOWN_TOPIC,
+    "TOPIC_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    "CLUSTER_AUTHORIZATION_FAILED",
+    "GROUP_AUTHORIZATION_FAILED",
+    "UNKNOWN_TOPIC_OR_PART",
+    "_UNKNOWN_TOPIC",
 }
+_NO_PARTITION = "_UNKNOWN_PARTITION"  # one may be added to a topic, but not because a record names it
 
 
 class Fenced(Exception):
@@ -102,110 +85,64 @@ class ChunkProducer:
 
     def __init__(self, transactional_id: str) -> None:
         self._transactional_id = transactional_id
-        self._producer = _producer(transactional_id)
-        self._members: dict[str, Any] = {}  # group → the client's word for a member of it
+        self._written: dict[int, Written] = {}  # by the place in the chunk
+        self._progress: Progress | None = None  # as committed last
+        # Nobody waits for a commit without an answer: the next writer settles it.
+        self._transaction = Transaction(self._connect, self._check, WorkerClock(lambda: True))
 
     def fence(self) -> None:
         """Take over the transactional id: older writers are fenced, and their open transaction is ended."""
         with _translated():
-            patiently(lambda: self._producer.init_transactions(INIT_TIMEOUT_S))
+            self._transaction.open()
 
     def write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
         """Write the chunk in one transaction. Raises Refused after an abort; nothing of it is visible then."""
-        member = self._member(progress.group)
-        with _translated():
-            self._producer.begin_transaction()
+        if self._progress is None:
+            self._progress = _committed(progress)
         try:
-            written = self._deliver(records)
-            self._note(progress, member)
+            with _translated():
+                self._deliver(records)
+                place = TopicPartition(progress.topic, 0)
+                self._transaction.commit({place: Committed(progress.offset)}, progress.group)
         except Refused:
             self._renew()
             raise
         except (Fenced, Hopeless, BrokerUnavailable):
-            with suppress(KafkaException):  # the next to take over ends it in any case
-                self._producer.abort_transaction(CALL_TIMEOUT_S)
+            self._transaction.abort()
             raise
-        with _translated():
-            self._commit()
-        return written
+        self._progress = progress
+        return [self._written[place] for place in range(len(records))]
 
     def close(self) -> None:
-        """Give up; an open transaction ends by its time-out, or by whoever takes over."""
-        self._producer.purge()
-        self._producer.flush(1)
+        """Give up; a transaction whose commit was asked for is settled by whoever takes over."""
+        self._transaction.close()
+
+    def _connect(self) -> KafkaTransactional:
+        return _Client(self._transactional_id, self._written)
+
+    def _check(self) -> None:
+        """Has anybody else committed since we did?"""
+        if self._progress is not None and _committed(self._progress) != self._progress:
+            raise errors.Fenced(f"{self._transactional_id} has gone on without us")
 
     def _renew(self) -> None:
-        """Take over from itself: after a refused record the client purges what it is given next.
+        """Take over from ourselves: after a refused record the client loses what it is given next.
 
         At once, not before the next chunk: by then the caller may have lost the job to another.
         """
-        self.close()
-        self._producer = _producer(self._transactional_id)
-        self.fence()
-
-    def _deliver(self, records: Sequence[Outbound]) -> list[Written]:
-        places: dict[int, Written] = {}
-        failed: dict[int, KafkaError] = {}
         with _translated():
-            for place, record in enumerate(records):
-                try:
-                    self._produce(record, partial(_settle, place, places, failed))
-                except KafkaException as error:
-                    failed[place] = error.args[0]
-                    if error.args[0].code() == KafkaError._STATE:
-                        break  # one before it has failed; flushing tells which, and why
-            left = self._producer.flush(CALL_TIMEOUT_S)
-        refused = {place: error.str() for place, error in failed.items() if error.code() in _REFUSED}
-        causes = [error for error in failed.values() if error.code() not in _REFUSED | _CONSEQUENCES]
-        if causes:
-            raise _translate(causes[0])
-        if refused:
-            raise Refused(refused)
-        if failed:
-            raise BrokerUnavailable(next(iter(failed.values())).str())
-        if left:
-            raise BrokerUnavailable(f"{left} of {len(records)} records were not acknowledged in {CALL_TIMEOUT_S:g} s")
-        return [places[place] for place in range(len(records))]
+            self._transaction.abort()
+            self._transaction.open()
+            self._check()
 
-    def _produce(self, record: Outbound, delivered: Delivered) -> None:
-        self._producer.produce(
-            record.topic,
-            record.value,
-            record.key,
-            headers=list(record.headers),
-            on_delivery=delivered,
-            partition=BY_KEY if record.partition is None else record.partition,
-        )
-
-    def _note(self, progress: Progress, member: Any) -> None:
-        offsets = [KafkaTopicPartition(progress.topic, 0, progress.offset)]
-        with _translated():
-            patiently(lambda: self._producer.send_offsets_to_transaction(offsets, member, CALL_TIMEOUT_S))
-
-    def _member(self, group: str) -> Any:
-        """Asked for before a transaction is open: making a consumer takes its time."""
-        if group not in self._members:
-            consumer = Consumer(client_config({"group.id": group, "enable.auto.commit": False}))
-            try:
-                self._members[group] = consumer.consumer_group_metadata()
-            finally:
-                consumer.close()
-        return self._members[group]
-
-    def _commit(self) -> None:
-        """Commit; a call that timed out may be repeated, and must not be followed by an abort."""
-        for left in reversed(range(COMMIT_ATTEMPTS)):
-            try:
-                self._producer.commit_transaction(CALL_TIMEOUT_S)
-                break
-            except KafkaException as error:
-                cause = error.args[0]
-                if cause.txn_requires_abort():
-                    with suppress(KafkaException):
-                        self._producer.abort_transaction(CALL_TIMEOUT_S)
-                    raise
-                if not left or not cause.retriable():
-                    raise
+    def _deliver(self, records: Sequence[Outbound]) -> None:
+        self._written.clear()
+        for one in records:
+            self._transaction.produce(one.topic, one.key, one.value, one.headers, None, one.partition)
+        try:
+            self._transaction.flush()
+        except errors.ProduceFailed as error:
+            raise _of_failures(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -216,9 +153,13 @@ class ChunkProducer:
         self.close()
 
 
-def _producer(transactional_id: str) -> Producer:
-    return Producer(
-        client_config(
+class _Client(KafkaTransactional):
+    """Notes where each record of its open transaction was written."""
+
+    only_errors = False
+
+    def __init__(self, transactional_id: str, written: dict[int, Written]) -> None:
+        settings = topics.client_config(
             {
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
@@ -229,32 +170,49 @@ def _producer(transactional_id: str) -> Producer:
                 "message.max.bytes": 100_000_000,  # the topic's own limit decides
             }
         )
-    )
+        super().__init__({name: str(value) for name, value in settings.items()})
+        self._written = written
+
+    def _listener(self, ordinal: int, topic: str) -> Delivered:
+        note = super()._listener(ordinal, topic)
+
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                self._written[ordinal] = Written(message.partition() or 0, message.offset() or 0)
+            else:
+                note(error, message)
+
+        return on_delivery
 
 
-def _settle(
-    place: int, places: dict[int, Written], failed: dict[int, KafkaError], error: KafkaError | None, message: Message
-) -> None:
-    """A delivery report; `place` is the record's in its chunk."""
-    if error is None:
-        places[place] = Written(message.partition() or 0, message.offset() or 0)
-    else:
-        failed[place] = error
+def _committed(progress: Progress) -> Progress:
+    """What the group says now; −1 where nothing is committed."""
+    place = (progress.topic, 0)
+    return msgspec.structs.replace(progress, offset=topics.committed(progress.group, [place]).get(place, -1))
+
+
+def _of_failures(error: errors.ProduceFailed) -> Exception:
+    """What was not written, as ours: what waiting does not help comes before what is refused."""
+    reasons = {at: reason for at, (_, reason) in zip(error.ordinals, error.failures, strict=True)}
+    guilty = {at: reason for at, reason in reasons.items() if at in error.guilty} or reasons
+    names = {at: _name(reason) for at, reason in guilty.items()}
+    if hopeless := [guilty[at] for at, name in names.items() if name in _HOPELESS]:
+        return Hopeless(hopeless[0])
+    is_rejected = error.type is errors.FailureType.MESSAGE_REJECTED
+    refused = {at: guilty[at] for at, name in names.items() if is_rejected or name == _NO_PARTITION}
+    return Refused(refused) if refused else BrokerUnavailable(str(error))
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
     try:
         yield
-    except KafkaException as error:
-        raise _translate(error.args[0]) from error
-    except SystemError as error:  # a fatal error that the client raised in the middle of a delivery report
-        if not isinstance(error.__cause__, KafkaException):
-            raise
-        raise _translate(error.__cause__.args[0]) from error
+    except errors.Fenced as error:
+        raise Fenced(str(error)) from error
+    except errors.EngineError as error:
+        raise (Hopeless if _name(str(error)) in _HOPELESS else BrokerUnavailable)(str(error)) from error
 
 
-def _translate(error: KafkaError) -> Exception:
-    if error.code() in _FENCING:
-        return Fenced(error.str())
-    return Hopeless(error.str()) if error.code() in _HOPELESS else BrokerUnavailable(error.str())
+def _name(text: str) -> str:
+    """The client's name for an error, with which the engine's words for it begin."""
+    return text.partition(":")[0]

@@ -53,7 +53,8 @@ def _segment(name: str) -> str:
 
 def _call(method: str, address: str) -> Any:
     try:
-        answer = httpx.request(method, settings.ENGINE_URL + address, timeout=TIMEOUT)
+        # A worker that stands by sends its clients to the one that leads.
+        answer = httpx.request(method, settings.ENGINE_URL + address, timeout=TIMEOUT, follow_redirects=True)
         document = answer.json() if answer.content else None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise EngineUnavailable(f"{type(error).__name__}: {error}") from error

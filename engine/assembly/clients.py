@@ -27,7 +27,7 @@ from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
-from engine.ports import Producer, TaskConfig
+from engine.ports import Delivery, Producer, TaskConfig
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
@@ -37,6 +37,7 @@ WRITING = {
     "partitioner": "murmur2_random",  # equal keys meet in one partition, whoever wrote them, Java or not
     "topic.metadata.propagation.max.ms": "5000",  # a missing topic holds up the lease's other tasks no longer
 }
+COMMITTED_ONLY = {"isolation.level": "read_committed"}  # what may still be aborted is not to be processed
 JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
 
 
@@ -68,7 +69,8 @@ class Opening:
 def open_consumer(opening: Opening) -> KafkaConsumer:
     """The consumer of the connector's group."""
     config, worker = opening.plan.config, opening.worker
-    settings = consumer_settings(f"connect-{config.name}", base(worker), worker.consumer, config.consumer)
+    fixed = COMMITTED_ONLY if opening.plan.delivery is Delivery.EXACTLY_ONCE else {}
+    settings = consumer_settings(f"connect-{config.name}", base(worker), worker.consumer, config.consumer, fixed)
     consumer = KafkaConsumer(settings)
     opening.closing.callback(consumer.close)
     return consumer
@@ -130,7 +132,7 @@ def build_guard(
     )
 
 
-def open_replay_reporter(opening: Opening, transaction: Transaction | None = None) -> ReplayReporter:
+def open_replay_reporter(opening: Opening, transaction: Producer | None = None) -> ReplayReporter:
     """The reporter of replayed records; its producer and topic are made when the first one waits.
 
     With a transaction it writes in that.

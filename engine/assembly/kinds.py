@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from engine.config import stream
+from engine.assembly.mirror_plan import Mirror, mirror_delivery, mirror_stages, mirror_targets, prepare
+from engine.assembly.source_support import source_delivery
+from engine.assembly.topic_sink_plan import (
+    prepare_topic_sink,
+    topic_sink_delivery,
+    topic_sink_stages,
+    topic_sink_targets,
+)
+from engine.config import mirror, stream, topic_sink
 from engine.config.connector import ConnectorConfig
 from engine.config.options import Option, Problem, nearest
 from engine.config.worker import WorkerConfig
@@ -14,11 +23,14 @@ from engine.kafka.sinks import file, sql
 from engine.kafka.sources import file as source_file
 from engine.kafka.sources import sql as source_sql
 from engine.ports import Delivery, Kind
+from engine.record.stage import Stage
 from engine.steps import plugins
 
 TaskConfigs = Callable[[Mapping[str, str], int], Sequence[dict[str, str]]]
 Targets = Callable[[Mapping[str, Any]], Sequence[tuple[str, str]]]
 Deliveries = Callable[[ConnectorConfig, WorkerConfig], Delivery]
+Prepare = Callable[[ConnectorConfig], tuple[ConnectorConfig, list[Problem]]]
+Stages = Callable[[ConnectorConfig, Collection[str]], tuple[Stage, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,8 @@ class ConnectorClass:
     `task_configs(properties, tasks_max)` says what each task of a source adds to the connector's properties;
     `targets(values)` which topics its own options name, as (option, topic) rows; `delivery(config, worker)` how often
     its records arrive. `opener` names how its tasks are opened where its kind does not say it all.
+    `prepare(config)` answers with the configuration as it is run, and what is wrong with it; `stages(config, secrets)`
+    with the stages, where they are not its kind's.
     """
 
     factory: Callable[[], Any]
@@ -37,12 +51,23 @@ class ConnectorClass:
     targets: Targets = lambda _values: ()
     delivery: Deliveries = lambda _config, _worker: Delivery.AT_LEAST_ONCE
     opener: str | None = None
+    prepare: Prepare = lambda config: (config, [])
+    stages: Stages | None = None
 
 
 _FILE = ConnectorClass(file.FileSink, file.OPTIONS)
-_SQL = ConnectorClass(sql.SqlSink, sql.OPTIONS)
+_SQL = ConnectorClass(
+    sql.SqlSink,
+    sql.OPTIONS,
+    delivery=lambda config, _worker: Delivery(config.own["delivery.guarantee"]),
+    opener="sql",
+)
 _FILE_SOURCE = ConnectorClass(
-    source_file.FileSource, source_file.OPTIONS, Kind.SOURCE, targets=source_file.FileSource.targets
+    source_file.FileSource,
+    source_file.OPTIONS,
+    Kind.SOURCE,
+    targets=source_file.FileSource.targets,
+    delivery=partial(source_delivery, source_file.FileSource),
 )
 _SQL_SOURCE = ConnectorClass(
     source_sql.SqlSource,
@@ -50,18 +75,50 @@ _SQL_SOURCE = ConnectorClass(
     Kind.SOURCE,
     source_sql.SqlSource.task_configs,
     source_sql.SqlSource.targets,
+    partial(source_delivery, source_sql.SqlSource),
 )
-_STREAM = ConnectorClass(object, stream.OPTIONS, Kind.STREAM)  # it is made of its processors, not of one object
+_STREAM = ConnectorClass(
+    object,  # it is made of its processors, not of one object
+    stream.OPTIONS,
+    Kind.STREAM,
+    delivery=lambda config, _worker: stream.stream_delivery(config),
+)
+_KAFKA = ConnectorClass(
+    object,  # its opener makes it, with its producer
+    topic_sink.OPTIONS,
+    targets=topic_sink_targets,
+    delivery=topic_sink_delivery,
+    opener="topics",
+    prepare=prepare_topic_sink,
+    stages=topic_sink_stages,
+)
+_MIRROR = ConnectorClass(
+    Mirror,
+    mirror.OPTIONS,
+    Kind.SOURCE,  # its tasks read no partitions of the worker's cluster
+    task_configs=lambda _properties, _tasks_max: (),  # they are found by whoever watches the source
+    targets=mirror_targets,
+    delivery=mirror_delivery,
+    opener="mirror",
+    prepare=prepare,
+    stages=mirror_stages,
+)
 CLASSES: dict[str, ConnectorClass] = {
     "FileStreamSink": _FILE,
     "FileStreamSinkConnector": _FILE,
     "org.apache.kafka.connect.file.FileStreamSinkConnector": _FILE,
     "SqlSink": _SQL,
+    "KafkaSink": _KAFKA,
     "stream": _STREAM,
     "FileStreamSource": _FILE_SOURCE,
     "FileStreamSourceConnector": _FILE_SOURCE,
     "org.apache.kafka.connect.file.FileStreamSourceConnector": _FILE_SOURCE,
     "SqlSource": _SQL_SOURCE,
+    "mirror": _MIRROR,
+    "MirrorSourceConnector": _MIRROR,
+    "MirrorSinkConnector": _MIRROR,
+    "org.apache.kafka.connect.mirror.MirrorSourceConnector": _MIRROR,
+    "org.apache.kafka.connect.mirror.MirrorSinkConnector": _MIRROR,
 }
 
 
@@ -87,7 +144,7 @@ def own_class(factory: Any) -> ConnectorClass:
     """A class that somebody else wrote: with `poll` it is a source, else a sink; `OPTIONS` is its table."""
     kind = Kind.SOURCE if hasattr(factory, "poll") else Kind.SINK
     known = ConnectorClass(factory, getattr(factory, "OPTIONS", None), kind)
+    if kind is Kind.SOURCE:
+        known = replace(known, delivery=partial(source_delivery, factory))
     task_configs = getattr(factory, "task_configs", None)
-    if task_configs is None:
-        return known
-    return ConnectorClass(factory, known.options, kind, task_configs)
+    return known if task_configs is None else replace(known, task_configs=task_configs)

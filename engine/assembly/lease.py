@@ -8,10 +8,13 @@ from contextlib import suppress
 from functools import partial
 
 from engine.assembly.clients import Opening, base
+from engine.assembly.mirror import open_mirror
 from engine.assembly.plan import validate
 from engine.assembly.sink import open_sink
 from engine.assembly.source import open_source
+from engine.assembly.sql_sink import open_sql_sink
 from engine.assembly.stream import open_stream
+from engine.assembly.topic_sink import open_topic_sink
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import EngineError
 from engine.kafka.clock import WorkerClock
@@ -28,6 +31,9 @@ OPENERS: dict[str, Callable[[Opening], OpenTask]] = {
     Kind.SINK: open_sink,
     Kind.SOURCE: open_source,
     Kind.STREAM: open_stream,
+    "mirror": open_mirror,
+    "sql": open_sql_sink,
+    "topics": open_topic_sink,
 }
 
 

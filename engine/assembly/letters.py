@@ -8,7 +8,7 @@ from engine.assembly.clients import JITTER, Opening, base
 from engine.assembly.plan import ConnectorPlan
 from engine.config.worker import WorkerConfig
 from engine.errors import ClusterAway, RetriableError
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.transaction import Buffered
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import QUICK, admin_settings, producer_settings, unacknowledged_settings
@@ -23,7 +23,7 @@ DELIVERY_TIMEOUTS = ("delivery.timeout.ms", "message.timeout.ms")
 
 
 def open_dead_letters(
-    opening: Opening, state: TaskState, transaction: Transaction | None = None
+    opening: Opening, state: TaskState, transaction: Producer | None = None
 ) -> DeadLetterReporter | None:
     """The reporter, its topic made if need be, its size limit that of the topic; None where it is off.
 

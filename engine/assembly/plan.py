@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assembly.kinds import ConnectorClass, find_class
+from engine.assembly.source_support import ignored_options, support_problems
 from engine.assembly.targets import target_problems
 from engine.config.connector import ConnectorConfig, all_options, read_connector
 from engine.config.masking import MASK, is_secret, shown
@@ -68,6 +69,9 @@ def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
     known, problems = find_class(props.get("connector.class", ""))
     kind = Kind.SINK if known is None else known.kind
     config, found = read_connector(props, worker, None if known is None else known.options, kind)
+    if known is not None:
+        config, more = known.prepare(config)
+        found += more
     handler_faults, handler_warnings = handler_problems(config, kind)
     problems = [*found, *problems, *step_problems(config), *handler_faults, *_client_problems(config)]
     stream = None
@@ -75,19 +79,25 @@ def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
         stream, faults = read_stream(config)
         problems += [*faults, *_stream_problems(config, stream)]
     problems += target_problems(known, config, stream, worker)
+    problems += [] if known is None else support_problems(kind, known.factory, config, worker)
     if problems or known is None:
         raise ConfigError(tuple(_shown(problem) for problem in problems))
+    delivery = known.delivery(config, worker)
     warnings = (*config.warnings, *handler_warnings)
+    if delivery is Delivery.EXACTLY_ONCE:
+        warnings += tuple(ignored_options(config, worker))
     if stream is not None:
         config = replace(config, header_converter=stream.header_converter)
         stages = _without_headers(stream_stages(config, stream), config)
-        return ConnectorPlan(config, stages, known, warnings, known.delivery(config, worker), stream)
+        return ConnectorPlan(config, stages, known, (*warnings, *stream.warnings), delivery, stream)
     secrets = ConnectorPlan(config, (), known, warnings).secrets
-    if kind is Kind.SOURCE:
+    if known.stages is not None:
+        stages = known.stages(config, secrets)
+    elif kind is Kind.SOURCE:
         stages = source_stages(config, secrets)
     else:
         stages = _without_headers(sink_stages(config, secrets), config)
-    return ConnectorPlan(config, stages, known, warnings, known.delivery(config, worker))
+    return ConnectorPlan(config, stages, known, warnings, delivery)
 
 
 def secrets_of(props: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.assembly.kinds import CLASSES
-from engine.config import connector, errors_policy, stream, topic_creation, worker
+from engine.config import connector, errors_policy, exactly_once_source, mirror, stream, topic_creation, worker
 from engine.config.options import REQUIRED, Option
 from engine.config.steps import TABLES
 
@@ -21,9 +21,11 @@ def render() -> str:
         ("Failures of records", errors_policy.OPTIONS),
         *(
             (name, CLASSES[name].options or ())
-            for name in ("FileStreamSink", "SqlSink", "FileStreamSource", "SqlSource")
+            for name in ("FileStreamSink", "SqlSink", "KafkaSink", "FileStreamSource", "SqlSource")
         ),
         ("stream", stream.OPTIONS),
+        ("mirror", mirror.OPTIONS),
+        ("Exactly-once sources", exactly_once_source.OPTIONS),
         ("Topics that a source creates", topic_creation.OPTIONS),
         ("Topics that a source creates: each group", topic_creation.GROUP),
         ("Worker", worker.OPTIONS),

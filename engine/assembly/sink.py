@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from engine.assembly.clients import (
     Opening,
     build_guard,
@@ -12,39 +15,65 @@ from engine.assembly.clients import (
 from engine.assembly.letters import open_dead_letters
 from engine.pipeline.chain import Steps, sink_steps
 from engine.pipeline.claim import claim_positions
-from engine.pipeline.commit import DurableThenCommit, GroupStore, flush_letters
+from engine.pipeline.commit import Commit, DurableThenCommit, GroupStore, flush_letters
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.sink_task import SinkTask
+from engine.pipeline.task_state import TaskState
+from engine.ports import Consumer, Sink
+from engine.record.record import TopicPartition
 from engine.record.stage import StageType
+from engine.reporting.deadletter import DeadLetterReporter
+from engine.reporting.replayed import ReplayReporter
 from engine.steps.registry import build_converter, build_transform
 
 
 def open_sink(opening: Opening) -> OpenTask:
     """Claim the task's partitions and open its sink."""
-    plan = opening.plan
     consumer = open_consumer(opening)
-    positions, state = claim_positions(opening.task, plan.stages, consumer, GroupStore(consumer))
+    positions, state = claim_positions(opening.task, opening.plan.stages, consumer, GroupStore(consumer))
     letters = open_dead_letters(opening, state)
     replayed = open_replay_reporter(opening)
-    sink = plan.known.factory()
-    sink.start(plan.config.properties)
+    sink = start_sink(opening)
+    commit = DurableThenCommit(
+        sink.flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
+    )
+    return sink_task(opening, Claimed(consumer, positions, state, letters, replayed), sink, commit)
+
+
+class Claimed(NamedTuple):
+    """What a sink's task has once it is claimed."""
+
+    consumer: Consumer
+    positions: Mapping[TopicPartition, int]
+    state: TaskState
+    letters: DeadLetterReporter | None
+    replayed: ReplayReporter
+
+
+def start_sink(opening: Opening) -> Any:
+    """The connector's sink, started; it stops with the task."""
+    sink = opening.plan.known.factory()
+    sink.start(opening.plan.config.properties)
     opening.closing.callback(sink.stop)
+    return sink
+
+
+def sink_task(opening: Opening, claimed: Claimed, sink: Sink, commit: Commit, steps: Steps | None = None) -> OpenTask:
+    """The task, at its first record; `steps` where it does more than read."""
     task = SinkTask(
-        steps=reading_steps(opening),
+        steps=steps or reading_steps(opening),
         sink=sink,
-        guard=build_guard(opening, state, letters),
-        consumer=consumer,
-        replayed=replayed,
-        commit=DurableThenCommit(
-            sink.flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
-        ),
-        state=state,
-        committed=positions,
+        guard=build_guard(opening, claimed.state, claimed.letters),
+        consumer=claimed.consumer,
+        replayed=claimed.replayed,
+        commit=commit,
+        state=claimed.state,
+        committed=claimed.positions,
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
     )
-    consumer.assign(positions)
-    return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)
+    claimed.consumer.assign(claimed.positions)
+    return OpenTask(opening.task, task, opening.plan.tolerance, opening.closing.close, opening.careful)
 
 
 def reading_steps(opening: Opening) -> Steps:

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
-from engine.assembly.clients import (
-    WRITING,
-    Opening,
-    base,
-    build_guard,
-    open_producer,
-)
+from engine.assembly.clients import Opening, base, build_guard, open_producer, open_transaction
 from engine.assembly.letters import open_dead_letters
-from engine.config.topic import TOPIC_CONFIG
-from engine.config.worker import WorkerConfig
+from engine.assembly.source_offsets import open_offsets
+from engine.config.exactly_once_source import Boundary as BoundaryName
 from engine.errors import EngineError, FatalError
+from engine.exactly_once.transaction import Buffered, Transaction
 from engine.kafka.admin import KafkaAdmin
-from engine.kafka.clock import WorkerClock
-from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.new_topics import TopicMaker
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
-from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
+from engine.kafka.settings import admin_settings
 from engine.pipeline.chain import Steps
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.producing import RecordWriter
-from engine.pipeline.source_commit import DurableThenOffsets
+from engine.pipeline.source_boundary import Boundary, ConnectorBoundary, IntervalBoundary, PollBoundary
+from engine.pipeline.source_commit import DurableThenOffsets, SourceCommit, TransactionalOffsets
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.source_task import POLL, SourceTask
-from engine.pipeline.task_state import restore
-from engine.ports import Source
+from engine.pipeline.source_transactions import TransactionContext
+from engine.pipeline.task_state import TaskState, restore
+from engine.ports import Delivery, Producer, Source
+from engine.record.record import Record
 from engine.record.trace import describe
+from engine.reporting.deadletter import DeadLetterReporter
 from engine.steps.registry import build_converter, build_transform
 
-# As patient with the brokers as a sink's commit is.
-PATIENT = {"linger.ms": "0", "delivery.timeout.ms": "15000", "request.timeout.ms": "10000"}
+log = logging.getLogger(__name__)
 
 
 def open_source(opening: Opening) -> OpenTask:
-    """Claim the task's offsets and start its source where they end."""
+    """Claim the task's offsets and start its source where they end.
+
+    In the order of KIP-618, source task startup: the lease has looked at the config topic; the task's transactional id
+    is taken over; the config topic is read to its end again; only then the offsets, to theirs; and then it starts.
+    """
     plan, config = opening.plan, opening.task
-    offsets = TaskOffsets(_offsets_topic(opening.worker), config.connector, config.task)
+    exactly_once = plan.delivery is Delivery.EXACTLY_ONCE
+    stores: list[TaskOffsets] = []
+
+    def check() -> None:
+        for store in stores:
+            store.check()
+
+    transaction = open_transaction(opening, check) if exactly_once else None
+    topic = open_offsets(opening)
+    offsets = TaskOffsets(topic, config.connector, config.task)
+    stores.append(offsets)
     state = restore(
         [offsets.memory] if offsets.memory else [],
         task=config.task,
@@ -50,27 +60,62 @@ def open_source(opening: Opening) -> OpenTask:
         restarts=config.restarts,
         stages=plan.stages,
     )
-    letters = open_dead_letters(opening, state)
+    letters = open_dead_letters(opening, state, transaction)
     guard = build_guard(opening, state, letters)
+    transactions = TransactionContext() if _has_own_boundary(opening) else None
+    source = _start(opening, guard, offsets, transactions)
+    producer: Producer = open_producer(opening) if transaction is None else transaction
     task = SourceTask(
-        source=_start(opening, guard, offsets),
-        steps=_steps(opening),
-        writer=RecordWriter(open_producer(opening), guard, len(plan.stages) - 1),
+        source=source,
+        steps=_steps(opening, topic),
+        writer=RecordWriter(producer, guard, len(plan.stages) - 1),
         guard=guard,
-        commit=DurableThenOffsets(lambda: flush_letters(letters, state), offsets),
+        commit=_commit(transaction, letters, state, offsets),
         state=state,
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
+        boundary=_boundary(opening, transactions) if exactly_once else None,
     )
     return OpenTask(config, task, plan.tolerance, opening.closing.close)
 
 
-def _start(opening: Opening, guard: Guard, offsets: TaskOffsets) -> Source:
+def _has_own_boundary(opening: Opening) -> bool:
+    own = opening.plan.config.exactly_once.boundary is BoundaryName.CONNECTOR
+    return own and opening.plan.delivery is Delivery.EXACTLY_ONCE
+
+
+def _boundary(opening: Opening, transactions: TransactionContext | None) -> Boundary:
+    wishes = opening.plan.config.exactly_once
+    if transactions is not None:
+        return ConnectorBoundary(transactions)
+    if wishes.boundary is BoundaryName.INTERVAL:
+        interval_ms = wishes.interval_ms or opening.worker.flush_interval_ms
+        return IntervalBoundary(interval_ms, opening.clock.now_ms())
+    return PollBoundary()
+
+
+def _commit(
+    transaction: Transaction | None, letters: DeadLetterReporter | None, state: TaskState, offsets: TaskOffsets
+) -> SourceCommit:
+    if transaction is None:
+        return DurableThenOffsets(lambda: flush_letters(letters, state), offsets)
+
+    def drop_letters(keep: int) -> None:
+        if letters is not None and isinstance(letters.producer, Buffered):  # others are on their way already
+            letters.producer.clear()
+            letters.keep_last(keep)
+
+    return TransactionalOffsets(transaction, lambda: flush_letters(letters, state), drop_letters, offsets)
+
+
+def _start(opening: Opening, guard: Guard, offsets: TaskOffsets, transactions: TransactionContext | None) -> Source:
     """The source, started. It may be somebody else's: whatever it raises stops the task, never the worker."""
     made: list[Source] = []
 
     def start() -> None:
         made.append(opening.plan.known.factory())
+        if transactions is not None:
+            made[0].transactions = transactions  # type: ignore[attr-defined] # of a source that says that it uses it
         made[0].start(opening.plan.config.properties, offsets.position)
 
     def stop() -> None:
@@ -91,7 +136,7 @@ def _attempt(guard: Guard, call: Callable[[], None]) -> Exception | None:
     return None if raised is None else raised.error
 
 
-def _steps(opening: Opening) -> Steps:
+def _steps(opening: Opening, offsets: OffsetsTopic) -> Steps:
     config, worker = opening.plan.config, opening.worker
     steps = source_steps(
         [build_transform(step, config.predicates) for step in config.transforms],
@@ -99,40 +144,23 @@ def _steps(opening: Opening) -> Steps:
         build_converter(config.value_converter, is_key=False),
         build_converter(config.header_converter, is_key=False),
     )
-    if not config.new_topics:
-        return steps
-    maker = TopicMaker(lambda: KafkaAdmin(admin_settings(base(worker), worker.admin, config.admin)), config.new_topics)
-    return (*steps, (len(opening.plan.stages) - 1, maker.ensure))  # a part of producing
+    producing = len(opening.plan.stages) - 1
+    if opening.plan.delivery is Delivery.EXACTLY_ONCE:
+        steps = (*steps, (producing, _refusing(offsets.topic)))
+    if config.new_topics:
+        settings = admin_settings(base(worker), worker.admin, config.admin)
+        steps = (*steps, (producing, TopicMaker(lambda: KafkaAdmin(settings), config.new_topics).ensure))
+    return steps
 
 
-_topics: dict[tuple[str, str], OffsetsTopic] = {}
+def _refusing(offsets_topic: str) -> Callable[[Record], Record]:
+    """A step that lets no record into the task's own offsets topic: it could never be read to its end while the task's
+    transaction is open.
+    """
 
+    def refuse(record: Record) -> Record:
+        if record.topic == offsets_topic:
+            raise FatalError(f"the source writes to {offsets_topic}, where its own offsets are kept")
+        return record
 
-def _offsets_topic(worker: WorkerConfig) -> OffsetsTopic:
-    """This process's reader of the offsets topic, at its end; it is kept, because it only ever goes forward."""
-    key = (worker.bootstrap_servers, worker.offset_topic)
-    topic = _topics.pop(key, None)
-    if topic is not None and topic.is_broken:
-        topic.close()
-        topic = None
-    topic = topic or _open_offsets_topic(worker)
-    try:
-        topic.read_to_end()
-    except BaseException:
-        topic.close()
-        raise
-    _topics[key] = topic
-    return topic
-
-
-def _open_offsets_topic(worker: WorkerConfig) -> OffsetsTopic:
-    admin = KafkaAdmin(admin_settings(base(worker), worker.admin))
-    admin.create_topic(worker.offset_topic, worker.offset_partitions, worker.offset_replication_factor, TOPIC_CONFIG)
-    group = f"connect-{worker.group_id}-offsets"
-    return OffsetsTopic(
-        KafkaConsumer(consumer_settings(group, base(worker), worker.consumer, {"fetch.min.bytes": "1"})),
-        KafkaProducer(producer_settings(WRITING, base(worker), worker.producer, PATIENT)),
-        admin,
-        worker.offset_topic,
-        WorkerClock(),
-    )
+    return refuse

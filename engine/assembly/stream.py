@@ -13,19 +13,33 @@ from engine.assembly.clients import (
     open_consumer,
     open_producer,
     open_replay_reporter,
+    open_transaction,
 )
 from engine.assembly.letters import open_dead_letters
 from engine.assembly.sink import reading_steps
 from engine.config.stream import INPUT, SinkConfig, StreamConfig
 from engine.errors import FatalError
-from engine.pipeline.claim import claim_positions
-from engine.pipeline.commit import DurableThenCommit, flush_letters
+from engine.exactly_once.transaction import Transaction
+from engine.pipeline.claim import PositionCheck, PositionStore, claim_positions
+from engine.pipeline.commit import (
+    Commit,
+    DurableThenCommit,
+    GroupStore,
+    TransactionalCommit,
+    TransactionalStore,
+    flush_letters,
+)
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import OpenTask
+from engine.pipeline.outcome import Interrupted
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
+from engine.pipeline.task_state import TaskState
 from engine.pipeline.topology import End, Node, Topology
+from engine.ports import Consumer, Delivery
 from engine.record.stage import Stage, StageType
+from engine.reporting.deadletter import DeadLetterReporter
+from engine.reporting.replayed import ReplayReporter
 from engine.steps.processors import Moment, ProcessorContext, build_processor
 from engine.steps.punctuation import Schedules
 from engine.steps.registry import build_converter
@@ -38,9 +52,13 @@ def open_stream(opening: Opening) -> OpenTask:
     plan, stream = opening.plan, opening.plan.stream
     assert stream is not None
     consumer = open_consumer(opening)
-    positions, state = claim_positions(opening.task, plan.stages, consumer)
-    letters = open_dead_letters(opening, state)
-    replayed = open_replay_reporter(opening)
+    check = PositionCheck(consumer)
+    once = plan.delivery is Delivery.EXACTLY_ONCE
+    transaction = open_transaction(opening, check) if once else None
+    store = _store(opening, consumer, transaction)
+    positions, state = claim_positions(opening.task, plan.stages, consumer, store)
+    letters = open_dead_letters(opening, state, transaction)
+    replayed = open_replay_reporter(opening, transaction)
     guard = build_guard(opening, state, letters)
     moment, schedules = Moment(), Schedules()
     contexts = {
@@ -55,19 +73,47 @@ def open_stream(opening: Opening) -> OpenTask:
         schedules=schedules,
         guard=guard,
         consumer=consumer,
-        producer=open_producer(opening),
+        producer=transaction or open_producer(opening),
+        transaction=transaction,
         replayed=replayed,
-        # What is written is durable already: its writer answers for each record.
-        commit=DurableThenCommit(
-            lambda: None, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
-        ),
+        commit=_commit(opening, consumer, transaction, letters, replayed, state),
         state=state,
         committed=positions,
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
     )
+    check.known = lambda: task.committed
     consumer.assign(positions)
     return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)
+
+
+def _store(opening: Opening, consumer: Consumer, transaction: Transaction | None) -> PositionStore:
+    if transaction is None:
+        return GroupStore(consumer)
+    return TransactionalStore(consumer, transaction, _group(opening))
+
+
+def _commit(
+    opening: Opening,
+    consumer: Consumer,
+    transaction: Transaction | None,
+    letters: DeadLetterReporter | None,
+    replayed: ReplayReporter,
+    state: TaskState,
+) -> Commit:
+    def told() -> Interrupted | None:
+        return flush_letters(letters, state)
+
+    def reported() -> Interrupted | None:
+        return flush_outcomes(replayed)
+
+    if transaction is None:  # what is written is durable already: its writer answers for each record
+        return DurableThenCommit(lambda: None, told, reported, consumer)
+    return TransactionalCommit(transaction, told, reported, _group(opening))
+
+
+def _group(opening: Opening) -> str:
+    return f"connect-{opening.task.connector}"
 
 
 def _start(

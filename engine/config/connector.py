@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.config import errors_policy, handlers, topic_creation
+from engine.config import errors_policy, exactly_once_source, handlers, topic_creation
 from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, topic_name
+from engine.config.exactly_once_source import ExactlyOnceSource, read_exactly_once
 from engine.config.handlers import HandlerChoice, read_handlers
 from engine.config.java_regex import compile_java
 from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown
@@ -50,7 +51,10 @@ def _names(value: tuple[str, ...]) -> str | None:
 OPTIONS: tuple[Option, ...] = (
     Option("name", "string", REQUIRED, "The connector's name, one of a kind in the cluster.", _connector_name),
     Option(
-        "connector.class", "class", REQUIRED, "The kind: FileStreamSink, SqlSink, FileStreamSource, SqlSource, stream."
+        "connector.class",
+        "class",
+        REQUIRED,
+        "The kind: FileStreamSink, SqlSink, KafkaSink, FileStreamSource, SqlSource, stream, mirror.",
     ),
     Option("tasks.max", "int", 1, "At most this many tasks share the partitions.", at_least(1, 10_000)),
     Option("topics", "list", (), "The topics to read, comma-separated.", _topics),
@@ -97,6 +101,7 @@ class ConnectorConfig:
     properties: dict[str, str]
     handlers: tuple[HandlerChoice, ...] = ()
     new_topics: tuple[NewTopics, ...] = ()  # of a source
+    exactly_once: ExactlyOnceSource = field(default_factory=ExactlyOnceSource)  # of a source
     warnings: tuple[Problem, ...] = field(default=())
 
 
@@ -126,7 +131,7 @@ def read_connector(
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
     shared = tuple(option for option in OPTIONS if kind is not Kind.SOURCE or option.name not in READERS_OPTIONS)
-    shared += topic_creation.OPTIONS if kind is Kind.SOURCE else ()
+    shared += (*topic_creation.OPTIONS, *exactly_once_source.OPTIONS) if kind is Kind.SOURCE else ()
     names = {option.name for option in shared}
     extra = tuple(option for option in own_options or () if option.name not in names)
     if own_options is None:
@@ -168,6 +173,7 @@ def read_connector(
         properties=dict(props),
         handlers=choices,
         new_topics=new_topics,
+        exactly_once=read_exactly_once(values) if kind is Kind.SOURCE else ExactlyOnceSource(),
         warnings=(*warnings, *renamed),
     )
     return config, problems

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from engine.config.connector import ConnectorConfig
 from engine.config.errors_policy import topic_name
-from engine.config.options import Option, Problem, nearest
+from engine.config.options import Option, Problem, nearest, one_of
 from engine.config.worker import StepConfig
+from engine.ports import Delivery
 
 INPUT = "input"  # the parent of what is fed by the topics themselves
 HEADERS = "org.apache.kafka.connect.converters.ByteArrayConverter"
+AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
+OLD_GUARANTEES = ("exactly_once", "exactly_once_beta")  # names of what Kafka Streams did before
 
 
 def _names(value: tuple[str, ...]) -> str | None:
@@ -23,6 +26,12 @@ def _names(value: tuple[str, ...]) -> str | None:
     return f"names {', '.join(double)} more than once" if double else None
 
 
+OUTPUT_OPTIONS: tuple[Option, ...] = (
+    Option("output.key.converter", "class", None, "The converter of keys that are written; `key.converter` if unset."),
+    Option("output.key.converter.*", "map", {}, "Its options."),
+    Option("output.value.converter", "class", None, "That of values that are written; `value.converter` if unset."),
+    Option("output.value.converter.*", "map", {}, "Its options."),
+)
 OPTIONS: tuple[Option, ...] = (
     Option("processors", "list", (), "Names of processors.", _names),
     Option(
@@ -34,10 +43,15 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("sinks", "list", (), "Names of the ends that write to topics.", _names),
     Option("sinks.*", "map", {}, "`sinks.<name>.topic`, and `.parents` as those of a processor."),
-    Option("output.key.converter", "class", None, "The converter of keys that are written; `key.converter` if unset."),
-    Option("output.key.converter.*", "map", {}, "Its options."),
-    Option("output.value.converter", "class", None, "That of values that are written; `value.converter` if unset."),
-    Option("output.value.converter.*", "map", {}, "Its options."),
+    *OUTPUT_OPTIONS,
+    Option(
+        "processing.guarantee",
+        "string",
+        AT_LEAST_ONCE,
+        "`at_least_once`, or `exactly_once_v2`: what a record led to, on all ends, its dead letters and the offsets in "
+        "one transaction. The old names `exactly_once` and `exactly_once_beta` mean the same.",
+        one_of(AT_LEAST_ONCE, EXACTLY_ONCE, *OLD_GUARANTEES),
+    ),
 )
 
 
@@ -62,6 +76,13 @@ class StreamConfig:
     key_converter: StepConfig
     value_converter: StepConfig
     header_converter: StepConfig
+    warnings: tuple[Problem, ...] = ()
+
+
+def stream_delivery(config: ConnectorConfig) -> Delivery:
+    """How often what it writes arrives."""
+    once = config.own["processing.guarantee"] in (EXACTLY_ONCE, *OLD_GUARANTEES)
+    return Delivery.EXACTLY_ONCE if once else Delivery.AT_LEAST_ONCE
 
 
 def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
@@ -92,11 +113,18 @@ def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
         tuple(steps),
         ends,
         {parent: _children(parent, parents) for parent in (INPUT, *order)},
-        _converter("output.key.converter", config.key_converter, own),
-        _converter("output.value.converter", config.value_converter, own),
+        output_converter("output.key.converter", config.key_converter, own),
+        output_converter("output.value.converter", config.value_converter, own),
         config.header_converter if "header.converter" in config.properties else StepConfig("header", HEADERS, {}),
+        _old_guarantee(own["processing.guarantee"]),
     )
     return stream, problems
+
+
+def _old_guarantee(guarantee: str) -> tuple[Problem, ...]:
+    if guarantee not in OLD_GUARANTEES:
+        return ()
+    return (("processing.guarantee", guarantee, f"is an old name of {EXACTLY_ONCE}"),)
 
 
 def _options(family: str, name: str, own: Mapping[str, Mapping[str, str]], problems: list[Problem]) -> dict[str, str]:
@@ -181,7 +209,8 @@ def _matches(regex: str | None, topic: str) -> bool:
         return False  # a problem of its own
 
 
-def _converter(name: str, base: StepConfig, own: Mapping[str, Mapping[str, str]]) -> StepConfig:
+def output_converter(name: str, base: StepConfig, own: Mapping[str, Mapping[str, str]]) -> StepConfig:
+    """A converter that writes: `base`, the one that reads, if the connector names none."""
     options = dict(own[f"{name}.*"])
     if own[name]:
         return StepConfig(name, str(own[name]), options, f"{name}.")

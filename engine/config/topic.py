@@ -1,9 +1,11 @@
 """The config topic: its records, and the state they fold into. Pure; the herder writes, every worker reads.
 
-One compacted partition. Keys: `connector-<c>`, `task-<c>-<n>`, `commit-<c>`, `target-state-<c>`,
-`restart-<c>`, `leader`. Task records count only after the commit record of their generation, so a reader
-never sees half a generation. Generations of a name never go back, not even when it is deleted and created
-again: the commit record outlives the connector.
+One compacted partition. Keys: `connector-<c>`, `task-<c>-<n>`, `commit-<c>`, `tasks-count-<c>`,
+`target-state-<c>`, `restart-<c>`, `leader`. Task records count only after the commit record of their generation, so a
+reader never sees half a generation. Generations of a name never go back, not even when it is deleted and created
+again: the commit record outlives the connector, and so does its task count record (KIP-618, task count records): the
+tasks of a deleted connector may have zombies. Compaction keeps the last record of each key at its own offset, so
+which of these two comes last is the same for every reader.
 """
 
 from __future__ import annotations
@@ -22,6 +24,13 @@ from engine.record.record import TopicPartition
 log = logging.getLogger(__name__)
 
 TOPIC_CONFIG = {"cleanup.policy": "compact"}
+# Every lease reads the whole topic, and the leader's heartbeats are most of it: they must not pile up.
+CONFIG_TOPIC_CONFIG = {
+    **TOPIC_CONFIG,
+    "segment.ms": "600000",
+    "min.cleanable.dirty.ratio": "0.01",
+    "delete.retention.ms": "3600000",
+}
 LEADER_KEY = "leader"
 
 KeyValue = tuple[bytes, bytes | None]
@@ -42,6 +51,9 @@ class TaskEntry(msgspec.Struct, frozen=True):
     properties: dict[str, str]
     partitions: tuple[TopicPartition, ...]
     kind: Kind = Kind.SINK
+    exactly_once: bool = (
+        False  # its producers are transactional: it may only run once the generations before are fenced
+    )
 
 
 class ConnectorState(msgspec.Struct, frozen=True):
@@ -49,7 +61,9 @@ class ConnectorState(msgspec.Struct, frozen=True):
 
     `properties` is None when the connector was deleted or not created yet. `tasks` belong to
     `generation`; `pending` were written after its commit record. `restarts` counts operators' restarts of
-    the whole connector, `task_restarts` those of single tasks.
+    the whole connector, `task_restarts` those of single tasks. `task_count` is how many transactional producers the
+    generation that was last let in may have left; None while there never was one. `fenced`: that record came after
+    the commit record, so no producer of an older generation can write any more.
     """
 
     properties: dict[str, str] | None = None
@@ -59,6 +73,8 @@ class ConnectorState(msgspec.Struct, frozen=True):
     target: TargetState = TargetState.STARTED
     restarts: int = 0
     task_restarts: dict[int, int] = {}
+    task_count: int | None = None
+    fenced: bool = False
 
     def restarts_of(self, task: int) -> int:
         """How often an operator restarted this task; grows with every restart, never falls."""
@@ -66,11 +82,12 @@ class ConnectorState(msgspec.Struct, frozen=True):
 
 
 class Leader(msgspec.Struct, frozen=True):
-    """Who leads; `time` is the last heartbeat in ms."""
+    """Who leads; `time` is the last heartbeat in ms, `url` where its REST API answers."""
 
     epoch: int = 0
     worker_id: str = ""
     time: int = 0
+    url: str = ""
 
 
 class _Properties(msgspec.Struct):
@@ -89,6 +106,10 @@ class _Restart(msgspec.Struct):
 class _Commit(msgspec.Struct):
     tasks: int
     generation: int
+
+
+class _Count(msgspec.Struct):
+    tasks: int
 
 
 class ConfigState(msgspec.Struct, frozen=True):
@@ -139,13 +160,17 @@ def task_configs(state: ConfigState, connector: str) -> tuple[TaskConfig, ...]:
             task.partitions,
             entry.restarts_of(number),
             kind=task.kind,
+            exactly_once=task.exactly_once,
         )
         for number, task in enumerate(entry.tasks)
     )
 
 
 def owns(state: ConfigState, task: TaskConfig, leader_epoch: int) -> bool:
-    """May a lease go on with this task: same leader, same generation, same restarts, still to run?"""
+    """May a lease go on with this task: same leader, same generation, same restarts, still to run?
+
+    One that writes transactions waits until the producers of older generations are fenced (KIP-618).
+    """
     entry = state.connectors.get(task.connector)
     return (
         entry is not None
@@ -154,6 +179,7 @@ def owns(state: ConfigState, task: TaskConfig, leader_epoch: int) -> bool:
         and entry.generation == task.generation
         and entry.target is TargetState.STARTED
         and entry.restarts_of(task.task) == task.restarts
+        and (entry.fenced or not task.exactly_once)
     )
 
 
@@ -173,6 +199,7 @@ def task_record(connector: str, task: int, entry: TaskEntry | None) -> KeyValue:
         "partitions": partitions,
         "generation": entry.generation,
         "kind": entry.kind,
+        "exactly_once": entry.exactly_once,
     }
     return _record(key, body)
 
@@ -180,6 +207,11 @@ def task_record(connector: str, task: int, entry: TaskEntry | None) -> KeyValue:
 def commit_record(connector: str, tasks: int, generation: int) -> KeyValue:
     """From here on the `tasks` task records of `generation` are the connector's tasks."""
     return _record(f"commit-{connector}", {"tasks": tasks, "generation": generation})
+
+
+def count_record(connector: str, tasks: int) -> KeyValue:
+    """The current generation may run: those before it are fenced. It has as many transactional producers as `tasks`."""
+    return _record(f"tasks-count-{connector}", {"tasks": tasks})
 
 
 def target_record(connector: str, target: TargetState | None) -> KeyValue:
@@ -223,17 +255,21 @@ def _fold_connector(before: ConnectorState, kind: str, task: int | None, value: 
         case "commit" if value:
             commit = read(value, type=_Commit)
             return _commit(before, commit.tasks, commit.generation)
+        case "tasks-count":
+            count = None if value is None else read(value, type=_Count).tasks
+            return replace(before, task_count=count, fenced=count is not None)
     return before
 
 
 def _commit(before: ConnectorState, count: int, generation: int) -> ConnectorState:
     written = tuple(before.pending[n] for n in range(count) if n in before.pending)
     whole = len(written) == count and all(entry.generation == generation for entry in written)
-    return msgspec.structs.replace(before, generation=generation, tasks=written if whole else (), pending={})
+    tasks = written if whole else ()
+    return msgspec.structs.replace(before, generation=generation, tasks=tasks, pending={}, fenced=False)
 
 
 def _parse(name: str) -> tuple[str | None, str, int | None]:
-    for kind in ("connector", "commit", "target-state", "restart"):
+    for kind in ("connector", "commit", "tasks-count", "target-state", "restart"):
         if name.startswith(f"{kind}-"):
             return kind, name.removeprefix(f"{kind}-"), None
     connector, dash, number = name.removeprefix("task-").rpartition("-")

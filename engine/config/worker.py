@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.config.errors_policy import topic_name
-from engine.config.options import INT_MAX, Option, Problem, at_least, read
+from engine.config.options import INT_MAX, Option, Problem, at_least, one_of, read
 from engine.errors import ConfigError
 
 ENV_PREFIX = "CONNECT_"
@@ -31,7 +31,34 @@ OPTIONS: tuple[Option, ...] = (
     Option("offset.storage.topic", "string", "connect-offsets", "Where positions of sources are kept.", topic_name),
     Option("offset.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
     Option("offset.storage.partitions", "int", 25, "Its partitions when it is created.", at_least(1, 1000)),
+    Option(
+        "exactly.once.source.enabled",
+        "boolean",
+        False,
+        "Deliver the records of sources exactly once; on for every worker of the cluster, or for none (KIP-618).",
+    ),
+    Option(
+        "exactly.once.source.support",
+        "string",
+        None,
+        "The same as Kafka shipped it; `preparing` is as `disabled` here, where leaders always write transactions.",
+        one_of("disabled", "preparing", "enabled"),
+    ),
     Option("listeners", "list", ("http://127.0.0.1:8083",), "Where the REST API listens."),
+    Option(
+        "rest.advertised.host.name",
+        "string",
+        None,
+        "The host that other drivers send clients to; else that of `listeners`.",
+    ),
+    Option("rest.advertised.port", "int", None, "The port of it; else that of `listeners`.", at_least(1, 65_535)),
+    Option(
+        "session.timeout.ms",
+        "int",
+        10_000,
+        "How long a driver may be silent before another one leads.",
+        at_least(1000, INT_MAX),
+    ),
     Option("spark.master", "string", "local[8]", "The Spark master that runs leases."),
     Option("slots", "int", 8, "Leases that run at once; not cores.", at_least(1, 10_000)),
     Option("lease.budget.ms", "int", 5000, "How long a lease may last.", at_least(100, INT_MAX)),
@@ -85,7 +112,11 @@ class WorkerConfig:
     offset_topic: str
     offset_replication_factor: int
     offset_partitions: int
+    exactly_once_source: bool
     listeners: tuple[str, ...]
+    advertised_host: str | None
+    advertised_port: int | None
+    session_timeout_ms: int
     spark_master: str
     slots: int
     lease_budget_ms: int
@@ -132,7 +163,11 @@ def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) 
         offset_topic=values["offset.storage.topic"],
         offset_replication_factor=values["offset.storage.replication.factor"],
         offset_partitions=values["offset.storage.partitions"],
+        exactly_once_source=_exactly_once(values, own, problems),
         listeners=values["listeners"],
+        advertised_host=values["rest.advertised.host.name"],
+        advertised_port=values["rest.advertised.port"],
+        session_timeout_ms=values["session.timeout.ms"],
         spark_master=values["spark.master"],
         slots=values["slots"],
         lease_budget_ms=values["lease.budget.ms"],
@@ -149,6 +184,15 @@ def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) 
         properties=own,
     )
     return config, problems
+
+
+def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems: list[Problem]) -> bool:
+    """Is exactly-once on for sources? Its two spellings have types of their own, and must not contradict."""
+    name, shipped = "exactly.once.source.enabled", "exactly.once.source.support"
+    enabled, support = bool(values[name]), values[shipped] == "enabled"
+    if name in own and shipped in own and enabled != support:
+        problems.append((shipped, own[shipped], f"contradicts {name}; set one of the two"))
+    return enabled or support
 
 
 def from_env(env: Mapping[str, str]) -> dict[str, str]:

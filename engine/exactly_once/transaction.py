@@ -29,6 +29,7 @@ from engine.record.record import Headers, TopicPartition
 MOST_RECORDS = 50_000  # more in one transaction make it no faster, and hold back every read_committed reader
 MOST_BYTES = 32 * 1024 * 1024
 COMMIT_TIMEOUT_MS = 60_000  # how long one commit is asked for again; then whoever claims next settles it
+COMMIT_PAUSE_MS = 100
 ATTEMPTS = 3  # how often a transaction is written again within one call
 
 
@@ -78,6 +79,7 @@ class Transaction:
         self._pending: list[Written] = []  # produced since the last flush
         self._records = 0
         self._bytes = 0
+        self._asked: Mapping[TopicPartition, Committed] = {}  # what the last commit was asked for
 
     @property
     def is_open(self) -> bool:
@@ -91,6 +93,7 @@ class Transaction:
 
     def open(self) -> None:
         """Take the id over. Whoever calls reads its positions after this, never before."""
+        self._let_go()
         self._client = self._connect()
         self._client.init()
 
@@ -130,6 +133,8 @@ class Transaction:
                 self._write_again()
             self._require().flush()
         except ProduceFailed as error:
+            if not self._keeps:
+                self._break(error)  # it may be a record of anybody's
             refused = set(error.ordinals)
             self._kept += [one for at, one in enumerate(self._pending) if at not in refused]
             self._pending = []
@@ -154,7 +159,7 @@ class Transaction:
         The next flush, or the commit, writes it again.
         """
         self._kept[after:] = records
-        self._state = State.BROKEN
+        self._break(AbortableError("some of it is taken back"))
 
     def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
         """Commit what was written, and these positions of the group with it. It may be called again after
@@ -199,25 +204,41 @@ class Transaction:
         self._state = State.OPEN
 
     def _commit(self, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
-        if self._state is not State.COMMITTING:
-            if self._state is State.READY:
-                self._begin()
-            if self._state is State.BROKEN:
-                self._write_again()
-            client = self._require()
-            client.flush()
-            if offsets:
-                client.send_offsets(offsets, group)
-            self._state = State.COMMITTING
+        if self._state is State.COMMITTING:
+            self._finish()
+            if offsets == self._asked:
+                return
+        if self._state is State.READY:
+            self._begin()
+        if self._state is State.BROKEN:
+            self._write_again()
+        client = self._require()
+        client.flush()
+        if offsets:
+            self._send(client, offsets, group)
+        self._asked = dict(offsets)
+        self._state = State.COMMITTING
+        self._finish()
+
+    def _finish(self) -> None:
+        """Ask for the commit until there is an answer, or it is late, or the task is to stop."""
         late_ms = self._clock.now_ms() + COMMIT_TIMEOUT_MS
         while True:
             try:
                 self._require().commit()
                 break
             except RetriableError:
-                if self._clock.now_ms() > late_ms:
+                if self._clock.now_ms() > late_ms or self._clock.wait(COMMIT_PAUSE_MS):
                     raise
         self._clear()
+
+    def _send(self, client: TransactionalProducer, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
+        try:
+            client.send_offsets(offsets, group)
+        except RetriableError as error:  # the client takes no other call than this one: another is to write it again
+            self._let_go()
+            self._break(error)
+            raise
 
     def _write_again(self) -> None:
         """A new client, and in it what is kept. RetriableError: not yet; the next call tries again."""
@@ -225,30 +246,28 @@ class Transaction:
         client = self._connect()
         try:
             client.init()
-            self._client = client
             self._check()
             client.begin()
-            self._write_kept(client)
+            for one in self._kept:
+                client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+            try:
+                client.flush()
+            except (AbortableError, ProduceFailed) as error:  # they were acknowledged before: none of them is to blame
+                raise RetriableError(f"a transaction could not be written again: {error}") from error
             for one in self._pending:
                 client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
         except BaseException:
-            client.close()
-            self._client = None
+            with suppress(EngineError):
+                client.close()
             raise
+        self._client = client
         self._state = State.OPEN
-
-    def _write_kept(self, client: TransactionalProducer) -> None:
-        """By themselves, so that no error of theirs is taken for one of the records behind them."""
-        for one in self._kept:
-            client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
-        try:
-            if self._kept:
-                client.flush()
-        except (AbortableError, ProduceFailed) as error:
-            raise RetriableError(f"what was written before could not be written again: {error}") from error
 
     def _break(self, error: EngineError) -> None:
         """The transaction is lost; where nothing is kept, so is the work."""
+        if self._client is not None and self._state is State.OPEN:
+            with suppress(EngineError):
+                self._client.abort()  # else whoever takes the id over waits for the coordinator to do so
         self._state = State.BROKEN
         if not self._keeps:
             self._let_go()
@@ -291,11 +310,16 @@ class Buffered:
         self._waiting.append(Written(topic, key, value, headers, timestamp, partition))
 
     def flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting
         for one in waiting:
             self._producer.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+        self._waiting = []  # not before: a transaction may refuse to begin
         if waiting:
             self._producer.flush()
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        self._waiting = []
 
     def close(self) -> None:
         """The producer is somebody else's."""

@@ -50,27 +50,35 @@ def assign_by_number(partitions: Iterable[TopicPartition], tasks_max: int) -> tu
     return tuple(tuple(row for row in rows if place[row.partition] == task) for task in range(tasks))
 
 
-def source_generation(entry: ConnectorState, task_configs: Sequence[Mapping[str, str]]) -> tuple[TaskEntry, ...] | None:
+def source_generation(
+    entry: ConnectorState, task_configs: Sequence[Mapping[str, str]], exactly_once: bool = False
+) -> tuple[TaskEntry, ...] | None:
     """The tasks of a source's new generation, one for each of its task configurations; None when they still fit."""
     if entry.properties is None:
         return None
-    wanted = [{**entry.properties, **own} for own in task_configs]
-    if [task.properties for task in entry.tasks] == wanted:
+    wanted = [({**entry.properties, **own}, exactly_once) for own in task_configs]
+    if [(task.properties, task.exactly_once) for task in entry.tasks] == wanted:
         return None
-    return tuple(TaskEntry(entry.generation + 1, properties, (), Kind.SOURCE) for properties in wanted)
+    generation = entry.generation + 1
+    return tuple(TaskEntry(generation, properties, (), Kind.SOURCE, exactly_once) for properties, _ in wanted)
 
 
 def next_generation(
-    entry: ConnectorState, partitions: Iterable[TopicPartition], kind: Kind = Kind.SINK
+    entry: ConnectorState,
+    partitions: Iterable[TopicPartition],
+    kind: Kind = Kind.SINK,
+    exactly_once: bool = False,
 ) -> tuple[TaskEntry, ...] | None:
     """The tasks of a new generation of a sink or a stream, or None when the current one still fits.
 
-    Partitions seen once stay: a topic that is out of sight for a moment must not move work around.
+    Another delivery does not fit: who wrote transactions is fenced differently. Partitions seen once stay: a topic that
+    is out of sight for a moment must not move work around.
     """
     if entry.properties is None:
         return None
     known = {partition for task in entry.tasks for partition in task.partitions}
-    fresh = not entry.tasks or any(task.properties != entry.properties for task in entry.tasks)
+    as_wanted = entry.properties, exactly_once
+    fresh = not entry.tasks or any((task.properties, task.exactly_once) != as_wanted for task in entry.tasks)
     found = set(partitions)
     if found <= known and not fresh:
         return None
@@ -79,7 +87,7 @@ def next_generation(
     rows = share(found | kept, int(entry.properties.get("tasks.max", "1")))
     if not rows and not entry.tasks:
         return None
-    return tuple(TaskEntry(entry.generation + 1, entry.properties, own, kind) for own in rows)
+    return tuple(TaskEntry(entry.generation + 1, entry.properties, own, kind, exactly_once) for own in rows)
 
 
 def _still_read(known: set[TopicPartition], properties: Mapping[str, str]) -> set[TopicPartition]:

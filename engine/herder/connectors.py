@@ -14,6 +14,7 @@ from engine.config.topic import (
     TaskEntry,
     commit_record,
     connector_record,
+    count_record,
     fold_all,
     leader_record,
     restart_record,
@@ -27,9 +28,10 @@ from engine.herder.topic_log import TopicLog
 class Connectors:
     """The config topic, folded. Every write is read back before it counts, so the topic stays the truth."""
 
-    def __init__(self, log: TopicLog, worker_id: str) -> None:
+    def __init__(self, log: TopicLog, worker_id: str, url: str = "") -> None:
         self._log = log
         self._worker_id = worker_id
+        self._url = url
         self.state = ConfigState()
         self.epoch = 0
 
@@ -37,12 +39,16 @@ class Connectors:
         """Become the leader: an epoch above all before it."""
         self.state = fold_all(self.state, self._log.read_to_end())
         self.epoch = self.state.leader.epoch + 1
-        self._write(leader_record(Leader(self.epoch, self._worker_id, now)))
+        self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url)))
 
     def heartbeat(self, now: int) -> None:
         """Still here."""
         if self.leads():
-            self._write(leader_record(Leader(self.epoch, self._worker_id, now)))
+            self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url)))
+
+    def prove(self) -> None:
+        """Write something, which nobody but the leader can. Raises Fenced."""
+        self._write(leader_record(self.state.leader))
 
     def resign(self, now: int) -> None:
         """Leave the leadership to nobody: every running lease sees it, commits and stops."""
@@ -56,6 +62,14 @@ class Connectors:
     def leads(self) -> bool:
         """Is our epoch still the newest?"""
         return self.state.leader.epoch == self.epoch
+
+    def is_own(self, leader: Leader) -> bool:
+        """Is that this driver, maybe before it was started again?"""
+        return (leader.worker_id, leader.url) == (self._worker_id, self._url)
+
+    def read_to_end(self) -> None:
+        """Take in everything that is in the topic now. Raises RetriableError when it can't be read in time."""
+        self.state = fold_all(self.state, self._log.read_to_end())
 
     def get(self, connector: str) -> ConnectorState:
         """The connector, or NotFound."""
@@ -108,6 +122,10 @@ class Connectors:
             commit_record(connector, len(tasks), entry.generation + 1),
             *(task_record(connector, number, None) for number in range(len(tasks), len(entry.tasks))),
         )
+
+    def write_count(self, connector: str, tasks: int) -> None:
+        """Let the current generation run: those before it are fenced. It has so many transactional producers."""
+        self._write(count_record(connector, tasks))
 
     def close(self) -> None:
         self._log.close()

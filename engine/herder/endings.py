@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from engine.errors import EngineError, LeaseLost, RetriableError
@@ -26,9 +27,11 @@ class Endings:
         self._settings = settings
         self._troubles = troubles
         self._posted: deque[tuple[Lease, Reports]] = deque()
+        self.wake: Callable[[], None] = lambda: None  # called, from any thread, when a lease has ended
 
     def post(self, lease: Lease, reports: Reports) -> None:
         self._posted.append((lease, reports))
+        self.wake()
 
     def settle(self, state: HerderState, now: int) -> HerderState:
         """The state after every lease that ended. What is no error of ours is a bug, and raised."""

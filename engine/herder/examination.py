@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from engine.config.topic import ConnectorState
 from engine.errors import ConfigError
 from engine.herder.view import ConnectorFacts
 from engine.record.trace import describe
@@ -41,6 +42,14 @@ class Examination:
             facts = ConnectorFacts(trace=describe(error).text, secrets=tuple(self.secrets(properties)))
         self._known[name] = (properties, facts)
         return facts
+
+    def all_facts(self, connectors: Mapping[str, ConnectorState]) -> dict[str, ConnectorFacts]:
+        """The facts of every connector that exists."""
+        return {
+            name: self.facts(name, entry.properties)
+            for name, entry in connectors.items()
+            if entry.properties is not None
+        }
 
     def forget(self, name: str) -> None:
         """Ask again next time."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from engine.config.topic import ConfigState, TargetState, owns, task_configs
+from engine.herder.rounds import wanted
 from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
 from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
@@ -26,14 +27,26 @@ def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderStat
     for connector, entry in config.connectors.items():
         if entry.properties is None:
             continue
+        known = _known_positions(state, connector)
+        unfenced = wanted(connector, entry) is not None
         for task in task_configs(config, connector):
             key = (connector, task.task)
-            tasks[key] = replace(_run_of(state.tasks.get(key), task), target=entry.target)
+            run = _run_of(state.tasks.get(key), task, known)
+            tasks[key] = replace(run, target=entry.target, unfenced=unfenced)
     leases = {
         lease_id: replace(run, stop_asked_at=now) if run.stop_asked_at is None and _lost_ground(run, config) else run
         for lease_id, run in state.leases.items()
     }
     return replace(state, tasks=tasks, leases=leases)
+
+
+def fold_stepped_down(state: HerderState, now: int) -> HerderState:
+    """Another driver leads: no task is ours any more, and the leases that still run are to stop."""
+    asked = {
+        lease_id: run if run.stop_asked_at is not None else replace(run, stop_asked_at=now)
+        for lease_id, run in state.leases.items()
+    }
+    return HerderState(epoch=state.epoch, leases=asked)
 
 
 def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> HerderState:
@@ -100,9 +113,16 @@ def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
 
 
 def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> HerderState:
-    """Committed positions read from Kafka."""
+    """Committed positions read from Kafka.
+
+    Where every partition has been seen before, the claim makes a missing offset an error. Where one is new to the
+    task, the claim can't tell it from one whose offset is gone: then it is told here.
+    """
     task = state.tasks[key]
+    gone = sorted(task.positions.keys() - positions.keys())
     located = replace(task, positions={**task.positions, **positions}, located=True)
+    if gone and not located.has_committed and not located.failed:
+        located = replace(located, trace=_gone(task, gone))
     return replace(state, tasks={**state.tasks, key: located})
 
 
@@ -110,6 +130,19 @@ def fold_unlocated(state: HerderState, key: TaskKey, now: int, settings: Setting
     """Committed positions that could not be read: again later."""
     held = replace(state.tasks[key], not_before=now + settings.retriable_delay_ms)
     return replace(state, tasks={**state.tasks, key: held})
+
+
+def fold_moved(state: HerderState, connector: str) -> HerderState:
+    """The connector's positions were changed by an operator: they are read again, and nothing is parked any more."""
+    tasks = {
+        key: replace(
+            task, positions={}, located=False, parked_until=None, parked_reason=None, not_before=0, behind=False
+        )
+        if key[0] == connector
+        else task
+        for key, task in state.tasks.items()
+    }
+    return replace(state, tasks=tasks)
 
 
 def fold_progress(
@@ -137,12 +170,29 @@ def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
     return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
 
 
-def _run_of(before: TaskRun | None, task: TaskConfig) -> TaskRun:
+def _known_positions(state: HerderState, connector: str) -> dict[TopicPartition, int]:
+    """Every position of the connector, whichever of its tasks has it."""
+    known: dict[TopicPartition, int] = {}
+    for (name, _), task in state.tasks.items():
+        if name == connector:
+            known |= task.positions
+    return known
+
+
+def _gone(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
+    names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
+    return (
+        f"offsets were committed for {names}, but group connect-{task.config.connector} has none any more; "
+        "set the group's offsets, then restart the task"
+    )
+
+
+def _run_of(before: TaskRun | None, task: TaskConfig, known: Positions) -> TaskRun:
+    own = {partition: known[partition] for partition in task.partitions if partition in known}
     if before is None:
-        return TaskRun(task)
+        return TaskRun(task, positions=own)
     if before.config.generation == task.generation and before.config.restarts == task.restarts:
         return replace(before, config=task)
-    own = {partition: before.positions[partition] for partition in task.partitions if partition in before.positions}
     return TaskRun(task, figures=before.figures, positions=own)
 
 
@@ -173,6 +223,7 @@ def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, sett
     after = replace(
         task,
         positions={**task.positions, **parse_positions(report.positions)},
+        ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
         # A task that could not be opened reports no figures, which is not the same as zeros.
         figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
         behind=report.end is LeaseEnd.BUDGET,

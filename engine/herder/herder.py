@@ -1,4 +1,4 @@
-"""The driver's own thread: look at Kafka, plan, grant leases, fold what came back, say so.
+"""The driver's own thread: look at Kafka, plan, grant leases, fold what came back, say so; or stand by.
 
 Every decision is made by the pure functions beside this file; here are only their order and their effects.
 """
@@ -14,28 +14,32 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from engine.config.options import stripped
-from engine.config.topic import ConnectorState, TargetState
-from engine.errors import Conflict, EngineError, RetriableError
+from engine.config.topic import TargetState
+from engine.errors import Conflict, EngineError, Fenced, NotFound, NotLeading
 from engine.herder import fold
-from engine.herder.assignment import next_generation, source_generation
-from engine.herder.connectors import Connectors, refuse_masks, unmask
-from engine.herder.endings import Endings, Reports
+from engine.herder.connectors import Connectors
+from engine.herder.endings import Endings
 from engine.herder.examination import Examination, Examine, Secrets, no_secrets
+from engine.herder.fencing import Fencing
+from engine.herder.generations import Generations
+from engine.herder.leadership import Leadership
+from engine.herder.locating import Locating
 from engine.herder.mailbox import Mailbox
+from engine.herder.offset_changes import OffsetChanges, OffsetRow
 from engine.herder.plan import overdue, plan
 from engine.herder.positions import GroupOffsets
+from engine.herder.recommits import Recommits
+from engine.herder.requests import Requests
 from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
 from engine.herder.topics import Topics
 from engine.herder.troubles import Troubles
-from engine.herder.view import View
-from engine.ports import Admin, Kind, Lease, TaskRunner
+from engine.herder.view import View, standing_by
+from engine.ports import Admin, Fence, SourceOffsets, TaskRunner
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 
@@ -46,39 +50,46 @@ class Herder:
         self,
         *,
         connectors: Connectors,
+        leadership: Leadership,
         status: StatusTopic,
         offsets: GroupOffsets,
+        sources: SourceOffsets,
         admin: Admin,
         runner: TaskRunner,
         examine: Examine,
+        fence: Fence,
         settings: Settings,
         worker_id: str,
         now_ms: Callable[[], int],
         prepare: Callable[[], None],
+        retention_ms: Callable[[], int | None] = lambda: None,
         initial: Sequence[Mapping[str, str]] = (),
         secrets: Secrets = no_secrets,
     ) -> None:
         self._connectors = connectors
+        self._leadership = leadership
         self._status = status
-        self._offsets = offsets
         self._topics = Topics(admin)
         self._runner = runner
         self._examination = Examination(examine, secrets)
+        self._requests = Requests(connectors, self._examination)
         self._settings = settings
         self._now_ms = now_ms
-        self._prepare = prepare
-        self._initial = initial
+        self._prepare, self._prepared = prepare, False
+        self._initial = tuple(initial)
         self._mailbox = Mailbox()
         self._stopping = threading.Event()
         self._state = HerderState()
-        self._opened = False
-        self._troubles = Troubles()
+        self._leads, self._troubles = False, Troubles()
         self._endings = Endings(offsets, settings, self._troubles)
-        self._sought: dict[str, dict[str, str]] = {}
-        self._topics_timer = Timer(settings.topics_every_ms)
-        self._growth_timer = Timer(settings.growth_every_ms)
+        self._endings.wake = self._wake
+        self._generations = Generations(connectors, self._examination, self._topics, settings, self._troubles)
+        self._fencing = Fencing(fence, connectors, settings, self._troubles)
+        self._fencing.done = self._wake
+        self._offset_changes = OffsetChanges(connectors, self._fencing, offsets, sources, admin.begin_offsets)
+        self._locating = Locating(offsets, settings, self._troubles)
+        self._recommits = Recommits(offsets, retention_ms, settings)
         self._heartbeat_timer = Timer(settings.heartbeat_ms)
-        self._recommit_timer = Timer(settings.recommit_ms)
         self._progress_timer = Timer(settings.progress_ms)
         self._view = View(worker_id, slots=settings.slots)
 
@@ -88,7 +99,8 @@ class Herder:
 
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
         """Create or change a connector; True when it is new. ConfigError, or Conflict when `create` finds it there."""
-        return self._ask(partial(self._put, name, {**properties, "name": name}, create))
+        given = {**properties, "name": name}
+        return self._ask(lambda: self._requests.put(self._view, name, given, create))
 
     def delete(self, name: str) -> Future[None]:
         return self._ask(partial(self._connectors.delete, name))
@@ -99,31 +111,45 @@ class Herder:
 
     def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]:
         """Restart a connector and, if asked, its tasks, with fresh tolerance counters."""
-        return self._ask(partial(self._restart, name, tasks, only_failed))
+        return self._ask(lambda: self._requests.restart(self._view, name, tasks, only_failed))
 
     def restart_task(self, name: str, task: int) -> Future[None]:
-        return self._ask(partial(self._connectors.restart, name, [task]))
+        return self._ask(partial(self._requests.restart_task, name, task))
+
+    def offsets(self, name: str) -> list[OffsetRow]:
+        """What the connector has committed; asks the brokers, on the caller's thread."""
+        entry = self._view.connector(name)
+        if entry is None:
+            raise NotFound(f"Connector {name} not found")
+        return self._offset_changes.read(entry, name, self._view.facts_of(name))
+
+    def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]:
+        """Set these offsets of a stopped connector, or reset all (None): answered when taken on, and when done."""
+        return self._ask(lambda: self._offset_changes.begin(self._state, name, self._view.facts_of(name), rows))
 
     def stop(self) -> None:
         """Ask every lease to finish its chunk; `run` returns when all have."""
         self._stopping.set()
 
     def run(self) -> None:
-        """Lead until stopped, or until another worker leads."""
-        while not self._stopping.is_set() and self.leads():
+        """Lead, or stand by, until stopped."""
+        while not self._stopping.is_set():
             self.serve(self.turn())
         self._wind_down()
 
     def leads(self) -> bool:
-        """True until a newer leader was seen."""
-        return not self._opened or self._connectors.leads()
+        return self._leads
 
     def turn(self) -> int:
         """Look, decide, act, once; how long to wait for requests before the next turn (ms)."""
         try:
-            if not self._opened:
-                self._open()
-            self._turn()
+            self._leads = self._leads or self._lead()
+            if self._leads:
+                self._turn()
+            else:
+                self._stand_by()
+        except Fenced as error:
+            self._step_down(error)
         except EngineError as error:
             self._troubled(error)
             return self._settings.trouble_ms
@@ -133,79 +159,65 @@ class Herder:
         """Answer requests; at least until this time is over, or one was answered."""
         self._mailbox.serve(wait_ms / 1000)
 
-    def _open(self) -> None:
-        self._prepare()
+    def _lead(self) -> bool:
+        """Begin to lead, if it is our turn."""
+        if not self._prepared:
+            self._prepare()
+            self._prepared = True
         now = self._now_ms()
-        self._connectors.claim(now)
+        if not self._leadership.take(now):
+            return False
         for properties in self._initial:
-            self._connectors.put(properties["name"], stripped(properties))
-        self._state = HerderState(epoch=self._connectors.epoch)
-        self._state = recall(fold.fold_config(self._state, self._connectors.state, now), self._status.read())
-        self._opened = True
+            self._requests.initial(properties)
+        self._initial = ()  # only once: later changes are an operator's
+        self._generations.forget()
+        state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
+        self._state = recall(fold.fold_config(state, self._connectors.state, now), self._status.read())
         log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
+        return True
 
     def _turn(self) -> None:
         now = self._now_ms()
         self._connectors.refresh()
+        self._leadership.check(now)
         if self._heartbeat_timer.due(now):
             self._connectors.heartbeat(now)
         self._state = self._endings.settle(self._state, now)
-        self._reconcile(now)
-        ends = self._topics.ends(task.config for task in self._state.tasks.values())
+        self._generations.turn(now)
+        self._state = fold.fold_config(self._state, self._connectors.state, now)
         self._cancel(now)
+        self._fencing.turn(self._state, now)
+        for name in self._offset_changes.turn():
+            self._state = fold.fold_moved(self._state, name)
+        self._state = fold.fold_config(self._state, self._connectors.state, now)
+        self._state = self._locating.locate(self._state, now)
+        ends = self._topics.ends(task.config for task in self._state.tasks.values())
+        self._recommits.turn(self._state, now)
         self._grant(ends, now)
-        if self._recommit_timer.due(now):
-            self._offsets.recommit(self._state)
         if self._progress_timer.due(now):
-            self._follow_standing(now)
+            self._state = self._locating.follow(self._state, self._view, now)
         self._show(ends, now)
 
-    def _reconcile(self, now: int) -> None:
-        look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
-        for name, entry in self._connectors.state.connectors.items():
-            if entry.properties is None or self._examination.facts(name, entry.properties).trace is not None:
-                continue
-            changed = self._sought.get(name) != entry.properties
-            if changed or look_again or (look and not entry.tasks):
-                self._assign(name, entry, entry.properties)
-        self._state = fold.fold_config(self._state, self._connectors.state, now)
-        self._locate(now)
+    def _stand_by(self) -> None:
+        """Another driver leads, or is to: hear where it is, and let what still runs here end."""
+        now = self._now_ms()
+        self._connectors.refresh()
+        self._state = self._endings.settle(self._state, now)
+        self._cancel(now)
+        other = self._leadership.other(now)
+        if other is not None and not self._view.standby:
+            log.info("standing by: %s leads", other.worker_id)
+        self._view = standing_by(self._view, other)
 
-    def _locate(self, now: int) -> None:
-        """Read the positions of tasks that are new here. Groups are asked alone; one that can't answer waits."""
-        for task in [task for task in self._state.tasks.values() if not task.located and task.not_before <= now]:
-            with self._troubles.kept(task.config.connector, f"offsets of task {task.config.task}"):
-                positions = self._offsets.committed(task.config)
-                self._state = fold.fold_positions(self._state, task.key, positions)
-            if not self._state.tasks[task.key].located:
-                self._state = fold.fold_unlocated(self._state, task.key, now, self._settings)
-                return  # the next turn asks for the next one: time-outs must not add up
-
-    def _assign(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> None:
-        facts = self._examination.facts(name, properties)
-        tasks = None
-        with self._troubles.kept(name, "its topics", RetriableError):
-            if facts.kind is Kind.SOURCE:
-                tasks = source_generation(entry, facts.task_configs)
-            else:
-                tasks = next_generation(entry, self._topics.partitions(properties), facts.kind)
-        if tasks is not None:
-            self._connectors.new_generation(name, tasks)
-            self._troubles.forget(name)
-            log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
-        self._sought[name] = properties
-
-    def _follow_standing(self, now: int) -> None:
-        """Standing leases do not report while they run; what they have committed says how they are."""
-        for run in self._state.leases.values():
-            for task in run.lease.tasks if run.lease.standing else ():
-                current = self._state.tasks.get((task.connector, task.task))
-                if current is None or current.config.generation != task.generation:
-                    continue
-                facts = self._view.facts_of(task.connector)
-                with self._troubles.kept(task.connector, f"offsets of task {task.task}"):
-                    positions, memory = self._offsets.progress(current.config, facts.stages)
-                    self._state = fold.fold_progress(self._state, current.key, positions, memory, facts.tolerance, now)
+    def _step_down(self, error: Fenced) -> None:
+        log.warning("this driver leads no more: %s", error)
+        self._leads = False
+        self._leadership.let_go()
+        self._generations.rest()
+        self._fencing.forget()
+        self._offset_changes.forget()
+        self._state = fold.fold_stepped_down(self._state, self._now_ms())
+        self._view = replace(self._view, ready=False, standby=True, leader_url="")
 
     def _cancel(self, now: int) -> None:
         late = overdue(self._state, now, self._settings)
@@ -217,11 +229,11 @@ class Herder:
     def _grant(self, ends: Mapping[TopicPartition, int], now: int) -> None:
         leases = plan(self._state, ends, now, self._settings)
         self._state = fold.fold_granted(self._state, leases, now)
+        self._offset_changes.granted(leases)
         for lease in leases:
-            self._runner.submit(lease).add_done_callback(partial(self._post_end, lease))
+            self._runner.submit(lease).add_done_callback(partial(self._endings.post, lease))
 
-    def _post_end(self, lease: Lease, reports: Reports) -> None:
-        self._endings.post(lease, reports)
+    def _wake(self) -> None:
         self._mailbox.ask(lambda: None)
 
     def _ask(self, call: Callable[[], T]) -> Future[T]:
@@ -229,44 +241,29 @@ class Herder:
 
     def _answer(self, call: Callable[[], T]) -> T:
         """Do what was asked, and let the view show it before the asker is told."""
+        if self._view.standby:
+            raise NotLeading(self._view.leader_url)
         if not self._view.ready:
             raise Conflict("the engine is starting")
-        answer = call()
+        try:
+            answer = call()
+        except Fenced as error:
+            self._step_down(error)
+            raise NotLeading from error
         now = self._now_ms()
         self._state = fold.fold_config(self._state, self._connectors.state, now)
         self._show(self._view.ends, now)
         return answer
 
-    def _put(self, name: str, properties: dict[str, str], create: bool) -> bool:
-        exists = self._connectors.exists(name)
-        if create and exists:
-            raise Conflict(f"Connector {name} already exists")
-        before = self._connectors.get(name).properties if exists else None
-        kept = stripped(unmask(properties, before or {}, self._view.facts_of(name).secrets))
-        refuse_masks(kept, self._examination.secrets(kept))
-        self._examination.check(kept)
-        self._connectors.put(name, kept)
-        return not exists
-
-    def _restart(self, name: str, tasks: bool, only_failed: bool) -> None:
-        self._connectors.get(name)
-        self._examination.forget(name)
-        chosen = [task for task in self._view.tasks(name) if task.failed or not only_failed]
-        if tasks and chosen:
-            self._connectors.restart(name, [task.config.task for task in chosen])
-
     def _show(self, ends: Mapping[TopicPartition, int], now: int) -> None:
-        config = self._connectors.state
-        facts = {
-            name: self._examination.facts(name, entry.properties)
-            for name, entry in config.connectors.items()
-            if entry.properties is not None
-        }
+        facts = self._examination.all_facts(self._connectors.state.connectors)
         self._view = replace(
             self._view,
             ready=True,
             trouble=None,
-            config=config,
+            standby=False,
+            leader_url="",
+            config=self._connectors.state,
             state=self._state,
             ends=dict(ends),
             facts=facts,
@@ -286,15 +283,18 @@ class Herder:
             self._state = self._endings.settle(self._state, self._now_ms())
 
     def _wind_down(self) -> None:
-        if not self._opened:
-            return
         log.info("stopping, %d leases to finish", len(self._state.leases))
         try:
-            self._connectors.resign(self._now_ms())
+            if self._leads:
+                self._connectors.resign(self._now_ms())
             self._await_leases()
-            self._show(self._view.ends, self._now_ms())
+            if self._leads:
+                self._show(self._view.ends, self._now_ms())
         except EngineError as error:
             log.warning("stopped without a word to the brokers: %s", error)
         self._mailbox.close()
+        self._generations.close()
+        self._fencing.close()
+        self._leadership.close()
         self._connectors.close()
         self._status.close()

@@ -56,6 +56,7 @@ def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
         and task.config.connector not in older
         and task.target is TargetState.STARTED
         and not task.failed
+        and not task.unfenced
         and task.located
         and task.not_before <= now
         and (

@@ -1,20 +1,15 @@
-"""The committed offsets of the connectors' groups: read for the plan, and kept from expiring."""
+"""The committed offsets of the connectors' groups."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
-from engine.errors import EngineError
-from engine.herder.state import HerderState
-from engine.herder.view import held
+from engine.config.topic import TaskEntry
 from engine.pipeline.task_state import TaskState, restore
-from engine.ports import Admin, Committed, Consumer, TaskConfig
+from engine.ports import Admin, Committed, Consumer, TaskConfig, TransactionalProducer
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
-
-log = logging.getLogger(__name__)
 
 
 def group_of(connector: str) -> str:
@@ -23,11 +18,27 @@ def group_of(connector: str) -> str:
 
 
 class GroupOffsets:
-    """Brokers forget the offsets of groups without members; `recommit` reminds them."""
+    """Read by anybody; written by the herder for tasks that no lease holds.
 
-    def __init__(self, admin: Admin, consumers: Callable[[str], Consumer]) -> None:
+    The offsets of a connector that writes transactions are written in transactions of the task's own id, which is taken
+    over before they are read. A herder that slept, and leads no more, can't move a position back that way: whoever runs
+    the task has taken the id over from it, and its transaction is refused.
+    """
+
+    def __init__(
+        self,
+        admin: Admin,
+        consumers: Callable[[str], Consumer],
+        producers: Callable[[Mapping[str, str], int], TransactionalProducer],
+    ) -> None:
         self._admin = admin
         self._consumers = consumers
+        self._producers = producers
+
+    def of_connector(self, connector: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The committed next offsets of these partitions."""
+        found = self._admin.committed(group_of(connector), partitions) if partitions else {}
+        return {partition: one.offset for partition, one in found.items() if one is not None}
 
     def committed(self, task: TaskConfig) -> dict[TopicPartition, int]:
         """The committed next offset of each partition of a task; those never committed are missing."""
@@ -45,24 +56,41 @@ class GroupOffsets:
         )
         return {partition: one.offset for partition, one in found.items()}, memory
 
-    def recommit(self, state: HerderState) -> None:
-        """Commit again, unchanged, what each task that no lease holds has committed: paused and failed ones too.
+    def write(self, connector: str, task: int, entry: TaskEntry, offsets: Mapping[TopicPartition, Committed]) -> None:
+        """Commit these offsets of a task."""
+        if entry.exactly_once:
+            self._in_transaction(connector, task, entry.properties, lambda: offsets)
+        else:
+            self._plainly(connector, offsets)
 
-        A group that refuses does not keep the others from being reminded.
-        """
-        for task in state.tasks.values():
-            if held(state, task.key):
-                continue
-            try:
-                self._recommit(task.config)
-            except EngineError as error:
-                log.warning("the offsets of task %s were not committed again: %s", task.config.task_id, error)
+    def recommit(self, task: TaskConfig) -> None:
+        """Commit again, unchanged, what the task has committed."""
+        if not task.partitions:
+            return
+        if task.exactly_once:
+            self._in_transaction(task.connector, task.task, task.config, lambda: self._found(task))
+        else:
+            self._plainly(task.connector, self._found(task))
 
-    def _recommit(self, task: TaskConfig) -> None:
-        offsets = self._found(task)
+    def _plainly(self, connector: str, offsets: Mapping[TopicPartition, Committed]) -> None:
         if offsets:
-            with closing(self._consumers(group_of(task.connector))) as consumer:
+            with closing(self._consumers(group_of(connector))) as consumer:
                 consumer.commit(offsets)
+
+    def _in_transaction(
+        self,
+        connector: str,
+        task: int,
+        properties: Mapping[str, str],
+        offsets: Callable[[], Mapping[TopicPartition, Committed]],
+    ) -> None:
+        with closing(self._producers(properties, task)) as producer:
+            producer.init()
+            found = offsets()  # only now: what an older transaction wrote is settled
+            if found:
+                producer.begin()
+                producer.send_offsets(found, group_of(connector))
+                producer.commit()
 
     def _found(self, task: TaskConfig) -> dict[TopicPartition, Committed]:
         if not task.partitions:

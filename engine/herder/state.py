@@ -31,7 +31,8 @@ class TaskRun(msgspec.Struct, frozen=True):
     `positions` are next offsets, read from Kafka once they are `located`; a partition without one was
     never committed. `not_before` holds back the next lease (ms); `parked_until` says that the task itself
     asked for that, `parked_reason` why. `lost` counts consecutive lost leases without committed progress.
-    `trace` is set when the task is FAILED.
+    `trace` is set when the task is FAILED. `ends` are those of partitions that the herder doesn't see, of another
+    cluster, as the task reported them last.
     """
 
     config: TaskConfig
@@ -46,10 +47,17 @@ class TaskRun(msgspec.Struct, frozen=True):
     lost: int = 0
     trace: str | None = None
     last_run: int = 0
+    unfenced: bool = False  # it waits until the producers of older generations are fenced
+    ends: dict[TopicPartition, int] = {}
 
     @property
     def key(self) -> TaskKey:
         return self.config.connector, self.config.task
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """Those that it reads: as they were assigned, or on another cluster, as it reported them."""
+        return self.config.partitions or tuple(self.positions)
 
     @property
     def has_committed(self) -> bool:
@@ -110,7 +118,11 @@ class Settings(msgspec.Struct, frozen=True):
     topics_every_ms: int = 1000
     growth_every_ms: int = 10_000
     heartbeat_ms: int = 3000
-    recommit_ms: int = 600_000
+    recommit_ms: int = 3_600_000  # at most; a quarter of what the brokers keep offsets for, if that is less
+    recommits: int = 5  # a turn
+    fencing_delay_ms: int = 1000
+    fencing_delay_max_ms: int = 60_000
+    silent_ms: int = 15_000  # a leader that has not been heard of for so long is not sent anybody
     progress_ms: int = 1000
     worker: dict[str, str] = {}
 
@@ -122,6 +134,5 @@ def beyond(task: TaskRun, ends: Positions) -> bool:
 
 def lag(task: TaskRun, ends: Positions) -> int:
     """Records between the task's positions and the ends known; 0 where an end is not known."""
-    return sum(
-        max(0, ends.get(partition, 0) - task.positions.get(partition, 0)) for partition in task.config.partitions
-    )
+    seen = ends if task.config.partitions else task.ends
+    return sum(max(0, seen.get(partition, 0) - task.positions.get(partition, 0)) for partition in task.partitions)

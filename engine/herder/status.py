@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from engine.config.topic import KeyValue
 from engine.herder.fold import parse_positions
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.topic_log import Row, TopicLog
 from engine.herder.view import View, connector_status, task_status
+from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -80,28 +82,47 @@ def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
 
 
 def recall(state: HerderState, statuses: Statuses) -> HerderState:
-    """A new leader's tasks with the figures, and the failure, that the leader before them wrote down."""
+    """A new leader's tasks with the figures, and the failure, that the leader before them wrote down.
+
+    Positions are remembered whichever generation, and whichever task of the connector, they were seen of: that a
+    partition was committed once is what makes a missing offset an error.
+    """
+    known = _positions(statuses)
     tasks = {
-        key: _recall(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {})) for key, task in state.tasks.items()
+        key: _recall(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {}), known.get(key[0], {}))
+        for key, task in state.tasks.items()
     }
     return HerderState(state.epoch, tasks, state.leases, state.granted)
 
 
-def _recalled(task: TaskRun, body: dict[str, Any]) -> TaskRun:
+def _positions(statuses: Statuses) -> dict[str, dict[TopicPartition, int]]:
+    """Every position of each connector that a status tells."""
+    known: dict[str, dict[TopicPartition, int]] = {}
+    for name, body in statuses.items():
+        connector = name.removeprefix("status-task-").rpartition("-")[0]
+        try:
+            known.setdefault(connector, {}).update(parse_positions(body.get("positions", {})))
+        except (ValueError, TypeError, AttributeError):
+            continue  # told when its task is recalled
+    return known
+
+
+def _recalled(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
+    own = {partition: known[partition] for partition in task.config.partitions if partition in known}
     if not body:
-        return task
+        return replace(task, positions=own)
     names = ("metrics", "stage_failures", "stage_dropped", "tolerance")
+    parse_positions(body.get("positions", {}))  # raises for what are none
     figures = msgspec.convert({name: body.get(name, {}) for name in names}, Figures)
     same = body.get("generation") == task.config.generation
-    positions = parse_positions(body.get("positions", {})) if same else {}
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"
     trace = (body.get("trace") or "failed, without a trace") if failed else None
-    return TaskRun(task.config, task.target, positions, figures=figures, trace=trace)
+    return replace(task, positions=own, figures=figures, trace=trace)
 
 
-def _recall(task: TaskRun, body: dict[str, Any]) -> TaskRun:
+def _recall(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
     try:
-        return _recalled(task, body)
+        return _recalled(task, body, known)
     except (ValueError, TypeError, AttributeError) as error:
         log.warning("what task %s did before can't be read and is forgotten: %s", task.config.task_id, error)
         return task

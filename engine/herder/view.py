@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from engine.config.topic import ConfigState, ConnectorState, TargetState
+from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
 from engine.herder.assignment import named_topics
+from engine.herder.discovery import Watch
 from engine.herder.state import HerderState, TaskKey, TaskRun, lag
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Kind
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 
+UNFENCED = "it waits until the tasks of older configurations are fenced"
 NO_SLOT = "no slot is free: a stream's task holds one for good, and the last is kept for others; raise `slots`"
 
 
@@ -29,6 +31,8 @@ class ConnectorFacts(msgspec.Struct, frozen=True):
     task_configs: tuple[dict[str, str], ...] = ()  # of a source: what each of its tasks adds to the properties
     secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
+    keeps_positions_here: bool = True  # in its group, or on the offsets topic; not where it writes to
+    watch: Callable[[], Watch] | None = None  # of a connector whose tasks are found by looking at another cluster
 
 
 class View(msgspec.Struct, frozen=True):
@@ -43,6 +47,13 @@ class View(msgspec.Struct, frozen=True):
     facts: dict[str, ConnectorFacts] = {}
     slots: int = 0
     troubles: dict[str, str] = {}  # of single connectors, while the others go on
+    standby: bool = False  # another driver leads, or none does yet
+    leader_url: str = ""  # where the REST API of the driver that leads answers; empty: not known
+
+    @property
+    def is_seen(self) -> bool:
+        """Is there anything to be seen here, if only as it was when this driver still led?"""
+        return not self.standby or (self.state.epoch > 0 and not self.leader_url)
 
     def names(self) -> list[str]:
         """The connectors that exist, sorted."""
@@ -64,7 +75,17 @@ class View(msgspec.Struct, frozen=True):
         """The topics its tasks read, or the ones it names while it has no task."""
         entry = self.config.connectors[connector]
         read = {partition.topic for task in entry.tasks for partition in task.partitions}
+        read |= {partition.topic for task in self.tasks(connector) for partition in task.partitions}
+        if self.facts_of(connector).watch is not None:
+            return sorted(read)  # what it names are patterns
         return sorted(read or named_topics(entry.properties or {}))
+
+
+def standing_by(view: View, leader: Leader | None) -> View:
+    """The view while another driver leads. While none does, as when the brokers are away, what was seen last stays."""
+    if leader is not None:
+        return View(view.worker_id, slots=view.slots, standby=True, leader_url=leader.url)
+    return msgspec.structs.replace(view, ready=False, trouble=None, leader_url="")
 
 
 def connector_status(view: View, connector: str) -> dict[str, Any]:
@@ -85,7 +106,7 @@ def task_status(view: View, task: TaskRun) -> dict[str, Any]:
         "restarts": task.config.restarts,
         "kind": facts.kind,
         "parked_until": task.parked_until,
-        "parked_reason": NO_SLOT if task_state(view, task) == "UNASSIGNED" else task.parked_reason,
+        "parked_reason": _waits_for(task) if task_state(view, task) == "UNASSIGNED" else task.parked_reason,
         "lost_leases": task.lost,
         "metrics": task.figures.metrics,
         "stage_failures": task.figures.stage_failures,
@@ -93,10 +114,10 @@ def task_status(view: View, task: TaskRun) -> dict[str, Any]:
         "dropped_rate": task.figures.dropped_rate,
         "tolerance": task.figures.tolerance,
         "positions": _by_name(task.positions, task),
-        "ends": _by_name(view.ends, task),
+        "ends": _by_name(view.ends if task.config.partitions else task.ends, task),
         "lag": lag(task, view.ends),
         "stages": [stage_body(stage) for stage in facts.stages],
-        "topics": sorted({partition.topic for partition in task.config.partitions}),
+        "topics": sorted({partition.topic for partition in task.partitions}),
         "delivery": facts.delivery,
         "dead_letters": facts.dead_letters,
     }
@@ -111,16 +132,21 @@ def stage_body(stage: Stage) -> dict[str, str]:
 def task_state(view: View, task: TaskRun) -> str:
     """Kafka Connect's word for it. A paused task is RUNNING until its lease has ended.
 
-    A stream's task without a lease is UNASSIGNED: it waits for a slot.
+    A stream's task without a lease is UNASSIGNED: it waits for a slot. So is one of a connector whose older tasks are
+    still to be fenced.
     """
     if task.failed:
         return "FAILED"
     if held(view.state, task.key):
         return "RUNNING"
     if task.target is TargetState.STARTED:
-        waits = task.config.kind is Kind.STREAM and task.parked_until is None
+        waits = task.unfenced or (task.config.kind is Kind.STREAM and task.parked_until is None)
         return "UNASSIGNED" if waits else "RUNNING"
     return task.target.value
+
+
+def _waits_for(task: TaskRun) -> str:
+    return UNFENCED if task.unfenced else NO_SLOT
 
 
 def held(state: HerderState, key: TaskKey) -> bool:
@@ -138,6 +164,6 @@ def _connector_state(view: View, connector: str) -> str:
 def _by_name(offsets: Mapping[TopicPartition, int], task: TaskRun) -> dict[str, int]:
     return {
         f"{partition.topic}-{partition.partition}": offsets[partition]
-        for partition in task.config.partitions
+        for partition in task.partitions
         if partition in offsets
     }

@@ -68,7 +68,7 @@ class KafkaAdmin:
                 if len(self.end_offsets(partitions)) == len(partitions):
                     return
             except RetriableError:
-                pass
+                self._metadata()  # the client would keep what it knew of a topic that had no leader yet
             except EngineError:
                 return  # we may not ask
             time.sleep(LEADER_POLL_S)
@@ -83,8 +83,24 @@ class KafkaAdmin:
         entry = entries.get("max.message.bytes")
         return int(entry.value) if entry is not None and entry.value else None
 
+    def offsets_retention_ms(self) -> int | None:
+        """How long the brokers keep offsets of groups without members; None where we may not ask."""
+        with translated():
+            brokers = self._client.list_topics(timeout=self._timeout_s).brokers
+        resource = ConfigResource(ResourceType.BROKER, str(min(brokers, default=0)))
+        try:
+            entries = self._client.describe_configs([resource])[resource].result(self._timeout_s)
+        except ck.KafkaException:
+            return None
+        entry = entries.get("offsets.retention.minutes")
+        return int(entry.value) * 60_000 if entry is not None and entry.value else None
+
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.latest())
+
+    def written_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """As `end_offsets`, but of all that was written, committed or not."""
+        return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.earliest())
@@ -109,12 +125,17 @@ class KafkaAdmin:
                 answer[TopicPartition(one.topic, one.partition)] = Committed(one.offset, one.metadata or "")
         return answer
 
-    def _offsets(self, partitions: Sequence[TopicPartition], spec: OffsetSpec) -> dict[TopicPartition, int]:
+    def _offsets(
+        self,
+        partitions: Sequence[TopicPartition],
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[TopicPartition, int]:
         if not partitions:
             return {}
         wanted = {ck.TopicPartition(*partition): spec for partition in partitions}
         with translated():
-            futures = self._client.list_offsets(wanted, isolation_level=IsolationLevel.READ_COMMITTED)
+            futures = self._client.list_offsets(wanted, isolation_level=isolation)
         found: dict[TopicPartition, int] = {}
         trouble: EngineError | None = None
         for one, future in futures.items():

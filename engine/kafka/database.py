@@ -41,6 +41,12 @@ def open_engine(url: str, *, begin: str = "BEGIN") -> sa.Engine:
     return engine
 
 
+def check_constraints(connection: sa.Connection) -> None:
+    """Raises here what constraints that wait for the commit would raise there (PostgreSQL)."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
+
+
 def driver_error(error: Exception) -> BaseException:
     """The driver's own exception: its text names the constraint, and neither statement nor parameters."""
     original = getattr(error, "orig", None)

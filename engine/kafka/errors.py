@@ -1,24 +1,38 @@
-"""The border: every code of the client becomes one class of ours, with the client's words, exactly once."""
+"""The border: every code of the client becomes one class of ours, with the client's words, exactly once.
+
+Outside of a transaction the code decides (`translated`). Inside one (`translated_transactional`) KIP-691's table comes
+first, then the client's own flags: where the KIP says "should be fatal" it is fatal, whatever the client would do. A
+delivery report has a FailureType instead (`failure_type`). What is no error of Kafka, a TypeError say, is a bug: it
+passes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from confluent_kafka import KafkaError, KafkaException
 
-from engine.errors import EngineError, FatalError, Fenced, OffsetsMissing, ProduceFailed, RetriableError
-
-FENCED = (
-    "_FENCED PRODUCER_FENCED INVALID_PRODUCER_EPOCH FENCED_INSTANCE_ID FENCED_MEMBER_EPOCH"
-    " TRANSACTION_COORDINATOR_FENCED"
+from engine.errors import (
+    AbortableError,
+    EngineError,
+    FailureType,
+    FatalError,
+    Fenced,
+    OffsetsMissing,
+    ProduceFailed,
+    RetriableError,
 )
+
+Kind = type[EngineError]
+
+FENCED = "_FENCED PRODUCER_FENCED FENCED_INSTANCE_ID FENCED_MEMBER_EPOCH TRANSACTION_COORDINATOR_FENCED"
 OFFSETS_MISSING = "_AUTO_OFFSET_RESET _NO_OFFSET OFFSET_OUT_OF_RANGE _LOG_TRUNCATION"
 RECORD = (
     "MSG_SIZE_TOO_LARGE RECORD_LIST_TOO_LARGE INVALID_MSG INVALID_MSG_SIZE INVALID_RECORD INVALID_TIMESTAMP _BAD_MSG"
     " _KEY_SERIALIZATION _VALUE_SERIALIZATION"
 )
-RETRIABLE = (
+RETRIABLE = (  # _NOENT: a partition has no leader yet
     "_ALL_BROKERS_DOWN _ISR_INSUFF _MSG_TIMED_OUT _NODE_UPDATE _QUEUE_FULL _RESOLVE _RETRY _TIMED_OUT _TIMED_OUT_QUEUE"
     " _TRANSPORT _WAIT_CACHE _WAIT_COORD _IN_PROGRESS _PREV_IN_PROGRESS _DESTROY_BROKER _PURGE_INFLIGHT _PURGE_QUEUE"
     " _INTR _PARTITION_EOF _OUTDATED _PARTIAL BROKER_NOT_AVAILABLE CONCURRENT_TRANSACTIONS COORDINATOR_LOAD_IN_PROGRESS"
@@ -28,35 +42,110 @@ RETRIABLE = (
     " OFFSET_NOT_AVAILABLE PREFERRED_LEADER_NOT_AVAILABLE REASSIGNMENT_IN_PROGRESS REBALANCE_IN_PROGRESS"
     " REBOOTSTRAP_REQUIRED REPLICA_NOT_AVAILABLE REQUEST_TIMED_OUT STALE_BROKER_EPOCH STALE_CTRL_EPOCH"
     " THROTTLING_QUOTA_EXCEEDED UNKNOWN_LEADER_EPOCH UNKNOWN_TOPIC_ID UNKNOWN_TOPIC_OR_PART UNSTABLE_OFFSET_COMMIT"
-    " _UNKNOWN_TOPIC _UNKNOWN_PARTITION"
+    " _UNKNOWN_TOPIC _UNKNOWN_PARTITION _NOENT"
 )
+FATAL = (
+    # KIP-691: "should be fatal", though clients call the first rows abortable
+    "TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED UNKNOWN_MEMBER_ID ILLEGAL_GENERATION"
+    " CLUSTER_AUTHORIZATION_FAILED TRANSACTIONAL_ID_AUTHORIZATION_FAILED DELEGATION_TOKEN_AUTHORIZATION_FAILED"
+    " SASL_AUTHENTICATION_FAILED _AUTHENTICATION UNSUPPORTED_VERSION UNSUPPORTED_FOR_MESSAGE_FORMAT INVALID_TXN_STATE"
+    # an offset commit that will be refused again
+    " OFFSET_METADATA_TOO_LARGE INVALID_COMMIT_OFFSET_SIZE STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND INVALID_GROUP_ID"
+    # no error, or one of whoever called
+    " NO_ERROR UNKNOWN _STATE _CONFLICT _INVALID_ARG _INVALID_TYPE _NOT_CONFIGURED _NOT_IMPLEMENTED _NOOP"
+    " _READ_ONLY _UNDERFLOW _EXISTING_SUBSCRIPTION _ASSIGN_PARTITIONS _REVOKE_PARTITIONS _ASSIGNMENT_LOST"
+    " _MAX_POLL_EXCEEDED _UNKNOWN_GROUP _UNKNOWN_BROKER _UNKNOWN_PROTOCOL _APPLICATION INVALID_REQUEST"
+    # the client itself
+    " _FATAL _FAIL _DESTROY _FS _SSL _CRIT_SYS_RESOURCE _BAD_COMPRESSION _UNSUPPORTED_FEATURE _GAPLESS_GUARANTEE"
+    " _KEY_DESERIALIZATION _VALUE_DESERIALIZATION _INVALID_DIFFERENT_RECORD UNSUPPORTED_COMPRESSION_TYPE"
+    # groups
+    " INCONSISTENT_GROUP_PROTOCOL INVALID_SESSION_TIMEOUT NON_EMPTY_GROUP MEMBER_ID_REQUIRED GROUP_MAX_SIZE_REACHED"
+    " GROUP_SUBSCRIBED_TO_TOPIC UNRELEASED_INSTANCE_ID UNSUPPORTED_ASSIGNOR INVALID_REGULAR_EXPRESSION"
+    " STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED"
+    " INVALID_RECORD_STATE SHARE_SESSION_NOT_FOUND INVALID_SHARE_SESSION_EPOCH SHARE_SESSION_LIMIT_REACHED"
+    # how the cluster is set up
+    " TOPIC_ALREADY_EXISTS INVALID_PARTITIONS INVALID_REPLICATION_FACTOR INVALID_REPLICA_ASSIGNMENT INVALID_CONFIG"
+    " POLICY_VIOLATION INVALID_TRANSACTION_TIMEOUT SECURITY_DISABLED UNSUPPORTED_SASL_MECHANISM ILLEGAL_SASL_STATE"
+    " LOG_DIR_NOT_FOUND TOPIC_DELETION_DISABLED ELECTION_NOT_NEEDED NO_REASSIGNMENT_IN_PROGRESS RESOURCE_NOT_FOUND"
+    " DUPLICATE_RESOURCE UNACCEPTABLE_CREDENTIAL INCONSISTENT_VOTER_SET INVALID_UPDATE_VERSION FEATURE_UPDATE_FAILED"
+    " PRINCIPAL_DESERIALIZATION_FAILURE INCONSISTENT_TOPIC_ID MISMATCHED_ENDPOINT_TYPE UNSUPPORTED_ENDPOINT_TYPE"
+    " UNKNOWN_CONTROLLER_ID UNKNOWN_SUBSCRIPTION_ID TELEMETRY_TOO_LARGE INVALID_REGISTRATION FENCED_STATE_EPOCH"
+    " INVALID_VOTER_KEY DUPLICATE_VOTER VOTER_NOT_FOUND DELEGATION_TOKEN_AUTH_DISABLED DELEGATION_TOKEN_NOT_FOUND"
+    " DELEGATION_TOKEN_OWNER_MISMATCH DELEGATION_TOKEN_REQUEST_NOT_ALLOWED DELEGATION_TOKEN_EXPIRED"
+    " INVALID_PRINCIPAL_TYPE"
+)
+# Fatal to a plain producer; in a transaction "abortable as we bump the epoch", or an error of one batch (KIP-691).
+ABORTABLE = (
+    "INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID OUT_OF_ORDER_SEQUENCE_NUMBER DUPLICATE_SEQUENCE_NUMBER"
+    " TRANSACTION_ABORTABLE OPERATION_NOT_ATTEMPTED _INCONSISTENT TOPIC_EXCEPTION INVALID_REQUIRED_ACKS"
+)
+EPOCH = "INVALID_PRODUCER_EPOCH"  # from a transactional call: fenced; in a delivery report: abortable (KIP-691)
 
-BY_NAME: dict[str, type[EngineError]] = {
+BY_NAME: dict[str, Kind] = {
+    **dict.fromkeys((*FATAL.split(), *ABORTABLE.split(), EPOCH), FatalError),
     **dict.fromkeys(FENCED.split(), Fenced),
     **dict.fromkeys(OFFSETS_MISSING.split(), OffsetsMissing),
     **dict.fromkeys(RECORD.split(), ProduceFailed),
     **dict.fromkeys(RETRIABLE.split(), RetriableError),
 }
-BY_CODE: dict[int, type[EngineError]] = {getattr(KafkaError, name): kind for name, kind in BY_NAME.items()}
+IN_TRANSACTION: dict[str, Kind] = {
+    **BY_NAME,
+    **dict.fromkeys((*ABORTABLE.split(), *RECORD.split()), AbortableError),
+    EPOCH: Fenced,
+}
+BY_CODE: dict[int, Kind] = {getattr(KafkaError, name): kind for name, kind in BY_NAME.items()}
+BY_CODE_IN_TRANSACTION: dict[int, Kind] = {getattr(KafkaError, name): kind for name, kind in IN_TRANSACTION.items()}
+REJECTED = {code for code, kind in BY_CODE.items() if kind is ProduceFailed} | {
+    KafkaError._INVALID_ARG,  # what the record says of itself can't be
+    KafkaError.TOPIC_EXCEPTION,
+}
+# What happens to the other records of a transaction once one of them is lost; _STATE is for those not yet handed over.
+CONSEQUENCES = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE, KafkaError._INCONSISTENT}
 
 
-def error_class(error: KafkaError) -> type[EngineError]:
-    """The class for a client's error; what no table names is fatal, unless the client itself would retry it."""
+def error_class(error: KafkaError) -> Kind:
+    """The class for a client's error outside of a transaction; what no table names is fatal, unless the client itself
+    would retry it."""
+    kind = BY_CODE.get(error.code())
     if error.fatal():
-        return Fenced if BY_CODE.get(error.code()) is Fenced else FatalError
-    return BY_CODE.get(error.code()) or (RetriableError if error.retriable() else FatalError)
+        return Fenced if BY_CODE_IN_TRANSACTION.get(error.code()) is Fenced else FatalError
+    return kind or (RetriableError if error.retriable() else FatalError)
 
 
-def translate(error: KafkaError) -> EngineError:
+def transactional_class(error: KafkaError) -> Kind:
+    """The class for an error of a transactional call: the KIP's table where it is fatal, else the client's flags."""
+    kind = BY_CODE_IN_TRANSACTION.get(error.code())
+    if error.fatal() or kind in {Fenced, FatalError}:
+        return Fenced if kind is Fenced else FatalError
+    if error.txn_requires_abort():
+        return AbortableError
+    return kind or (RetriableError if error.retriable() else FatalError)
+
+
+def failure_type(error: KafkaError) -> FailureType | None:
+    """Whose fault a failed delivery is; None if it means the client, or its right to write."""
+    if error.fatal():
+        return None
+    if error.code() in REJECTED:
+        return FailureType.MESSAGE_REJECTED
+    if error.code() in CONSEQUENCES:
+        return FailureType.TRANSACTION_FAILED
+    if error_class(error) is RetriableError:
+        return FailureType.DELIVERY_FAILED
+    abortable = BY_CODE_IN_TRANSACTION.get(error.code()) is AbortableError or error.txn_requires_abort()
+    return FailureType.TRANSACTION_FAILED if abortable or error.code() == KafkaError.INVALID_PRODUCER_EPOCH else None
+
+
+def translate(error: KafkaError, classify: Callable[[KafkaError], Kind] = error_class) -> EngineError:
     """The client's error as ours."""
-    kind = error_class(error)
+    kind = classify(error)
     if kind is ProduceFailed:
-        return ProduceFailed((("", describe(error)),))
+        return ProduceFailed((("", describe(error)),), (), FailureType.MESSAGE_REJECTED)
     return kind(describe(error))
 
 
 def describe(error: KafkaError) -> str:
-    """The client's words, for people."""
+    """The client's words, for people, behind its name for the error."""
     hint = ""
     if error.code() == KafkaError.UNKNOWN_MEMBER_ID:
         hint = "; another consumer has joined this connector's group: stop it, or give it a group of its own"
@@ -64,14 +153,27 @@ def describe(error: KafkaError) -> str:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator[None]:
     """What the client raises inside comes out as ours."""
     try:
         yield
-    except KafkaException as error:
-        first = error.args[0] if error.args else None
-        if isinstance(first, KafkaError):
-            raise translate(first) from error
-        raise FatalError(str(error)) from error
+    except (KafkaException, SystemError) as error:
+        cause = _cause(error)
+        if cause is None:
+            raise
+        if cause.args and isinstance(cause.args[0], KafkaError):
+            raise translate(cause.args[0], classify) from error
+        raise FatalError(str(cause)) from error
     except TimeoutError as error:
         raise RetriableError("the brokers did not answer in time") from error
+
+
+def translated_transactional() -> AbstractContextManager[None]:
+    """What a transactional call raises inside comes out as ours."""
+    return translated(transactional_class)
+
+
+def _cause(error: KafkaException | SystemError) -> KafkaException | None:
+    """The client's own; one that it raises in the middle of a delivery report comes wrapped in a SystemError."""
+    own = error.__cause__ if isinstance(error, SystemError) else error
+    return own if isinstance(own, KafkaException) else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from engine.errors import DataError, FatalError, ProduceFailed, RetriableError
+from engine.errors import DataError, FatalError, Fenced, ProduceFailed, RetriableError
 from engine.kafka.offsets_records import (
     MemoryKey,
     OffsetKey,
@@ -12,24 +13,36 @@ from engine.kafka.offsets_records import (
     offset_key,
     parse_key,
     parse_offset,
+    parse_sentinel,
 )
-from engine.pipeline.source_commit import SourceOffset
+from engine.pipeline.source_commit import Row, SourceOffset
 from engine.pipeline.source_progress import canonical
-from engine.ports import Admin, Clock, Consumer, Producer, SourcePosition
+from engine.ports import Clock, Consumer, Producer, SourcePosition
 from engine.record.record import TopicPartition
 
-READ_TIMEOUT_MS = 30_000
+STALLED_MS = 5000  # as long as nothing new can be read: somebody's transaction is open, or a broker is away
 POLL_RECORDS = 2000
+
+
+class Ends(Protocol):
+    """What there is to know of a topic without reading it."""
+
+    def partitions(self, topic: str) -> int | None: ...
+    def begin_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def written_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The ends of all that was written, committed or not; what has no answer is left out."""
+        ...
 
 
 class OffsetsTopic:
     """The whole topic, as far as it was read; it only ever goes forward.
 
     `offsets` holds key and value of each offset as they were written: whoever wrote a key first chose its bytes, and
-    compaction needs the same ones again.
+    compaction needs the same ones again. `migrated` are the connectors whose offsets were brought here from another
+    topic. Without a producer others write it, in their transactions.
     """
 
-    def __init__(self, consumer: Consumer, producer: Producer, admin: Admin, topic: str, clock: Clock) -> None:
+    def __init__(self, consumer: Consumer, producer: Producer | None, admin: Ends, topic: str, clock: Clock) -> None:
         self.consumer = consumer
         self.producer = producer
         self.admin = admin
@@ -37,25 +50,37 @@ class OffsetsTopic:
         self.clock = clock
         self.offsets: dict[OffsetKey, tuple[bytes, bytes]] = {}
         self.memories: dict[MemoryKey, bytes] = {}
+        self.migrated: set[str] = set()
         self.is_broken = False  # its producer is beyond repair
         self._partitions: tuple[TopicPartition, ...] = ()
 
     def read_to_end(self) -> None:
-        """Take in what was written since. Raises RetriableError when the topic can't be read, whole and in time."""
+        """Take in what was committed since. Raises RetriableError when the topic can't be read, whole and in time.
+
+        The end is that of all that was written, and what is read is committed (KIP-618, connector principal
+        permissions, admin): an open transaction is waited for. Without it, the last offsets of a task that was just
+        lost might be missed, and its successor would begin before them.
+        """
         if not self._partitions:
             self._begin()
-        ends = self._whole(self.admin.end_offsets(self._partitions), self._partitions)
-        late_ms = self.clock.now_ms() + READ_TIMEOUT_MS
+        ends = self._whole(self.admin.written_offsets(self._partitions), self._partitions)
+        late_ms = self.clock.now_ms() + STALLED_MS
+        before: Mapping[TopicPartition, int] = {}
         while any(self.consumer.positions().get(partition, 0) < end for partition, end in ends.items()):
             for record in self.consumer.poll(POLL_RECORDS, 0.1):
                 self._fold(record.key, record.value)
-            if self.clock.now_ms() > late_ms:
-                raise RetriableError(f"the offsets topic {self.topic} could not be read to its end")
+            if (reached := self.consumer.positions()) != before:
+                before, late_ms = reached, self.clock.now_ms() + STALLED_MS
+            elif self.clock.now_ms() > late_ms:
+                raise RetriableError(
+                    f"the offsets topic {self.topic} could not be read to its end; a transaction may be open there"
+                )
 
     def write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Return when all are durable. Raises RetriableError where the brokers stay away."""
+        assert self.producer is not None
         for key, value in rows:
-            self.producer.produce(self.topic, key, value)
+            self.producer.produce(self.topic, key, value or None)
         try:
             self.producer.flush()
         except ProduceFailed as error:
@@ -65,12 +90,21 @@ class OffsetsTopic:
         except FatalError:
             self.is_broken = True
             raise
+        self.written(rows)
+
+    def written(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """These are committed: they need not be read to be known."""
         for key, value in rows:
             self._fold(key, value)
 
+    def is_migrated(self, connector: str) -> bool:
+        """Is there an offset of the connector, or a word that none was found for it (KIP-618, migration)?"""
+        return connector in self.migrated or any(key.connector == connector for key in self.offsets)
+
     def close(self) -> None:
         self.consumer.close()
-        self.producer.close()
+        if self.producer is not None:
+            self.producer.close()
 
     def _begin(self) -> None:
         count = self.admin.partitions(self.topic)
@@ -95,17 +129,20 @@ class OffsetsTopic:
             self.memories[name] = value or b""
         elif isinstance(name, OffsetKey):
             self.offsets[name] = (key or b"", value or b"")
+        elif (connector := parse_sentinel(key)) is not None:
+            (self.migrated.add if value else self.migrated.discard)(connector)
 
 
 class TaskOffsets:
-    """The offsets of one task of a source, and its memory. A pipeline's OffsetStore."""
+    """The offsets of one task of a source, and its memory. A pipeline's OffsetStore, and its OffsetRecords."""
 
     def __init__(self, topic: OffsetsTopic, connector: str, task: int) -> None:
+        self.topic = topic.topic
         self._topic = topic
         self._connector = connector
+        self._task = task
         self._memory_key = memory_key(connector, task)
-        found = topic.memories.get(MemoryKey(connector, task))
-        self.memory: str | None = found.decode("utf-8", "replace") if found else None
+        self.memory: str | None = self._found()
 
     def position(self, partition: SourcePosition) -> SourcePosition | None:
         """The offset committed last. Raises DataError for one that is none: to begin anew is for people to decide."""
@@ -119,9 +156,30 @@ class TaskOffsets:
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
         """All in one flush, so that a lost worker rarely leaves one without the other."""
-        rows = [(self._key(partition), canonical(offset)) for partition, offset in offsets]
-        self._topic.write([*rows, (self._memory_key, memory.encode())])
+        self._topic.write(self.rows(offsets, memory))
         self.memory = memory
+
+    def rows(self, offsets: Sequence[SourceOffset], memory: str) -> list[Row]:
+        """The records of these offsets, and of the memory."""
+        rows = [(self._key(partition), canonical(offset)) for partition, offset in offsets]
+        return [*rows, (self._memory_key, memory.encode())]
+
+    def committed(self, rows: Sequence[Row], memory: str) -> None:
+        """They are committed with somebody's transaction."""
+        self._topic.written(rows)
+        self.memory = memory
+
+    def check(self) -> None:
+        """Raises Fenced when another lease of this task has committed since we did: every commit has a memory, and no
+        two are equal.
+        """
+        self._topic.read_to_end()
+        if self._found() != self.memory:
+            raise Fenced(f"another worker runs {self._connector}-{self._task}")
+
+    def _found(self) -> str | None:
+        found = self._topic.memories.get(MemoryKey(self._connector, self._task))
+        return found.decode("utf-8", "replace") if found else None
 
     def _key(self, partition: SourcePosition) -> bytes:
         found = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))

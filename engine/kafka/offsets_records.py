@@ -2,7 +2,8 @@
 
 An offset has the key `["<connector>", {source partition}]` and the source offset as value, both JSON without
 schemas; null forgets it. A task's memory lies beside them under `["<connector>", "engine.task", <number>]`, a key
-that Kafka Connect passes over.
+that Kafka Connect passes over. `["<connector>"]` says that the connector's offsets were brought here from the worker's
+own topic, be they none (KIP-618, migration).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from engine.pipeline.source_progress import canonical
 from engine.ports import SourcePosition
 
 MEMORY = "engine.task"
+MIGRATED = b'{"migrated":true}'
 
 
 class OffsetKey(NamedTuple):
@@ -45,6 +47,18 @@ def parse_key(data: bytes | None) -> OffsetKey | MemoryKey | None:
     return None
 
 
+def parse_sentinel(data: bytes | None) -> str | None:
+    """The connector that a migration's word is about; None for any other key."""
+    try:
+        body = orjson.loads(data or b"")
+    except orjson.JSONDecodeError:
+        return None
+    match body:
+        case [str(connector)]:
+            return connector
+    return None
+
+
 def parse_offset(data: bytes | None) -> dict[str, object] | None:
     """A source offset; None for one that was forgotten. Raises ValueError for what is none."""
     body = orjson.loads(data or b"null")
@@ -61,3 +75,8 @@ def offset_key(connector: str, partition: SourcePosition) -> bytes:
 def memory_key(connector: str, task: int) -> bytes:
     """The key of a task's memory."""
     return orjson.dumps([connector, MEMORY, task])
+
+
+def sentinel_key(connector: str) -> bytes:
+    """The key of a migration's word."""
+    return orjson.dumps([connector])

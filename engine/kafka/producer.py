@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import confluent_kafka as ck
 
 from engine.errors import FailureType, ProduceFailed, RetriableError
-from engine.kafka.errors import describe, error_class, translate, translated
+from engine.kafka.errors import REJECTED, describe, error_class, translate, translated
 from engine.record.record import Headers
 
 FLUSH_SLICE_S = 0.5
 ANY_PARTITION = -1
-UNFIT = {ck.KafkaError._INVALID_ARG, ck.KafkaError.TOPIC_EXCEPTION}  # what the record says of itself can't be
 Delivered = Callable[[ck.KafkaError | None, ck.Message], None]
 
 
 class KafkaProducer:
     """Writes records, and remembers which of them failed since the last flush."""
 
+    only_errors = True  # are the client's reports about records that were delivered done without?
+
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
-            self._client = ck.Producer({**settings, "delivery.report.only.error": True})
+            self._client = ck.Producer({**settings, "delivery.report.only.error": self.only_errors})
         self._queued = 0
         self._failures: list[tuple[int, str, ck.KafkaError]] = []
 
@@ -48,7 +50,8 @@ class KafkaProducer:
                     headers=list(headers),
                 )
             except BufferError:
-                self._client.poll(FLUSH_SLICE_S)
+                with translated():  # whatever is fatal by now
+                    self._client.poll(FLUSH_SLICE_S)
             except ck.KafkaException as error:
                 self._failures.append((ordinal, topic, error.args[0]))
                 return
@@ -66,7 +69,7 @@ class KafkaProducer:
                 pass
         failures, self._failures, self._queued = sorted(self._failures, key=lambda row: row[0]), [], 0
         for _, _, error in failures:
-            if error_class(error) not in {RetriableError, ProduceFailed} and error.code() not in UNFIT:
+            if error_class(error) is not RetriableError and error.code() not in REJECTED:
                 raise translate(error)  # of no record: the client, or its right to write, is gone
         if failures:
             rows = tuple((topic, describe(error)) for _, topic, error in failures)
@@ -77,7 +80,8 @@ class KafkaProducer:
     def close(self) -> None:
         """Let go of it; what was not flushed may be lost."""
         self._client.purge()
-        self._client.flush(FLUSH_SLICE_S)
+        with suppress(ck.KafkaException, SystemError):  # what was fatal is raised by each call, once more by this one
+            self._client.flush(FLUSH_SLICE_S)
 
     def _listener(self, ordinal: int, topic: str) -> Delivered:
         def on_delivery(error: ck.KafkaError | None, _: ck.Message) -> None:

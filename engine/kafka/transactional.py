@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import confluent_kafka as ck
 
-from engine.errors import (
-    AbortableError,
-    CommitFailed,
-    EngineError,
-    FailureType,
-    FatalError,
-    Fenced,
-    ProduceFailed,
-    RetriableError,
-)
+from engine.errors import AbortableError, CommitFailed, FailureType, ProduceFailed
 from engine.kafka.consumer import patiently
-from engine.kafka.errors import describe, error_class, translate
-from engine.kafka.producer import FLUSH_SLICE_S, UNFIT, Delivered, KafkaProducer
+from engine.kafka.errors import (
+    CONSEQUENCES,
+    describe,
+    failure_type,
+    transactional_class,
+    translate,
+    translated_transactional,
+)
+from engine.kafka.producer import FLUSH_SLICE_S, Delivered, KafkaProducer
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
 CALL_TIMEOUT_S = 15.0
-# What happens to the others of a transaction once one of its records is lost.
-_CONSEQUENCES = {ck.KafkaError._PURGE_QUEUE, ck.KafkaError._PURGE_INFLIGHT, ck.KafkaError._STATE}
+COORDINATORS = "__transaction_state"
 CONNECTION = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.", "log_level", "socket.keepalive.enable")
 
 
 class KafkaTransactional(KafkaProducer):
-    """A client with a transactional id; `settings` hold it."""
+    """A client with a transactional id; `settings` hold it. A call takes `timeout_s` at most before it is repeated."""
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
+    def __init__(self, settings: Mapping[str, str], timeout_s: float = CALL_TIMEOUT_S) -> None:
         super().__init__(settings)
+        self._timeout_s = timeout_s
         self._connection = {name: value for name, value in settings.items() if name.startswith(CONNECTION)}
         self._lost = False  # has a record of the open transaction come to nothing?
         self._members: dict[str, Any] = {}  # group → the client's word for a member of it
@@ -44,19 +41,18 @@ class KafkaTransactional(KafkaProducer):
 
     def begin(self) -> None:
         self._forget()
-        with translated():
+        with translated_transactional():
             self._client.begin_transaction()
 
     def flush(self) -> None:
-        with translated():
-            while self._client.flush(FLUSH_SLICE_S) and not self._lost:
-                pass  # once a record is lost there is nothing to wait for
+        with translated_transactional():
+            self._deliver()
         failures, lost = sorted(self._failures, key=lambda row: row[0]), self._lost
         self._forget()
         if not failures:
             return
         failed = _failed(failures)
-        if not lost and not any(error.code() in _CONSEQUENCES for _, _, error in failures):
+        if not lost and not any(error.code() in CONSEQUENCES for _, _, error in failures):
             raise failed  # they never left the client: the transaction knows nothing of them
         raise AbortableError(str(failed)) from failed
 
@@ -68,26 +64,41 @@ class KafkaTransactional(KafkaProducer):
         ]
 
         def send() -> None:
-            with translated():
-                self._client.send_offsets_to_transaction(rows, member, CALL_TIMEOUT_S)
+            with translated_transactional():
+                self._client.send_offsets_to_transaction(rows, member, self._timeout_s)
 
         patiently(send)
 
     def commit(self) -> None:
+        if self._failures and not self._lost:  # refused before they left: the client itself would commit without them
+            raise CommitFailed(str(_failed(self._failures)))
         try:
-            with translated():
-                self._client.commit_transaction(CALL_TIMEOUT_S)
+            with translated_transactional():
+                self._client.commit_transaction(self._timeout_s)
         except AbortableError as error:
             raise CommitFailed(str(error)) from error
 
     def abort(self) -> None:
-        with translated():
-            self._client.abort_transaction(CALL_TIMEOUT_S)
+        with translated_transactional():
+            self._client.abort_transaction(self._timeout_s)
         self._forget()
 
     def _init(self) -> None:
-        with translated():
-            self._client.init_transactions(CALL_TIMEOUT_S)
+        with translated_transactional():
+            # Connected by the second answer; else it would look for its coordinator half a second later.
+            for _ in range(2):
+                self._client.list_topics(COORDINATORS, self._timeout_s)
+            self._client.init_transactions(self._timeout_s)
+
+    def _deliver(self) -> None:
+        """Return when all are acknowledged, or one is lost: there is nothing to wait for then."""
+        try:
+            while self._client.flush(FLUSH_SLICE_S) and not self._lost:
+                pass
+        except SystemError as error:
+            if error.__cause__ is None:  # the client lost its own exception; every call of a transaction says it again
+                self._client.begin_transaction()
+            raise
 
     def _forget(self) -> None:
         self._failures, self._queued, self._lost = [], 0, False
@@ -104,7 +115,7 @@ class KafkaTransactional(KafkaProducer):
     def _member(self, group: str) -> Any:
         """Asked for once: making a consumer takes its time. It never joins the group."""
         if group not in self._members:
-            with translated():
+            with translated_transactional():
                 consumer = ck.Consumer({**self._connection, "group.id": group, "enable.auto.commit": "false"})
                 try:
                     self._members[group] = consumer.consumer_group_metadata()
@@ -115,35 +126,11 @@ class KafkaTransactional(KafkaProducer):
 
 def _failed(failures: Sequence[tuple[int, str, ck.KafkaError]]) -> ProduceFailed:
     """Their failures, by the causes among them. Raises Fenced or FatalError where that is one."""
-    causes = [row for row in failures if row[2].code() not in _CONSEQUENCES] or failures
-    kind = FailureType.DELIVERY_FAILED
-    for _, _, error in causes:
-        found = error_class(error)
-        if found is ProduceFailed or error.code() in UNFIT:
-            kind = FailureType.MESSAGE_REJECTED
-        elif found in {Fenced, FatalError} and error.code() not in _CONSEQUENCES:
-            raise translate(error)
+    causes = [row for row in failures if row[2].code() not in CONSEQUENCES] or failures
+    kinds = [failure_type(error) for _, _, error in causes]
+    for kind, (_, _, error) in zip(kinds, causes, strict=True):
+        if kind is None:
+            raise translate(error, transactional_class)
     rows = tuple((topic, describe(error)) for _, topic, error in causes)
-    return ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in causes), kind)
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """What a transactional call raises inside comes out as ours (KIP-691's table; the client's own flags first)."""
-    try:
-        yield
-    except ck.KafkaException as error:
-        raise _translate(error.args[0]) from error
-    except SystemError as error:  # a fatal error that the client raised in the middle of a delivery report
-        if not isinstance(error.__cause__, ck.KafkaException):
-            raise
-        raise _translate(error.__cause__.args[0]) from error
-
-
-def _translate(error: ck.KafkaError) -> EngineError:
-    if not error.fatal() and error_class(error) is not Fenced:
-        if error.txn_requires_abort():
-            return AbortableError(describe(error))
-        if error.retriable():
-            return RetriableError(describe(error))
-    return translate(error)
+    worst = next(kind for kind in FailureType if kind in kinds)
+    return ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in causes), worst)

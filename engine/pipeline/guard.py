@@ -268,12 +268,13 @@ class Guard:
     def _gone_on_with(self, place: Place, trouble: Trouble) -> Trouble:
         """How things stand: a first failure may be the next one of what an earlier lease had parked.
 
-        A put, or a produce, is of a batch, which may begin with another record each time.
+        A put, or a produce, is of a batch, which may begin with another record, or for another end, each time.
         """
         parked = self.state.parked
-        if parked is None or trouble.failures > 0 or parked.place.index != place.index:
+        if parked is None or trouble.failures > 0:
             return trouble
-        if parked.place != place and not self._is_of_batch(parked):
+        of_batch = self._is_of_batch(parked) and self.stages[place.index].type is self.stages[parked.place.index].type
+        if parked.place != place and not of_batch:
             return trouble
         self.state.parked = None
         self.state.metrics[Metric.TOTAL_RETRIES] += 1

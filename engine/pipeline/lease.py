@@ -43,7 +43,7 @@ class Task(Protocol):
         """Poll and process one chunk; commit when it is time. None: it may go on."""
         ...
 
-    def save(self) -> Interrupted | None:
+    def save(self) -> Failed | Interrupted | None:
         """Commit, if anything moved since the last time."""
         ...
 
@@ -171,7 +171,9 @@ class _Running:
             return self._ended(opened, aborted)
         with suppress(Exception):  # whatever counts is committed
             opened.close()
-        return self._claim(opened.config, careful=True)
+        again = self._claim(opened.config, careful=True)
+        self._deadline.start()  # else a chunk that takes as long as the budget would be aborted in each lease anew
+        return again
 
     def _ended(self, opened: OpenTask, error: Exception) -> TaskReport:
         return _close(opened, *_ended_by(error, self._clock), self._clock)

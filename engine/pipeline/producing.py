@@ -131,7 +131,8 @@ class _Writing:
             self._parts.append(left)
             return
         self._trouble = Trouble()
-        self._parts.append([place for place in left if place not in errors])  # these were only lost with them
+        if len(errors) < len(left):
+            self._parts.append([place for place in left if place not in errors])  # they were only lost with them
         if isinstance(verdict, Interrupted):
             self._answers[first] = verdict
             self._hold_from(first)

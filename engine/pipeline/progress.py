@@ -12,6 +12,8 @@ from engine.ports import Clock, Consumer
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
 
+REMIND_MS = 600_000  # brokers forget what nobody commits again; a standing lease has nobody else to do it
+
 
 class Progress:
     """Positions and the task's state, saved together."""
@@ -33,6 +35,7 @@ class Progress:
         self._clock = clock
         self._interval_ms = interval_ms
         self._due_ms = clock.now_ms() + interval_ms
+        self._forgotten_ms = clock.now_ms() + REMIND_MS
         self._held: dict[TopicPartition, int] = {}
         self._saved = self._memory()
         self._last = state.copy()
@@ -58,8 +61,9 @@ class Progress:
     def save(self) -> Interrupted | None:
         """Commit positions and state, if any of it changed since the last time."""
         positions = self.positions()
-        self._due_ms = self._clock.now_ms() + self._interval_ms
-        if positions == self.committed and self._memory() == self._saved:
+        now = self._clock.now_ms()
+        self._due_ms = now + self._interval_ms
+        if positions == self.committed and self._memory() == self._saved and now < self._forgotten_ms:
             return None
         if self._state.forget_passed(positions):
             self._state.metrics[Metric.TOTAL_RETRIES] += 1  # what was parked succeeded at its next attempt
@@ -73,6 +77,7 @@ class Progress:
             offset > self.committed.get(partition, -1) for partition, offset in positions.items()
         )
         self.committed = positions
+        self._forgotten_ms = now + REMIND_MS
         self._saved = self._memory()
         self._last = self._state.copy()
         return None

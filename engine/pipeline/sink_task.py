@@ -128,8 +128,7 @@ class SinkTask:
             if isinstance(verdict, Errored) and self.sink.put_is_idempotent:
                 context = verdict.context
                 trouble = Trouble(context.attempt + 1, context.first_failure_time)
-                self._bisect(raws, entries, places, raised, trouble)
-                return None
+                return self._bisect(raws, entries, places, raised, trouble)
             del entries[places[0] :]
             return verdict if isinstance(verdict, Interrupted) else self._hopeless(verdict)
         return None
@@ -145,9 +144,13 @@ class SinkTask:
 
     def _bisect(
         self, raws: Sequence[RawRecord], entries: list[Any], places: list[int], raised: Raised, trouble: Trouble
-    ) -> None:
-        """Find the records that a sink does not name, in order, by putting ever smaller halves."""
+    ) -> Interrupted | None:
+        """Find the records that a sink does not name, in order, by putting ever smaller halves.
+
+        Where the batch was rejected and a half fails for the world's sake, that is retried: no record is to blame.
+        """
         parts: list[tuple[list[int], Raised | None]] = [(places, raised)]
+        waited, was_rejected = Trouble(), not isinstance(raised.error, RetriableError)
         while parts:
             part, failure = parts.pop()
             part = [place for place in part if place < len(entries)]  # the rest is behind an error that fails the task
@@ -156,8 +159,19 @@ class SinkTask:
             if failure is None:
                 failure = self._try_put([entries[place] for place in part])
                 if failure is None:
+                    waited = Trouble()
                     continue
-                self.guard.count_failure(Place.of(raws[part[0]], self.put_index), trouble, self.clock.now_ms())
+                if was_rejected and isinstance(failure.error, RetriableError):
+                    verdict = self.guard.failed(failure, raws[part[0]], waited)
+                    if isinstance(verdict, Interrupted):
+                        del entries[part[0] :]
+                        return verdict
+                    if isinstance(verdict, Trouble):
+                        waited = verdict
+                        parts.append((part, None))
+                        continue
+                else:
+                    self.guard.count_failure(Place.of(raws[part[0]], self.put_index), trouble, self.clock.now_ms())
             if len(part) > 1:
                 middle = len(part) // 2
                 parts += [(part[middle:], None), (part[:middle], None)]
@@ -166,6 +180,7 @@ class SinkTask:
             tolerable = not isinstance(failure.error, STOP)
             entries[part[0]] = self.guard.errored(guilty, raws[part[0]], trouble, tolerable=tolerable)
             self._cut(entries)
+        return None
 
     def _cut(self, entries: list[Any]) -> None:
         """Leave out what lies behind the first error that will fail the task."""

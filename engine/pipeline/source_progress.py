@@ -19,10 +19,15 @@ def canonical(position: Mapping[str, Any] | None) -> bytes:
 
 
 class SourceProgress:
-    """Settled records since the last commit."""
+    """Settled records since the last commit.
+
+    `is_torn`: they can't be committed without those that came with them and are not settled: a source that goes on
+    at their offsets would give some of them again.
+    """
 
     def __init__(self) -> None:
         self.records: list[Record] = []
+        self.is_torn = False
         self._offsets: dict[bytes, SourceOffset] = {}
 
     @property
@@ -46,18 +51,28 @@ class SourceProgress:
             if not shared or (key, canonical(offset)) not in shared:
                 self._offsets[key] = (partition, offset)
         self.records += settled
+        if unsettled:
+            self.is_torn = self.is_torn or any(
+                one.source_partition is None
+                or one.source_offset is None
+                or (canonical(one.source_partition), canonical(one.source_offset)) in shared
+                for one in self.records
+            )
 
     def clear(self) -> None:
         """All of it is committed."""
         self.records = []
+        self.is_torn = False
         self._offsets = {}
 
 
-def forget_settled(state: TaskState, settled: Sequence[Record]) -> None:
-    """Drop what the task's memory holds about records that are settled now."""
+def forget_settled(state: TaskState, settled: Sequence[Record], unsettled: Sequence[Record] = ()) -> None:
+    """Drop what the task's memory holds about records that are settled now; those at an offset of an unsettled one are
+    told from it by nothing.
+    """
     if not settled or (state.parked is None and not state.reported):
         return
-    passed = {Place.of(record, 0) for record in settled}
+    passed = {Place.of(record, 0) for record in settled} - {Place.of(record, 0) for record in unsettled}
     state.reported = tuple(mark for mark in state.reported if _record_of(mark.place) not in passed)
     if state.parked is not None and _record_of(state.parked.place) in passed:
         state.parked = None

@@ -10,9 +10,11 @@ from engine.errors import RetriableError
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import convert, settle
 from engine.pipeline.outcome import End, Errored, Failed, Interrupted, Trouble, Verdict
-from engine.pipeline.producing import Outgoing, RecordWriter
+from engine.pipeline.producing import WRITTEN, Outgoing, RecordWriter
+from engine.pipeline.source_boundary import Boundary, Cut, IntervalBoundary, parts
 from engine.pipeline.source_commit import SourceCommit
-from engine.pipeline.source_progress import SourceProgress, canonical, forget_settled
+from engine.pipeline.source_committing import Committing
+from engine.pipeline.source_progress import canonical, forget_settled
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.ports import Clock, Source
 from engine.record.record import Punctuation, Record, TopicPartition
@@ -20,12 +22,17 @@ from engine.reporting.metrics import Metric
 
 CHUNK_RECORDS = 1000
 COMMIT_INTERVAL_MS = 500
+OVERTIME_MS = 2000  # how much longer than its lease a transaction may last that the source itself is to end
+PACE_MS = 50  # between two polls that find nothing, while such a transaction is open
 POLL = 0  # the stage's index
 log = logging.getLogger(__name__)
 
 
 class SourceTask:
-    """One task during one lease. What it polled and did not settle is polled again by the next lease."""
+    """One task during one lease. What it polled and did not settle is polled again by the next lease.
+
+    `boundary` says when to commit; `commit_interval_ms` where there is none.
+    """
 
     def __init__(
         self,
@@ -38,47 +45,56 @@ class SourceTask:
         state: TaskState,
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
+        boundary: Boundary | None = None,
     ) -> None:
         self.source = source
         self.steps = tuple(steps)
         self.writer = writer
         self.guard = guard
-        self.commit = commit
         self.state = state
         self.clock = clock
-        self.commit_interval_ms = commit_interval_ms
-        self.progressed = False
-        self._progress = SourceProgress()
+        self.boundary = boundary or IntervalBoundary(commit_interval_ms, clock.now_ms())
+        self._committing = Committing(commit, state, self._confirm)
         self._is_whole = True  # is everything settled that was polled?
         self._was_empty = False
-        self._due_ms = clock.now_ms() + commit_interval_ms
-        self._saved = self._memory()
-        self._last = state.copy()
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
         """Nothing: a source's positions are its own."""
         return {}
 
+    @property
+    def progressed(self) -> bool:
+        """Did this lease commit anything new?"""
+        return self._committing.progressed
+
     def step(self, timeout_s: float) -> End | None:  # noqa: ARG002, a source knows itself how long to wait
-        """Poll and process what came; commit when it is time. None: it may go on.
+        """Poll and process what came; commit where the boundary says. None: it may go on.
 
         Raises RetriableError where a handler wants the task to begin again at its last commit.
         """
         polled = self._poll()
         if isinstance(polled, Failed | Interrupted):
-            return self.save() or polled
+            return self._end(polled)
         self._was_empty = not polled
-        end = self.process(polled)
-        if isinstance(end, RetriableError):
-            self.save()
-            raise end
-        if end is not None:
-            return self.save() or end
-        return self.save() if self.clock.now_ms() >= self._due_ms else None
+        begin = 0
+        for end, cut in parts(self.boundary, polled):
+            verdict = self.process(polled[begin:end], polled[end:])
+            if verdict is not None:
+                return self._end(verdict)
+            if (interrupted := self._cut(cut)) is not None:
+                return interrupted
+            begin = end
+        cut = self.boundary.on_batch(self.clock.now_ms())
+        if cut is Cut.NONE and self._committing.is_full and not self.boundary.is_own:
+            cut = Cut.COMMIT
+        interrupted = self._cut(cut)
+        if interrupted is None and self._was_empty and self._waits_for_source:
+            self.clock.wait(min(PACE_MS, self.source.idle_ms))
+        return interrupted
 
-    def process(self, polled: Sequence[Record]) -> Verdict | None:
-        """Take records as far as they go, each one into exactly one bucket."""
+    def process(self, polled: Sequence[Record], behind: Sequence[Record] = ()) -> Verdict | None:
+        """Take records as far as they go, each one into exactly one bucket; `behind` came with them."""
         done = 0
         end: Verdict | None = None
         while end is None and done < len(polled):
@@ -86,31 +102,30 @@ class SourceTask:
             settled, end = self._process(chunk)
             done += settled
         self._is_whole = self._is_whole and end is None
-        self._progress.add(polled[:done], polled[done:])
-        forget_settled(self.state, polled[:done])
+        unsettled = () if end is None else (*polled[done:], *behind)
+        self._committing.progress.add(polled[:done], unsettled)
+        forget_settled(self.state, polled[:done], unsettled)
         return end
 
-    def save(self) -> Interrupted | None:
-        """Commit offsets and state, if anything changed since the last time."""
-        self._due_ms = self.clock.now_ms() + self.commit_interval_ms
-        if not self._progress.records and self._memory() == self._saved:
-            return None
-        self.state.seq += 1
-        interrupted = self.commit.commit(self._progress.offsets, self.state.to_metadata)
-        if interrupted is not None:
-            if interrupted.wake_at is not None:
-                self.commit.remember(self.state.as_of(self._last).to_metadata())
-            return interrupted
-        self.progressed = self.progressed or bool(self._progress.records)
-        self._confirm()
-        self._progress.clear()
-        self._saved = self._memory()
-        self._last = self.state.copy()
+    def save(self) -> End | None:
+        """Commit what is settled. Where the source ends its transactions itself it is given a little time for that;
+        then the open one is aborted, and polled again by the next lease.
+        """
+        if not self._waits_for_source:
+            return self._commit()
+        late_ms = self.clock.now_ms() + OVERTIME_MS
+        while self._waits_for_source and self.clock.now_ms() < late_ms and not self.clock.wait(0):
+            ended = self.step(0)
+            if ended is not None:
+                return ended
+        if self._waits_for_source:
+            log.warning("%s: its source did not end a transaction in time; it is read again", self.guard.connector)
+            self._committing.give_up()
         return None
 
     def is_idle(self) -> bool:
-        """Did the last poll find nothing?"""
-        return self._was_empty
+        """Did the last poll find nothing, and is nothing open that the source is to end?"""
+        return self._was_empty and not self._waits_for_source
 
     def wake_at(self) -> int:
         """When there may be something new (ms)."""
@@ -122,10 +137,33 @@ class SourceTask:
 
     def figures(self) -> TaskFigures:
         """What was counted; of records as it was committed."""
-        return self.state.figures(self._last.metrics)
+        return self._committing.figures()
 
-    def _memory(self) -> tuple[Any, ...]:
-        return self.state.reported, self.state.parked, dict(self.state.metrics)
+    @property
+    def _waits_for_source(self) -> bool:
+        return self.boundary.is_own and self._committing.is_open
+
+    def _end(self, end: Verdict) -> End | None:
+        """Commit what is settled before the task ends; not in the middle of what belongs together."""
+        interrupted = None
+        if self._waits_for_source or self._committing.is_torn:
+            self._committing.undo(remember=end != Interrupted(None))
+        else:
+            interrupted = self._commit()
+        if isinstance(end, RetriableError):
+            raise end
+        return interrupted or end
+
+    def _cut(self, cut: Cut) -> Interrupted | None:
+        if cut is Cut.NONE:
+            return None
+        if cut is Cut.ABORT:
+            self._committing.abort()
+        return self._commit()
+
+    def _commit(self) -> Interrupted | None:
+        self.boundary.committed(self.clock.now_ms())
+        return self._committing.commit()
 
     def _poll(self) -> Sequence[Record] | End:
         trouble = Trouble()
@@ -175,12 +213,16 @@ class SourceTask:
         """How many records of the chunk are settled, and what ends the task there."""
         entries: list[Any] = []
         interrupted = convert(self.guard, self.steps, chunk, entries)
-        interrupted = self._write(chunk, entries) or interrupted
+        written, unwritten = self._write(chunk, entries)
         failed, done = settle(self.guard, entries)
-        return done, failed or interrupted
+        if written > sum(isinstance(entry, Record) for entry in entries[:done]):
+            self._committing.progress.is_torn = True  # something behind what ends the task is written already
+        return done, failed or unwritten or interrupted
 
-    def _write(self, chunk: Sequence[Record], entries: list[Any]) -> Interrupted | None:
-        """Produce the records among `entries`; what is not written yet is left out, with all behind it."""
+    def _write(self, chunk: Sequence[Record], entries: list[Any]) -> tuple[int, Interrupted | None]:
+        """Produce the records among `entries`, and say how many are written; what is not yet is left out, with all
+        behind it.
+        """
         places: list[int] = []
         errors: list[tuple[int, Errored]] = []
         for place, entry in enumerate(entries):
@@ -190,17 +232,18 @@ class SourceTask:
                 errors.append((len(places), entry))
         outgoing = [_outgoing(entries[place], chunk[place]) for place in places]
         answers = self.writer.write(outgoing, between=errors)
+        written = sum(answer is WRITTEN for answer in answers)
         for place, answer in zip(places, answers, strict=True):
             if isinstance(answer, Errored):
                 entries[place] = answer
             elif isinstance(answer, Interrupted):
                 del entries[place:]
-                return answer
-        return None
+                return written, answer
+        return written, None
 
-    def _confirm(self) -> None:
-        """Tell the source. That it can't take the news changes nothing about what is durable: it is only logged."""
-        todo = iter(self._progress.records)
+    def _confirm(self, records: Sequence[Record]) -> None:
+        """Tell the source. That it can't take the news changes nothing about what is committed: it is only logged."""
+        todo = iter(records)
         while (raised := self.guard.run(((POLL, self._tell),), todo, [])) is not None:
             log.warning("%s: commit_record failed: %r", self.guard.connector, raised.error)
         if self._is_whole:

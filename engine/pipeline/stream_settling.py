@@ -22,21 +22,20 @@ _BUCKETS = {
 
 
 def settle(guard: Guard, replayed: ReplayReporter, units: Sequence[Unit]) -> tuple[Verdict | None, int]:
-    """Count each record in its bucket, and decide about errors, in order; how many records are done."""
-    metrics, done = guard.state.metrics, 0
-    for unit in units:
+    """Count each record in its bucket, and decide about errors, in order; how many units are done."""
+    metrics = guard.state.metrics
+    for done, unit in enumerate(units):
         decided = _decide(guard, unit)
         if not isinstance(decided, Outcome):
             return decided, done
         if unit.stops:
-            break
+            return None, done
         if isinstance(unit.origin, RawRecord):
             metrics[Metric.RECORDS_CONSUMED] += 1
             metrics[_BUCKETS[decided]] += 1
-            done += 1
             if unit.origin.headers:
                 replayed.report(unit.origin, decided)
-    return None, done
+    return None, len(units)
 
 
 def _decide(guard: Guard, unit: Unit) -> Outcome | Verdict:

@@ -11,7 +11,8 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.errors import RetriableError
+from engine.errors import Aborted, RetriableError
+from engine.exactly_once.transaction import Transaction
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import again, attempt
@@ -19,7 +20,7 @@ from engine.pipeline.outcome import FILTERED, End, Errored, Interrupted, Verdict
 from engine.pipeline.progress import Progress
 from engine.pipeline.stream_settling import settle
 from engine.pipeline.stream_writing import UnitWriter
-from engine.pipeline.task_state import TaskFigures, TaskState
+from engine.pipeline.task_state import ParkedRetry, TaskFigures, TaskState
 from engine.pipeline.topology import Passage, Topology, Unit
 from engine.ports import Clock, Consumer, Producer
 from engine.record.record import Punctuation, RawRecord, Record, TopicPartition
@@ -55,6 +56,7 @@ class StreamTask:
         committed: Mapping[TopicPartition, int],
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
+        transaction: Transaction | None = None,
     ) -> None:
         self.steps = tuple(steps)
         self.topology = topology
@@ -66,10 +68,13 @@ class StreamTask:
         self.replayed = replayed
         self.state = state
         self.clock = clock
+        self.transaction = transaction
+        self.commit_interval_ms = commit_interval_ms
         self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
         self._raws: Sequence[RawRecord] = ()
         self._passage = Passage(topology, guard)
         self._done = 0  # how many of these records are settled
+        self._late_ms = 0  # when what is processed of them is not to wait for the others
         self._current: Unit | None = None  # what is being processed
         self._running = False
         self._ended: Verdict | None = None  # what ended the task while it was about to wait
@@ -77,7 +82,7 @@ class StreamTask:
         guard.clock = _SettlingClock(guard.clock, self._before_wait)
         # A write that is to wait for long is left, so that what stands before it is committed, and gone on with.
         guard.patience_ms = lambda now: patience_ms(now) if self._running else min(patience_ms(now), LONG_WAIT_MS - 1)
-        self.writer = UnitWriter(topology, producer, guard)
+        self.writer = UnitWriter(producer, guard, transaction)
         if state.parked is not None and not state.parked.place.topic:
             state.parked = None  # a punctuation's: it ended with the memory of the lease that called it
 
@@ -106,6 +111,7 @@ class StreamTask:
     def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
         """Take a chunk as far as it goes, each record into exactly one bucket."""
         self._raws, self._passage, self._done, self._ended = raws, Passage(self.topology, self.guard), 0, None
+        self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         self._running = True
         interrupted = self._run(raws, self._passage)
         self._running, self._current = False, None
@@ -117,7 +123,10 @@ class StreamTask:
 
     def save(self) -> Interrupted | None:
         """Commit, if anything changed since the last time: a standing lease is followed by what it commits."""
-        return self.progress.save()
+        interrupted = self.progress.save()
+        if interrupted is None and self.transaction is not None and self.transaction.is_open:
+            self.transaction.commit({})  # punctuations wrote: no position has moved
+        return interrupted
 
     def is_idle(self) -> bool:
         """Never: its memory would end with its lease."""
@@ -145,6 +154,8 @@ class StreamTask:
         while True:
             try:
                 return self.save()
+            except Aborted:
+                raise  # what was written is gone: it is not to be committed as if it were not
             except RetriableError as error:
                 stopped = self._rest("nothing could be committed", error)
                 if stopped is not None:
@@ -158,9 +169,10 @@ class StreamTask:
         """Write and settle what is processed; before a long wait for the next attempt to write, commit."""
         while True:
             count, interrupted = self.writer.write(units)
-            verdict, done = settle(self.guard, self.replayed, units[:count])
-            self._done += done
-            if verdict is not None or interrupted is None or interrupted.wake_at is None:
+            verdict, settled = settle(self.guard, self.replayed, units[:count])
+            self.writer.settled(units, settled)
+            self._done += sum(isinstance(unit.origin, RawRecord) for unit in units[:settled])
+            if verdict is not None or settled < count or interrupted is None or interrupted.wake_at is None:
                 return verdict or interrupted
             units = units[count:]
             self.progress.hold(self._raws[self._done :])
@@ -172,18 +184,20 @@ class StreamTask:
 
     def _before_wait(self, ms: int) -> bool:
         """Commit what is done before a long wait for another attempt; True where that ends the task."""
-        if not self._running or ms < LONG_WAIT_MS:
-            return False
-        parked = self.state.parked
-        done = self._passage.leave(self._current)
+        return self._running and ms >= LONG_WAIT_MS and self._commit_midway(self._current, self.state.parked)
+
+    def _commit_midway(self, current: Unit | None = None, waits: ParkedRetry | None = None) -> bool:
+        """Settle and commit all units but the current one, which may wait; True where that ends the task."""
+        done = self._passage.leave(current)
         self._running = False
         self._ended = self._finish(done)
         if self._ended is None:
-            self.state.parked = parked
+            self.state.parked = waits or self.state.parked
             self.progress.hold(self._raws[self._done :])
             self._ended = self._save_in_place()
             self._passage.recount()
         self._running = True
+        self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         return self._ended is not None
 
     def _run(self, raws: Sequence[RawRecord], passage: Passage) -> Interrupted | None:
@@ -195,6 +209,8 @@ class StreamTask:
             interrupted = entry if isinstance(entry, Interrupted) else self._take(passage, raw, entry)
             if interrupted is not None or _stopped(passage):
                 return interrupted
+            if self.clock.now_ms() >= self._late_ms and self._commit_midway():
+                return None
         return None
 
     def _converted(self, raws: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, Any]]:

@@ -1,70 +1,72 @@
-"""What a stream's units led to, written to its ends; their errors count in the order in which they are decided."""
+"""What a stream's units led to, written to all ends in the order of the units; their errors count in that order too.
+
+In a transaction whatever was written for a unit that is not settled is taken back before anything is committed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.exactly_once.transaction import Transaction, Written
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Errored, Interrupted
-from engine.pipeline.producing import HELD, Outgoing, RecordWriter
-from engine.pipeline.topology import Topology, Unit
+from engine.pipeline.producing import HELD, Answer, Outgoing, RecordWriter
+from engine.pipeline.task_state import ParkedRetry
+from engine.pipeline.topology import Unit
 from engine.ports import Producer
+from engine.record.stage import StageType
 from engine.reporting.metrics import Metric
 
 
 class UnitWriter:
-    """Writes for one task."""
+    """Writes for one task; in the transaction, if there is one."""
 
-    def __init__(self, topology: Topology, producer: Producer, guard: Guard) -> None:
+    def __init__(self, producer: Producer, guard: Guard, transaction: Transaction | None = None) -> None:
         self._guard = guard
-        self._writers = {name: RecordWriter(producer, guard, end.produce_index) for name, end in topology.ends.items()}
+        self._writer = RecordWriter(producer, guard)
+        self._transaction = transaction
+        self._flushed = 0  # how many records of the transaction are of units that are settled
 
     def write(self, units: Sequence[Unit]) -> tuple[int, Interrupted | None]:
         """How many of the units are through, or stop the task; and what keeps the next one from it.
 
-        What is written is taken from its unit, so that another call goes on with what is left. Of several ends in
-        trouble the first goes on counting its attempts until it is through, the others begin anew each time.
+        What is written is taken from its unit, so that another call goes on with what is left.
         """
-        state, count, parked = self._guard.state, len(units), None
-        first: Interrupted | None = None
-        for name, writer in self._writers.items():
-            count, interrupted = self._write_to(name, writer, units[:count])
-            if interrupted is None:
-                continue
-            if first is None or interrupted.wake_at is None:
-                first, parked = interrupted, state.parked
-            elif first.wake_at is not None:
-                state.parked = parked
-                state.metrics[Metric.TOTAL_RETRIES] += 1  # it is tried again with the first
-        return count, first
-
-    def _write_to(self, name: str, writer: RecordWriter, units: Sequence[Unit]) -> tuple[int, Interrupted | None]:
-        rows, between = _rows(name, units)
+        rows, between = _rows(units)
+        if self._transaction is not None:
+            self._flushed = self._transaction.flushed
         if not rows:
             return len(units), None
         parked = self._guard.state.parked
-        held: list[Unit] = []
-        first: tuple[int, Interrupted] | None = None
-        answers = writer.write([outgoing for _, (_, outgoing) in rows], between=between)
-        for (place, row), answer in zip(rows, answers, strict=True):
-            unit = units[place]
-            if answer is HELD:
-                held.append(unit)
-            elif isinstance(answer, Interrupted):
-                first = first or (place, answer)
-            else:
-                unit.outputs.remove(row)
-                if isinstance(answer, Errored):
-                    unit.errors.append(answer)
+        answers = self._writer.write([row for _, row in rows], between=between)
+        held, first = _take(units, rows, answers)
         self._note_stop(units)
         if first is not None:
             return first
-        if parked is not None and parked.place.index == writer.index and self._guard.state.parked is parked:
-            self._guard.state.parked = None
-            self._guard.state.metrics[Metric.TOTAL_RETRIES] += 1  # what waited for its next attempt succeeded
+        self._note_success(parked)
         for unit in held:
             unit.stops = True
         return len(units), None
+
+    def settled(self, units: Sequence[Unit], count: int) -> None:
+        """So many of the units that were written last are settled. What a transaction holds of the others is taken back
+        and is to be written once more.
+        """
+        if self._transaction is None or not any(unit.written for unit in units[count:]):
+            return
+        kept = [row for unit in units[:count] for row in unit.written]
+        self._transaction.replace(self._flushed, [_written(row) for row in kept])
+        for unit in units[count:]:
+            unit.outputs, unit.written = unit.written + unit.outputs, []
+
+    def _note_success(self, parked: ParkedRetry | None) -> None:
+        """What waited for its next attempt to be written is written."""
+        state = self._guard.state
+        if parked is None or state.parked is not parked:
+            return
+        if self._guard.stages[parked.place.index].type is StageType.KAFKA_PRODUCE:
+            state.parked = None
+            state.metrics[Metric.TOTAL_RETRIES] += 1
 
     def _note_stop(self, units: Sequence[Unit]) -> None:
         """With new errors among the others: which unit stops the task?"""
@@ -77,13 +79,38 @@ class UnitWriter:
                     return
 
 
-def _rows(name: str, units: Sequence[Unit]) -> tuple[list[tuple[int, tuple[str, Outgoing]]], list[tuple[int, Errored]]]:
-    """What is left for an end before a unit that stops the task, by unit; and the errors that are known between."""
-    rows: list[tuple[int, tuple[str, Outgoing]]] = []
+def _rows(units: Sequence[Unit]) -> tuple[list[tuple[int, Outgoing]], list[tuple[int, Errored]]]:
+    """What is left to write before a unit that stops the task, by unit; and the errors that are known between."""
+    rows: list[tuple[int, Outgoing]] = []
     between: list[tuple[int, Errored]] = []
     for place, unit in enumerate(units):
         if unit.stops:
             break
         between += [(len(rows), errored) for errored in unit.errors]
-        rows += [(place, row) for row in unit.outputs if row[0] == name]
+        rows += [(place, row) for row in unit.outputs]
     return rows, between
+
+
+def _take(
+    units: Sequence[Unit], rows: Sequence[tuple[int, Outgoing]], answers: Sequence[Answer]
+) -> tuple[list[Unit], tuple[int, Interrupted] | None]:
+    """Note the answers in the units: which of these were held back, and which is the first that is to wait."""
+    held: list[Unit] = []
+    first: tuple[int, Interrupted] | None = None
+    for (place, row), answer in zip(rows, answers, strict=True):
+        unit = units[place]
+        if answer is HELD:
+            held.append(unit)
+        elif isinstance(answer, Interrupted):
+            first = first or (place, answer)
+        else:
+            unit.outputs.remove(row)
+            if isinstance(answer, Errored):
+                unit.errors.append(answer)
+            else:
+                unit.written.append(row)
+    return held, first
+
+
+def _written(row: Outgoing) -> Written:
+    return Written(row.topic, row.key, row.value, row.headers, row.timestamp, row.partition)

@@ -52,13 +52,14 @@ class Topology:
 
 @dataclass(slots=True)
 class Unit:
-    """One record, or one punctuation, with all that comes of it.
+    """One record, or one punctuation, with all that comes of it: what is to be written, and what is.
 
     `stops`: one of its errors will fail the task, so nothing of it is written and nothing behind it is worked on.
     """
 
     origin: RawRecord | Punctuation
-    outputs: list[tuple[str, Outgoing]] = field(default_factory=list)
+    outputs: list[Outgoing] = field(default_factory=list)
+    written: list[Outgoing] = field(default_factory=list)
     errors: list[Errored] = field(default_factory=list)
     filtered: bool = False
     stops: bool = False
@@ -115,7 +116,7 @@ class Passage:
             if isinstance(came, Errored):
                 self.add_error(unit, came)
             elif isinstance(node, End):
-                unit.outputs.append((name, outgoing(node, came, unit.origin)))
+                unit.outputs.append(outgoing(node, came, unit.origin))
             else:
                 waiting += reversed(came)
         return None
@@ -124,4 +125,6 @@ class Passage:
 def outgoing(end: End, record: Record, origin: RawRecord | Punctuation) -> Outgoing:
     """A converted record as it is to be written: its key decides about the partition, its timestamp goes along."""
     headers = tuple((name, value) for name, _, value in record.headers)
-    return Outgoing(end.topic, None, record.timestamp, record.key, record.value, headers, origin, record)
+    return Outgoing(
+        end.topic, None, record.timestamp, record.key, record.value, headers, origin, record, end.produce_index
+    )

@@ -109,6 +109,12 @@ class DeadLetterReporter:
         self.failures, self.first_ms = 0, 0
         return None
 
+    def keep_last(self, count: int) -> None:
+        """Forget all letters that are not durable but the last ones, which are produced again."""
+        self._waiting = self._waiting[len(self._waiting) - count :] if count else []
+        for letter in self._waiting:
+            self._produce(letter)
+
     def _failed(self, error: ProduceFailed, now: int) -> int | None:
         """Count it; how long to wait for the next attempt (ms), None if there is none."""
         self.failures, self.first_ms = self.failures + 1, self.first_ms or now

@@ -25,6 +25,7 @@ class Metric(StrEnum):
 
 
 Metrics = dict[Metric, int]
+SIZE_MIN, SIZE_MAX, SIZE_AVG = "transaction-size-min", "transaction-size-max", "transaction-size-avg"
 BUCKETS = (Metric.RECORDS_DELIVERED, Metric.RECORDS_DEAD_LETTERED, Metric.RECORDS_SKIPPED, Metric.RECORDS_FILTERED)
 
 

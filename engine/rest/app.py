@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
 import orjson
 from starlette.applications import Starlette
@@ -20,7 +21,8 @@ from engine.assembly.kinds import find_class
 from engine.assembly.listing import connector_options, connector_plugins
 from engine.config.options import Problem
 from engine.config.topic import TargetState
-from engine.errors import ConfigError, Conflict, NotFound, ProduceFailed, RetriableError
+from engine.errors import BadRequest, ConfigError, Conflict, NotFound, NotLeading, ProduceFailed, RetriableError
+from engine.herder.offset_changes import OffsetRow
 from engine.herder.view import View
 from engine.ports import Kind
 from engine.rest import bodies, prometheus
@@ -42,6 +44,8 @@ class Herding(Protocol):
     def set_target(self, name: str, target: TargetState) -> Future[None]: ...
     def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]: ...
     def restart_task(self, name: str, task: int) -> Future[None]: ...
+    def offsets(self, name: str) -> Sequence[OffsetRow]: ...
+    def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]: ...
 
 
 class Json(Response):
@@ -61,6 +65,8 @@ def build_app(herder: Herding, examine: Examine, cluster: str = "") -> Starlette
             HTTPException: _http_problem,
             ConfigError: _problem(400),
             NotFound: _problem(404),
+            BadRequest: _problem(400),
+            NotLeading: _elsewhere,
             Conflict: _problem(409),
             RetriableError: _problem(503),
             ProduceFailed: _problem(500),
@@ -94,8 +100,14 @@ def _routes(api: _Api) -> list[Route]:
         ("PUT", f"{one}/stop", api.target(TargetState.STOPPED, 204)),
         ("POST", f"{one}/restart", api.restart),
         ("POST", f"{one}/tasks/{{task:int}}/restart", api.restart_task),
+        ("GET", f"{one}/offsets", api.offsets),
+        ("PATCH", f"{one}/offsets", api.alter_offsets),
+        ("DELETE", f"{one}/offsets", api.reset_offsets),
     ]
-    return [Route(path, endpoint, methods=[method]) for method, path, endpoint in rows]
+    return [
+        Route(path, api.led(endpoint) if path.startswith("/connectors") else endpoint, methods=[method])
+        for method, path, endpoint in rows
+    ]
 
 
 class _Api:
@@ -155,6 +167,21 @@ class _Api:
         await _answer(self._herder.restart_task(self._known(request), request.path_params["task"]))
         return Response(status_code=204)
 
+    async def offsets(self, request: Request) -> Response:
+        return Json(bodies.offsets(await run_in_threadpool(self._herder.offsets, self._known(request))))
+
+    async def alter_offsets(self, request: Request) -> Response:
+        rows = bodies.offset_rows(await _body(request))
+        await self._change_offsets(request, rows)
+        return Json({"message": "The offsets for this connector have been altered successfully"})
+
+    async def reset_offsets(self, request: Request) -> Response:
+        await self._change_offsets(request, None)
+        return Json({"message": "The offsets for this connector have been reset successfully"})
+
+    async def _change_offsets(self, request: Request, rows: Sequence[OffsetRow] | None) -> None:
+        await _answer(await _answer(self._herder.change_offsets(self._known(request), rows)))
+
     async def task_status(self, request: Request) -> Response:
         body = bodies.status(self._herder.view(), self._known(request))
         number = request.path_params["task"]
@@ -180,6 +207,17 @@ class _Api:
             problems = error.problems
         secrets = given_secrets(properties, options, Kind.SINK if known is None else known.kind)
         return bodies.validation(plugin, properties, problems, options, secrets)
+
+    def led(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint where this driver leads; while nobody does, what was seen last can be read; else elsewhere."""
+
+        async def led(request: Request) -> Response:
+            view = self._herder.view()
+            if view.standby and not (request.method == "GET" and view.is_seen):
+                raise NotLeading(view.leader_url)
+            return await endpoint(request)
+
+        return led
 
     def show(self, body: Callable[[View, str], object]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
@@ -236,6 +274,16 @@ def _flag(request: Request, name: str) -> bool:
 async def _http_problem(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return Json({"error_code": error.status_code, "message": error.detail}, error.status_code)
+
+
+async def _elsewhere(request: Request, error: Exception) -> Response:
+    """Sent to the leader with method and body as they are; 503 while nobody knows where that is."""
+    assert isinstance(error, NotLeading)
+    if not error.url:
+        return Json({"error_code": 503, "message": str(error)}, 503)
+    asked = request.url
+    address = error.url + quote(asked.path) + (f"?{asked.query}" if asked.query else "")
+    return Json({"error_code": 307, "message": str(error)}, 307, headers={"location": address})
 
 
 def _problem(code: int) -> Callable[[Request, Exception], Awaitable[Response]]:

@@ -8,6 +8,7 @@ from typing import Any
 from engine.assembly.listing import Plugin
 from engine.config.masking import MASK, mask
 from engine.config.options import REQUIRED, Option, Problem
+from engine.errors import BadRequest
 from engine.herder.view import View, connector_status, task_status
 
 VERSION = "0.1.0"
@@ -20,10 +21,12 @@ def root(cluster: str) -> dict[str, Any]:
 
 
 def health(view: View) -> dict[str, Any]:
-    """`status` is `ok`, `starting`, or `degraded` with the reason."""
-    state = "degraded" if view.trouble else "ok" if view.ready else "starting"
+    """`status` is `ok`, `starting`, `standby` while another worker leads, or `degraded` with the reason."""
+    waiting = "standby" if view.standby else "starting"
+    state = "degraded" if view.trouble else "ok" if view.ready else waiting
     return {
         "status": state,
+        "leader": view.leader_url or None,
         "trouble": view.trouble,
         "worker_id": view.worker_id,
         "epoch": view.state.epoch,
@@ -91,6 +94,25 @@ def metrics(view: View, name: str) -> dict[str, Any]:
     """Ours: everything known about each task."""
     rows = [{"id": task.config.task, **task_status(view, task)} for task in view.tasks(name)]
     return {"connector": name, "delivery": view.facts_of(name).delivery, "tasks": rows}
+
+
+def offsets(rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> dict[str, Any]:
+    """`GET /connectors/<c>/offsets`."""
+    return {"offsets": [{"partition": dict(partition), "offset": offset} for partition, offset in rows]}
+
+
+def offset_rows(body: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """What `PATCH /connectors/<c>/offsets` asks for. Raises BadRequest for another form."""
+    rows = body.get("offsets")
+    if not isinstance(rows, list) or not rows:
+        raise BadRequest('the body is {"offsets": [{"partition": {...}, "offset": {...}}, ...]}, with at least one row')
+    found = []
+    for row in rows:
+        partition, offset = (row.get("partition"), row.get("offset")) if isinstance(row, dict) else (None, None)
+        if not isinstance(partition, dict) or not (offset is None or isinstance(offset, dict)):
+            raise BadRequest("each row has a partition, and an offset or null, which are JSON objects")
+        found.append((partition, offset))
+    return found
 
 
 def plugins(found: Iterable[Plugin]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 from engine.herder.state import TaskRun
 from engine.herder.view import View, task_status
 from engine.policy.budget import budgets, limited
+from engine.reporting.metrics import SIZE_AVG, SIZE_MAX, SIZE_MIN
 
 ERRORS = "kafka_connect_task_error_metrics_"
 NODE = "kafka_connect_processor_node_metrics_"
@@ -21,6 +22,7 @@ TASK = ("connector", "task")
 STAGE = (*TASK, "index", "stage", "class")
 INFO = ("kind", "delivery", "dead_letters")
 LAST_FAILURE = "last-failure-timestamp"
+GAUGES = (LAST_FAILURE, SIZE_MIN, SIZE_MAX, SIZE_AVG)
 
 HELP: Mapping[str, str] = {
     "total-record-failures": "KIP-298: operations on a record that failed, retries among them",
@@ -36,6 +38,9 @@ HELP: Mapping[str, str] = {
     "records-dead-lettered": "Beside KIP-298: records that have a dead letter in their place",
     "records-skipped": "Beside KIP-298: records that were tolerated without a dead letter",
     "records-filtered": "Beside KIP-298: records that a transform or predicate left out",
+    SIZE_MIN: "KIP-618: records of the smallest transaction of the task's last lease",
+    SIZE_MAX: "KIP-618: records of the largest transaction of the task's last lease",
+    SIZE_AVG: "KIP-618: records of a transaction of the task's last lease, on average",
     "dropped-records-total": "KIP-1033, task level: records that a handler dropped with CONTINUE",
 }
 OTHER = "A counter of the task that neither KIP names"
@@ -103,7 +108,7 @@ def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
     """A family for each metric that some task reported."""
     for name in sorted({name for task in tasks for name in task.status["metrics"]}):
         rows = [(task.labels, task.status["metrics"][name]) for task in tasks if name in task.status["metrics"]]
-        make = _gauge if name == LAST_FAILURE else _counter
+        make = _gauge if name in GAUGES else _counter
         yield make(ERRORS + name.replace("-", "_"), HELP.get(name, OTHER), TASK, rows)
 
 

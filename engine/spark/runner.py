@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -48,7 +49,7 @@ NOISE = ("\t", "Driver stacktrace", "An error occurred while calling ", " SQLSTA
 
 
 class SparkRunner:
-    """Leases on a fixed pool of threads; the session starts in the background at once."""
+    """Leases on a fixed pool of threads; the session starts in the background, at once or with the first lease."""
 
     def __init__(
         self,
@@ -57,16 +58,34 @@ class SparkRunner:
         function: str = "engine.assembly.lease:run_lease",
         options: Mapping[str, str] | None = None,
         name: str = "engine",
+        *,
+        lazy: bool = False,
     ) -> None:
         self.slots = slots
         self._function = function
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="lease")
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="spark-start")
-        self._context = self._starter.submit(_start, master, name, dict(options or {}))
+        self._start = partial(_start, master, name, dict(options or {}))
+        self._started: Future[SparkContext] | None = None
+        self._starting = threading.Lock()
+        self._tell: Callable[[BaseException], None] = lambda _: None
+        if not lazy:
+            self._context  # noqa: B018, asking for it starts it
+
+    @property
+    def _context(self) -> Future[SparkContext]:
+        """The session, which starts when it is first asked for."""
+        with self._starting:
+            if self._started is None:
+                self._started = self._starter.submit(self._start)
+                self._started.add_done_callback(self._on_started)
+        return self._started
 
     def when_broken(self, tell: Callable[[BaseException], None]) -> None:
         """Tell what kept the session from starting, if anything does."""
-        self._context.add_done_callback(lambda started: tell(error) if (error := started.exception()) else None)
+        self._tell = tell
+        if self._started is not None and self._started.done():
+            self._on_started(self._started)
 
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
         """Run the lease. LeaseLost: its worker died. RetriableError: the world was not ready."""
@@ -82,10 +101,15 @@ class SparkRunner:
 
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._starter.shutdown()
-        if self._context.exception() is None:
+        started = self._started
+        if started is not None and started.exception() is None:
             with suppress(Py4JError, OSError):  # a Ctrl-C in the terminal reaches the JVM too: it may be gone
-                self._context.result().cancelAllJobs()
-                self._context.result().stop()
+                started.result().cancelAllJobs()
+                started.result().stop()
+
+    def _on_started(self, started: Future[SparkContext]) -> None:
+        if (error := started.exception()) is not None:
+            self._tell(error)
 
     def _run(self, lease: Lease) -> tuple[TaskReport, ...]:
         from py4j.protocol import Py4JError

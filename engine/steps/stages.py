@@ -30,13 +30,13 @@ _BUILT_IN = _GROUPS.keys() - {StageType.PROCESSOR}
 def sink_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tuple[Stage, ...]:
     """Converters of key, value and headers, transforms, then put."""
     own = Stage(StageType.TASK_PUT, config.connector_class, mask(config.properties, secrets))
-    return (*converter_stages(config), *_transform_stages(config), own)
+    return (*converter_stages(config), *transform_stages(config), own)
 
 
 def source_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tuple[Stage, ...]:
     """Poll, transforms, converters of key, value and headers, then produce."""
     own = Stage(StageType.TASK_POLL, config.connector_class, mask(config.properties, secrets))
-    return (own, *_transform_stages(config), *converter_stages(config), produce_stage(config))
+    return (own, *transform_stages(config), *converter_stages(config), produce_stage(config))
 
 
 def stream_stages(config: ConnectorConfig, stream: StreamConfig) -> tuple[Stage, ...]:
@@ -46,7 +46,7 @@ def stream_stages(config: ConnectorConfig, stream: StreamConfig) -> tuple[Stage,
         writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
         ending = (*converter_stages(writing), produce_stage(config))
         own += [replace_struct(stage, name=sink.name) for stage in ending]
-    return (*converter_stages(config), *_transform_stages(config), *own)
+    return (*converter_stages(config), *transform_stages(config), *own)
 
 
 def converter_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
@@ -66,7 +66,8 @@ def produce_stage(config: ConnectorConfig) -> Stage:
     return Stage(StageType.KAFKA_PRODUCE, "KafkaProducer", mask(config.producer))
 
 
-def _transform_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
+def transform_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
+    """Transforms."""
     return tuple(_stage(StageType.TRANSFORMATION, step) for step in config.transforms)
 
 

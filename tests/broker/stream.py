@@ -11,9 +11,9 @@ from uuid import uuid4
 import orjson
 
 from engine.assembly.lease import run_lease
-from engine.config.topic import TargetState, TaskEntry, commit_record, connector_record, task_record
+from engine.config.topic import TargetState, TaskEntry, commit_record, connector_record, count_record, task_record
 from engine.errors import RetriableError
-from engine.ports import Kind, TaskReport
+from engine.ports import Kind, Lease, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector
 from tests.broker.processors import Keeping
@@ -39,16 +39,26 @@ class Stream(Connector):
         for name in self.outputs.values():
             self.admin.create_topic(name, 1, 1, {key.replace("_", "."): value for key, value in topic.items()})
 
+    @property
+    def transactional(self) -> bool:
+        return self.props.get("processing.guarantee", "at_least_once") != "at_least_once"
+
     def configure(self, generation: int) -> None:
         self.generation = generation
         self.write(connector_record(self.name, self.props))
-        self.write(task_record(self.name, 0, TaskEntry(generation, self.props, self.partitions, Kind.STREAM)))
+        entry = TaskEntry(generation, self.props, self.partitions, Kind.STREAM, exactly_once=self.transactional)
+        self.write(task_record(self.name, 0, entry))
         self.write(commit_record(self.name, 1, generation))
+        if self.transactional:
+            self.write(count_record(self.name, 1))
+
+    def lease(self, budget_ms: int = 20_000, **more: Any) -> Lease:
+        return super().lease(budget_ms, **{"kind": Kind.STREAM, "exactly_once": self.transactional, **more})
 
     def run_until(self, check: Callable[[], object]) -> TaskReport:
         """One lease in a thread of its own until the check holds; the task may end before it does."""
         self.target(TargetState.STARTED)
-        lease = self.lease(kind=Kind.STREAM)
+        lease = self.lease()
         reports: list[Any] = []
         thread = threading.Thread(target=lambda: reports.extend(run_lease(lease)), daemon=True)
         thread.start()

@@ -29,5 +29,5 @@ def test_counts_add_up() -> None:
 def test_every_mark_has_a_suite(pytestconfig: pytest.Config) -> None:
     marks = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
     run = {suite.arguments[suite.arguments.index("-m") + 1] for suite in SUITES}
-    assert {"unit", "broker", "spark", "browser"} <= marks
-    assert run == {"unit", "broker", "spark", "browser"}
+    assert {"unit", "broker", "spark", "chaos", "browser"} <= marks
+    assert run == {"unit", "broker", "spark", "chaos", "browser"}

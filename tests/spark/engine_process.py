@@ -53,6 +53,7 @@ class Engine:
             "lease.budget.ms=2000\n"
             "offset.flush.interval.ms=200\n"
             "task.shutdown.graceful.timeout.ms=3000\n"
+            "session.timeout.ms=6000\n"  # a killed driver leads again when its membership has ended
         )
 
     def start(self, *arguments: str) -> Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +13,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from engine.config.options import REQUIRED, Option, one_of
 from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
-from engine.kafka.database import database_url, driver_error, is_of_world, open_engine, words
+from engine.kafka.database import check_constraints, database_url, driver_error, is_of_world, open_engine, words
+from engine.ports import Delivery
 from engine.record.record import Record
 
 INSERT_MODES = ("insert", "upsert")
@@ -36,6 +38,14 @@ OPTIONS = (
     ),
     Option("pk.fields", "list", (), "The columns of the primary key."),
     Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
+    Option(
+        "delivery.guarantee",
+        "string",
+        Delivery.AT_LEAST_ONCE,
+        "`at_least_once`, or `exactly_once`: positions and dead letters are kept in tables of the same database, "
+        "`engine_offsets` and `engine_letters`, which are made if they are missing (SQLite and PostgreSQL).",
+        one_of(*Delivery),
+    ),
 )
 UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
     "postgresql": postgresql.insert,
@@ -48,7 +58,10 @@ Row = dict[str, Any]
 
 
 class SqlSink:
-    """Writes each record's value as a row."""
+    """Writes each record's value as a row.
+
+    `writing` gives the transaction of a put; who sets another one commits by itself.
+    """
 
     put_is_idempotent = False  # it names the guilty rows itself
 
@@ -58,7 +71,8 @@ class SqlSink:
         self._pk_mode = config.get("pk.mode", "none")
         self._pk_fields = _names(config.get("pk.fields", ""))
         self._whitelist = set(_names(config.get("fields.whitelist", "")))
-        self._engine = open_engine(self._url, begin="BEGIN IMMEDIATE")
+        self.engine = open_engine(self._url, begin="BEGIN IMMEDIATE")
+        self.writing: Callable[[], AbstractContextManager[sa.Connection]] = self.engine.begin
         self._statements: dict[frozenset[str], sa.Insert] = {}
         try:
             self._table = self._reflected(config["table.name"])
@@ -73,7 +87,7 @@ class SqlSink:
         if errors:
             raise ExceptionGroup("values that are no rows", errors)
         try:
-            with self._engine.begin() as connection:
+            with self.writing() as connection:
                 for columns, batch in groupby(rows, frozenset):
                     connection.execute(self._statement(columns), list(batch))
         except ROW_ERRORS as error:
@@ -88,11 +102,11 @@ class SqlSink:
         """Each put has committed already."""
 
     def stop(self) -> None:
-        self._engine.dispose()
+        self.engine.dispose()
 
     def _reflected(self, name: str) -> sa.Table:
         try:
-            return sa.Table(name, sa.MetaData(), autoload_with=self._engine)
+            return sa.Table(name, sa.MetaData(), autoload_with=self.engine)
         except exc.NoSuchTableError:
             raise ConfigError((("table.name", name, "there is no such table in the database"),)) from None
         except exc.DBAPIError as error:
@@ -148,9 +162,9 @@ class SqlSink:
     def _build(self, columns: frozenset[str]) -> sa.Insert:
         if not self._upsert:
             return self._table.insert()
-        insert = UPSERTS.get(self._engine.dialect.name)
+        insert = UPSERTS.get(self.engine.dialect.name)
         if insert is None:
-            raise ConfigError((("insert.mode", "upsert", f"is not supported on {self._engine.dialect.name}"),))
+            raise ConfigError((("insert.mode", "upsert", f"is not supported on {self.engine.dialect.name}"),))
         statement = insert(self._table)
         rest = {name: statement.excluded[name] for name in sorted(columns.difference(self._pk_fields))}
         keys = list(self._pk_fields)
@@ -162,7 +176,8 @@ class SqlSink:
         """Try each row on its own, in a transaction that is rolled back: which are rejected, and why."""
         errors: list[RecordError] = []
         try:
-            with self._engine.connect() as connection, connection.begin() as transaction:
+            with self.engine.connect() as connection, connection.begin() as transaction:
+                check_constraints(connection)
                 for index, row in enumerate(rows):
                     cause = self._try_row(connection, row)
                     if cause is not None:

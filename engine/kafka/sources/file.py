@@ -55,6 +55,16 @@ class FileSource:
         self._file: BinaryIO | None = None
 
     @staticmethod
+    def exactly_once_support(config: Mapping[str, str]) -> bool:  # noqa: ARG004, whatever its options
+        """Each line has an offset of its own, and one task reads the file."""
+        return True
+
+    @staticmethod
+    def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004
+        """It knows nothing of transactions."""
+        return False
+
+    @staticmethod
     def targets(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         """The topic that its options name."""
         return [("topic", values["topic"] or "")]

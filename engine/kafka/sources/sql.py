@@ -81,6 +81,16 @@ class SqlSource:
         return [dict.fromkeys(spellings, ",".join(tables[task::count])) for task in range(count)]
 
     @staticmethod
+    def exactly_once_support(config: Mapping[str, str]) -> bool:  # noqa: ARG004, whatever its options
+        """Each row has an offset of its own, and one task reads a table."""
+        return True
+
+    @staticmethod
+    def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004
+        """It knows nothing of transactions."""
+        return False
+
+    @staticmethod
     def targets(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         """A topic for each table."""
         return [

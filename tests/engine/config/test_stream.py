@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from engine.assembly.plan import validate
 from engine.config.connector import read_connector
 from engine.config.stream import OPTIONS, StreamConfig, read_stream
-from engine.ports import Kind
+from engine.config.worker import parse_worker
+from engine.ports import Delivery, Kind
 
 BASE = {"name": "s", "connector.class": "stream"}
+WORKER = parse_worker({"bootstrap.servers": "b:1", "group.id": "g"})
 
 
 def stream(**props: str) -> tuple[StreamConfig, list[Any]]:
@@ -101,3 +104,42 @@ def test_a_topology_that_can_not_be_is_a_problem_by_name(props: dict[str, str], 
     _, problems = stream(**props)
     assert [text for name, _, text in problems if name == option], problems
     assert any(text in found for name, _, found in problems if name == option), problems
+
+
+@pytest.mark.parametrize(
+    ("value", "delivery", "warned"),
+    [
+        ("-", Delivery.AT_LEAST_ONCE, False),
+        ("at_least_once", Delivery.AT_LEAST_ONCE, False),
+        ("exactly_once_v2", Delivery.EXACTLY_ONCE, False),
+        ("exactly_once", Delivery.EXACTLY_ONCE, True),
+        ("exactly_once_beta", Delivery.EXACTLY_ONCE, True),
+    ],
+)
+def test_a_guarantee_has_the_names_of_kafka_streams_and_old_ones_are_warned_of(
+    value: str, delivery: Delivery, warned: bool
+) -> None:
+    props = {"topics": "t", "sinks": "out", "sinks.out.topic": "o", **BASE}
+    if value != "-":
+        props["processing.guarantee"] = value
+    plan = validate({"key.converter": "StringConverter", "value.converter": "StringConverter", **props}, WORKER)
+    assert plan.delivery is delivery
+    told = [row for row in plan.warnings if row[0] == "processing.guarantee"]
+    assert told == ([("processing.guarantee", value, "is an old name of exactly_once_v2")] if warned else [])
+
+
+def test_another_guarantee_is_refused_and_a_near_one_is_named() -> None:
+    _, problems = stream(processing__guarantee="exactly_once_v3")
+    assert [(option, "did you mean exactly_once" in text) for option, _, text in problems] == [
+        ("processing.guarantee", True)
+    ]
+
+
+def test_a_transactional_id_of_ones_own_is_ignored_with_a_warning() -> None:
+    props = {**BASE, "topics": "t", "sinks": "out", "sinks.out.topic": "o", "processing.guarantee": "exactly_once_v2"}
+    props |= {"producer.override.transactional.id": "mine", "consumer.override.isolation.level": "read_uncommitted"}
+    plan = validate({"key.converter": "StringConverter", "value.converter": "StringConverter", **props}, WORKER)
+    assert {row[0] for row in plan.warnings} == {
+        "producer.override.transactional.id",
+        "consumer.override.isolation.level",
+    }

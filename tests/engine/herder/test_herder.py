@@ -16,7 +16,7 @@ from engine.ports import Committed, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
-from tests.engine.herder.world import World, ask, turn
+from tests.engine.herder.world import Election, World, ask, turn
 
 ZERO = TopicPartition("t", 0)
 PROPERTIES = {"name": "c", "topics": "t", "tasks.max": "2"}
@@ -224,13 +224,19 @@ def test_the_next_leader_knows_that_offsets_were_committed_even_when_they_are_go
     assert lease.tasks[0].has_committed
 
 
-def test_a_leader_that_sees_a_newer_one_grants_nothing_and_ends(world: World, herder: Herder) -> None:
-    [key_value] = [leader_record(Leader(99, "other", 0))]
+def test_a_leader_that_sees_a_newer_one_grants_nothing_and_stands_by(world: World) -> None:
+    election = Election()
+    herder = world.herder(election)
+    turn(herder)
+    election.won = False
     at = TopicPartition("configs", 0)
-    world.config_log.append(RawRecord("configs", 0, world.config_log.end_offsets([at])[at], 0, "", *key_value))
-    herder.run()
+    row = leader_record(Leader(99, "other", 0, "http://other"))
+    world.config_log.append(RawRecord("configs", 0, world.config_log.end_offsets([at])[at], 0, "", *row))
+    world.ends[ZERO] = 5
+    turn(herder, 2)
     assert world.leases == {}
     assert world.config().leader.worker_id == "other"
+    assert (herder.view().standby, herder.view().leader_url) == (True, "http://other")
 
 
 def test_stopping_resigns_so_that_leases_end(world: World, herder: Herder) -> None:

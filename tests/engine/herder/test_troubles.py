@@ -122,7 +122,7 @@ def test_a_group_that_refuses_a_commit_does_not_keep_the_others_from_theirs() ->
         made[group] = (Refusing if group == "connect-a" else fakes.Consumer)(group=world.groups[group])
         return made[group]
 
-    herder = world.herder(offsets=GroupOffsets(world, consumers))
+    herder = world.herder(offsets=GroupOffsets(world, consumers, world.producer))
     turn(herder)
     for name in ("a", "b"):
         put(herder, name, {"topics": "t"})

@@ -9,15 +9,16 @@ from typing import Any, TypeVar
 import orjson
 
 from engine.config.topic import ConfigState, fold_all
-from engine.errors import ConfigError, EngineError, RetriableError
+from engine.errors import ConfigError, EngineError, Fenced, RetriableError
 from engine.herder.connectors import Connectors
 from engine.herder.herder import Herder
+from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
 from engine.herder.view import ConnectorFacts
-from engine.ports import Committed, Kind, Lease, LeaseEnd, TaskReport
+from engine.ports import Committed, Delivery, Kind, Lease, LeaseEnd, Producer, SourcePosition, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from tests import fakes
@@ -42,6 +43,71 @@ class LogProducer(fakes.Producer):
         self.records = []
 
 
+class Transactional(fakes.Producer):
+    """A transactional client over a producer's log: `owners` says who took each id over last."""
+
+    def __init__(self, world: World, name: str, log: LogProducer | None = None) -> None:
+        super().__init__()
+        self._world = world
+        self._name = name
+        self._log = log
+        self._offsets: list[tuple[str, dict[TopicPartition, Committed]]] = []
+
+    def init(self) -> None:
+        if self._world.unfenceable:
+            raise self._world.unfenceable
+        self._world.owners[self._name] = self
+
+    def begin(self) -> None:
+        self._check()
+
+    def flush(self) -> None:
+        self._check()
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
+        self._check()
+        self._offsets.append((group, dict(offsets)))
+
+    def commit(self) -> None:
+        self._check()
+        if self._log is not None:
+            for topic, key, value, headers, timestamp in self.queue:
+                self._log.produce(topic, key, value, headers, timestamp)
+            self._log.flush()
+        for group, offsets in self._offsets:
+            self._world.recommitted.append(f"{group} as {self._name}")
+            self._world.groups.setdefault(group, {}).update(offsets)
+        self._forget()
+
+    def abort(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self.queue, self._offsets = [], []
+
+    def _check(self) -> None:
+        if self._world.owners.get(self._name) is not self:
+            raise Fenced(f"{self._name} belongs to another")
+
+
+class Election:
+    """Won by whoever the test says."""
+
+    def __init__(self) -> None:
+        self.won = True
+        self.confirmed: bool | None = None  # None: as `won`
+        self.closed = False
+
+    def wins(self) -> bool:
+        return self.won
+
+    def confirms(self) -> bool:
+        return self.won if self.confirmed is None else self.confirmed
+
+    def close(self) -> None:
+        self.closed = True
+
+
 class World:
     """Implements the Admin and TaskRunner ports; `herder` makes a driver in it."""
 
@@ -57,26 +123,62 @@ class World:
         self.recommitted: list[str] = []
         self.config_log = fakes.Consumer()
         self.status_log = fakes.Consumer()
+        self.owners: dict[str, Transactional] = {}
+        self.unfenceable: EngineError | None = None
+        self.fenced: list[tuple[str, tuple[int, ...]]] = []
+        self.fencing: EngineError | None = None  # what a round of fencing meets
+        self.source_offsets: dict[str, dict[str, SourcePosition]] = {}
 
-    def herder(self, **changes: Any) -> Herder:
+    def producer(self, properties: Mapping[str, str], task: int) -> Transactional:
+        """A client with the task's id."""
+        return Transactional(self, f"g-{properties['name']}-{task}")
+
+    def fence(self, properties: Mapping[str, str], tasks: Sequence[int]) -> None:
+        """The Fence port."""
+        self.fenced.append((properties["name"], tuple(tasks)))
+        if self.fencing is not None:
+            raise self.fencing
+
+    def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
+        """The SourceOffsets port."""
+        rows = self.source_offsets.get(properties["name"], {})
+        return [(orjson.loads(partition), offset) for partition, offset in rows.items()]
+
+    def write(
+        self, properties: Mapping[str, str], offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]
+    ) -> None:
+        rows = self.source_offsets.setdefault(properties["name"], {})
+        for partition, offset in offsets:
+            key = orjson.dumps(partition).decode()
+            if offset is None:
+                rows.pop(key, None)
+            else:
+                rows[key] = offset
+
+    def herder(self, election: Election | None = None, worker_id: str = "w:1", **changes: Any) -> Herder:
         def consumers(group: str) -> fakes.Consumer:
             self.recommitted.append(group)
             return fakes.Consumer(group=self.groups[group])
 
-        def log(topic: str, records: fakes.Consumer) -> TopicLog:
+        def log(topic: str, records: fakes.Consumer, producer: Producer) -> TopicLog:
             reader = fakes.Consumer()
             reader.log = records.log
-            return TopicLog(topic, reader, LogProducer(records))
+            return TopicLog(topic, reader, producer)
 
+        leader = LeaderProducer(lambda: Transactional(self, leader_id("g"), LogProducer(self.config_log)))
+        connectors = Connectors(log("configs", self.config_log, leader), worker_id, f"http://{worker_id}")
         given: dict[str, Any] = {
-            "connectors": Connectors(log("configs", self.config_log), "w:1"),
-            "status": StatusTopic(log("status", self.status_log)),
-            "offsets": GroupOffsets(self, consumers),
+            "connectors": connectors,
+            "leadership": Leadership(election or Election(), leader, connectors, SETTINGS.silent_ms),
+            "status": StatusTopic(log("status", self.status_log, LogProducer(self.status_log))),
+            "offsets": GroupOffsets(self, consumers, self.producer),
+            "sources": self,
             "admin": self,
             "runner": self,
             "examine": examine,
+            "fence": self.fence,
             "settings": SETTINGS,
-            "worker_id": "w:1",
+            "worker_id": worker_id,
             "now_ms": lambda: self.now,
             "prepare": lambda: None,
         }
@@ -153,7 +255,9 @@ def examine(properties: Mapping[str, str]) -> ConnectorFacts:
         raise ConfigError((("tasks.max", "many", "is no number"),))
     kind = Kind(properties.get("kind", Kind.SINK))
     configs = ({"number": "0"}, {"number": "1"}) if kind is Kind.SOURCE else ()
-    return ConnectorFacts(kind=kind, stages=(Stage(StageType.TASK_PUT, "FileStreamSink"),), task_configs=configs)
+    delivery = Delivery(properties.get("delivery", Delivery.AT_LEAST_ONCE))
+    stages = (Stage(StageType.TASK_PUT, "FileStreamSink"),)
+    return ConnectorFacts(kind=kind, delivery=delivery, stages=stages, task_configs=configs)
 
 
 def turn(herder: Herder, times: int = 1) -> None:

@@ -47,7 +47,7 @@ class Admin:
     def create_topic(self, name: str, partitions: int, replication_factor: int, config: Any = None) -> None:
         """It is there."""
 
-    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def written_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._known("end", self.consumer.end_offsets(partitions))
 
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:

@@ -132,3 +132,13 @@ def test_a_locked_database_is_retriable(tmp_path: Path) -> None:
     sink.stop()
     assert len(database.rows()) == 1
     database.engine.dispose()
+
+
+def test_a_row_that_breaks_a_constraint_which_waits_for_the_commit_is_named(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    with database.engine.begin() as connection:
+        late = f"ADD CONSTRAINT late_{database.table} UNIQUE (gap) DEFERRABLE INITIALLY DEFERRED"
+        connection.execute(sa.text(f"ALTER TABLE {database.table} {late}"))
+    assert [index for index, _ in put(database.sink(), quake("a", gap=1.0), quake("b", gap=1.0))] == [1]
+    assert database.rows() == []
+    database.engine.dispose()

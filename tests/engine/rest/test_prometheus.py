@@ -51,7 +51,7 @@ def value(found: dict[str, Family], name: str, **labels: str) -> list[float]:
 
 def test_every_metric_of_a_task_has_a_help_that_names_its_kip() -> None:
     assert set(HELP) >= {str(name) for name in Metric}
-    assert all("KIP-298" in text or "KIP-1033" in text for text in HELP.values())
+    assert all("KIP-" in text for text in HELP.values())
 
 
 @pytest.mark.parametrize("name", [str(name) for name in Metric if name is not Metric.LAST_FAILURE_TIMESTAMP])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -21,8 +21,9 @@ from engine.config.topic import (
     target_record,
     task_record,
 )
-from engine.errors import ConfigError, Conflict, EngineError
+from engine.errors import BadRequest, ConfigError, Conflict, EngineError, NotLeading, RetriableError
 from engine.herder.fold import fold_config
+from engine.herder.offset_changes import OffsetRow
 from engine.herder.state import Figures, HerderState
 from engine.herder.view import ConnectorFacts, View
 from engine.record.record import TopicPartition
@@ -46,6 +47,8 @@ class Herder:
         )
         self.asked: list[tuple[Any, ...]] = []
         self.refusal: EngineError | None = None
+        self.later: EngineError | None = None  # what becomes of a change of offsets that was taken on
+        self.standby: str | None = None
         self.failed = False
 
     def view(self) -> View:
@@ -63,6 +66,10 @@ class Herder:
         }
         facts = {"c": ConnectorFacts(stages=(Stage(StageType.TASK_PUT, "SqlSink"),))}
         state = HerderState(1, tasks)
+        if self.standby == "nobody":
+            return View("w:1", standby=True, config=self.config, state=state)
+        if self.standby is not None:
+            return View("w:1", standby=True, leader_url=self.standby)
         return View("w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8)
 
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
@@ -87,6 +94,17 @@ class Herder:
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         return self._ask(("restart", name, task), lambda: None)
+
+    def offsets(self, name: str) -> list[OffsetRow]:
+        return [({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 5})]
+
+    def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]:
+        done: Future[None] = Future()
+        if self.later is None:
+            done.set_result(None)
+        else:
+            done.set_exception(self.later)
+        return self._ask(("offsets", name, rows), lambda: done)
 
     def _ask(self, what: tuple[Any, ...], call: Callable[[], T]) -> Future[T]:
         self.asked.append(what)
@@ -320,3 +338,60 @@ def test_a_plugin_tells_its_own_options_beside_the_common_ones(client: TestClien
 
 def test_health_tells_starting_from_ready(client: TestClient) -> None:
     assert client.get("/health").json()["status"] == "ok"
+
+
+ROW = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 5}}
+
+
+def test_offsets_are_kafka_connects(client: TestClient) -> None:
+    assert client.get("/connectors/c/offsets").json() == {"offsets": [ROW]}
+    assert client.get("/connectors/x/offsets").status_code == 404
+
+
+def test_offsets_are_altered_and_reset(client: TestClient, herder: Herder) -> None:
+    answer = client.patch("/connectors/c/offsets", json={"offsets": [ROW, {"partition": {"a": 1}, "offset": None}]})
+    assert (answer.status_code, "altered successfully" in answer.json()["message"]) == (200, True)
+    assert herder.asked == [("offsets", "c", [(ROW["partition"], ROW["offset"]), ({"a": 1}, None)])]
+    answer = client.delete("/connectors/c/offsets")
+    assert (answer.status_code, "reset successfully" in answer.json()["message"]) == (200, True)
+    assert herder.asked[-1] == ("offsets", "c", None)
+
+
+@pytest.mark.parametrize("body", [{}, {"offsets": []}, {"offsets": 1}, {"offsets": [1]}, {"offsets": [{"offset": {}}]}])
+def test_offsets_of_another_form_are_refused(client: TestClient, herder: Herder, body: dict[str, Any]) -> None:
+    assert client.patch("/connectors/c/offsets", json=body).status_code == 400
+    assert herder.asked == []
+
+
+def test_why_offsets_were_not_changed_is_told(client: TestClient, herder: Herder) -> None:
+    herder.later = RetriableError("it could not be fenced")
+    answer = client.delete("/connectors/c/offsets")
+    assert (answer.status_code, answer.json()["message"]) == (503, "it could not be fenced")
+    herder.refusal = BadRequest("it must be STOPPED")
+    assert client.delete("/connectors/c/offsets").status_code == 400
+
+
+def test_a_worker_that_stands_by_sends_its_clients_to_the_leader(client: TestClient, herder: Herder) -> None:
+    herder.standby = "http://other:8083"
+    for method, path in (("GET", "/connectors"), ("PUT", "/connectors/a%20b/config"), ("DELETE", "/connectors/c")):
+        answer = client.request(method, f"{path}?x=1", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (307, f"http://other:8083{path}?x=1")
+    assert client.get("/health").json()["status"] == "standby"
+    assert client.get("/connector-plugins").status_code == 200
+
+
+def test_a_worker_that_knows_no_leader_says_so(client: TestClient, herder: Herder) -> None:
+    herder.standby = ""
+    answer = client.get("/connectors", follow_redirects=False)
+    assert (answer.status_code, answer.json()["error_code"]) == (503, 503)
+
+
+def test_what_was_seen_last_is_shown_while_nobody_leads(client: TestClient, herder: Herder) -> None:
+    herder.standby = "nobody"
+    assert client.get("/connectors").json() == ["c"]
+    assert client.delete("/connectors/c").status_code == 503
+
+
+def test_a_worker_that_lost_the_leadership_meanwhile_says_so(client: TestClient, herder: Herder) -> None:
+    herder.refusal = NotLeading()
+    assert client.delete("/connectors/c").status_code == 503

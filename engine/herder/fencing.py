@@ -1,0 +1,107 @@
+"""Fencing before tasks of a new generation run (KIP-618): the rounds, in the background, and the record of each.
+
+A turn of the herder never waits for a round. One that fails is tried for ever and shown as its connector's trouble; the
+others go on, and no task of the connector starts without the record.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from engine.errors import EngineError, RetriableError
+from engine.herder.connectors import Connectors
+from engine.herder.rounds import Round, pending, stopped
+from engine.herder.state import HerderState, Settings
+from engine.herder.troubles import Troubles
+from engine.ports import Fence
+from engine.record.trace import describe
+
+log = logging.getLogger(__name__)
+
+MOST_ROUNDS = 4  # at once; each of them may hold eight connections
+PART = "fencing of older tasks"
+
+
+class Fencing:
+    """Runs the rounds in threads of its own; `turn` is the herder's. What fails is tried for ever, ever less often."""
+
+    def __init__(self, fence: Fence, connectors: Connectors, settings: Settings, troubles: Troubles) -> None:
+        self._fence = fence
+        self._connectors = connectors
+        self._settings = settings
+        self._troubles = troubles
+        self._threads = ThreadPoolExecutor(MOST_ROUNDS, thread_name_prefix="fencing")
+        self._running: dict[str, tuple[Round, Future[None]]] = {}
+        self._failed: dict[str, tuple[Round, int, int]] = {}  # what, how often in a row, when to try again (ms)
+        self.done: Callable[[], None] = lambda: None  # called, from any thread, when a round has ended
+
+    def turn(self, state: HerderState, now: int) -> None:
+        """Write down the rounds that have ended, and begin those that are needed.
+
+        A round counts for the generation that it was begun for: a newer one needs its own.
+        """
+        rounds = pending(self._connectors.state)
+        for name in [name for name in self._failed if name not in rounds]:
+            del self._failed[name]
+        for name, (round_, ended) in list(self._running.items()):
+            if ended.done():
+                del self._running[name]
+                self._end(round_, ended, rounds.get(name), now)
+        for name, round_ in pending(self._connectors.state).items():
+            if name in self._running or self._rests(round_, now):
+                continue
+            if stopped(state, round_, now, self._settings):
+                self._begin(round_)
+
+    def has_failed(self, connector: str) -> bool:
+        """Did the last round of the connector that ended fail?"""
+        return connector in self._failed
+
+    def hurry(self, connector: str) -> None:
+        """Somebody waits for it: try again now."""
+        self._failed.pop(connector, None)
+
+    def forget(self) -> None:
+        """Whoever leads next begins its own rounds; those that run end in vain."""
+        self._running.clear()
+        self._failed.clear()
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, round_: Round) -> None:
+        if not round_.tasks:
+            self._write(round_)
+            return
+        properties: Mapping[str, str] = self._connectors.get(round_.connector).properties or {}
+        log.info("connector %s: fencing %d tasks", round_.connector, len(round_.tasks))
+        ended = self._threads.submit(self._fence, properties, round_.tasks)
+        self._running[round_.connector] = (round_, ended)
+        ended.add_done_callback(lambda _: self.done())
+
+    def _end(self, round_: Round, ended: Future[None], still: Round | None, now: int) -> None:
+        error = ended.exception()
+        if error is None:
+            self._failed.pop(round_.connector, None)
+            with self._troubles.kept(round_.connector, PART):
+                """That it went well ends the trouble."""
+            if still == round_:
+                self._write(round_)
+            return
+        before, times, _ = self._failed.get(round_.connector, (round_, 0, 0))
+        times = times + 1 if before == round_ else 1
+        delay = min(self._settings.fencing_delay_ms * 2 ** min(times - 1, 16), self._settings.fencing_delay_max_ms)
+        self._failed[round_.connector] = (round_, times, now + delay)
+        with self._troubles.kept(round_.connector, PART):
+            text = str(error) if isinstance(error, EngineError) else describe(error).text
+            raise RetriableError(f"no task may run before it is done; tried again in {delay / 1000:g} s: {text}")
+
+    def _rests(self, round_: Round, now: int) -> bool:
+        failed, _, until = self._failed.get(round_.connector, (None, 0, 0))
+        return failed == round_ and now < until
+
+    def _write(self, round_: Round) -> None:
+        self._connectors.write_count(round_.connector, round_.count)
+        log.info("connector %s: generation %d may run", round_.connector, round_.generation)

@@ -1,0 +1,91 @@
+"""The tasks that connectors should have: compared with those they have, a new generation where these no longer fit."""
+
+from __future__ import annotations
+
+import logging
+
+from engine.config.topic import ConnectorState, TargetState
+from engine.errors import RetriableError
+from engine.herder.assignment import next_generation, source_generation
+from engine.herder.connectors import Connectors
+from engine.herder.discovery import Discovery
+from engine.herder.examination import Examination
+from engine.herder.state import Settings
+from engine.herder.timer import Timer
+from engine.herder.topics import Topics
+from engine.herder.troubles import Troubles
+from engine.ports import Delivery, Kind
+
+log = logging.getLogger(__name__)
+
+
+class Generations:
+    """Looks at once when a connector has changed, every so often for topics that are new or have grown."""
+
+    def __init__(
+        self, connectors: Connectors, examination: Examination, topics: Topics, settings: Settings, troubles: Troubles
+    ) -> None:
+        self._connectors = connectors
+        self._examination = examination
+        self._topics = topics
+        self._troubles = troubles
+        self._discovery = Discovery()
+        self._sought: dict[str, dict[str, str]] = {}
+        self._topics_timer = Timer(settings.topics_every_ms)
+        self._growth_timer = Timer(settings.growth_every_ms)
+
+    def turn(self, now: int) -> None:
+        """Write the generations that are needed."""
+        look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
+        connectors = self._connectors.state.connectors
+        for name, entry in connectors.items():
+            if entry.properties is None or self._examination.facts(name, entry.properties).trace is not None:
+                continue
+            watched = self._is_watched(name, entry.properties)
+            if watched and entry.target is not TargetState.STARTED:
+                continue  # who watches for it does more than that: topics, heartbeats, groups
+            changed = self._sought.get(name) != entry.properties or watched
+            if changed or look_again or (look and not entry.tasks):
+                self._assign(name, entry, entry.properties)
+
+        self._discovery.keep(
+            [
+                name
+                for name, entry in connectors.items()
+                if entry.properties is not None and entry.target is TargetState.STARTED
+            ]
+        )
+
+    def forget(self) -> None:
+        """Look at everything again."""
+        self._sought.clear()
+
+    def rest(self) -> None:
+        """Watch nothing: another driver leads."""
+        self._discovery.keep(())
+
+    def close(self) -> None:
+        self._discovery.close()
+
+    def _is_watched(self, name: str, properties: dict[str, str]) -> bool:
+        return self._examination.facts(name, properties).watch is not None
+
+    def _assign(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> None:
+        facts = self._examination.facts(name, properties)
+        exactly_once = facts.delivery == Delivery.EXACTLY_ONCE
+        tasks = None
+        passed = () if facts.watch is not None else (RetriableError,)  # a cluster of its own is its own trouble
+        with self._troubles.kept(name, "its topics", *passed):
+            if facts.watch is not None:
+                current = [task.properties for task in entry.tasks]
+                found = self._discovery.tasks(name, properties, facts.watch, current)
+                tasks = None if found is None else source_generation(entry, found, exactly_once)
+            elif facts.kind is Kind.SOURCE:
+                tasks = source_generation(entry, facts.task_configs, exactly_once)
+            else:
+                tasks = next_generation(entry, self._topics.partitions(properties), facts.kind, exactly_once)
+        if tasks is not None:
+            self._connectors.new_generation(name, tasks)
+            self._troubles.forget(name)
+            log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
+        self._sought[name] = properties

@@ -1,0 +1,205 @@
+"""Offsets that operators set or reset: of stopped connectors, and only when none of their tasks can write any more.
+
+The tasks of a connector that writes transactions are fenced first: a new generation of the same tasks is written, which
+needs a round of fencing as any other, and the offsets are changed when its task count record is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from engine.config.topic import ConnectorState, TargetState
+from engine.errors import BadRequest, Conflict, EngineError, Fenced, NotLeading, RetriableError
+from engine.herder.connectors import Connectors
+from engine.herder.fencing import Fencing
+from engine.herder.positions import GroupOffsets
+from engine.herder.rounds import wanted
+from engine.herder.state import HerderState
+from engine.herder.view import ConnectorFacts
+from engine.ports import Committed, Kind, Lease, SourceOffsets, SourcePosition
+from engine.record.record import TopicPartition
+
+OffsetRow = tuple[SourcePosition, SourcePosition | None]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Offsets to set, or all to reset (`rows` is None)."""
+
+    connector: str
+    rows: Sequence[OffsetRow] | None
+    facts: ConnectorFacts
+    answer: Future[None]
+
+
+class OffsetChanges:
+    """`begin` and `turn` on the herder's thread; `read` on any."""
+
+    def __init__(
+        self,
+        connectors: Connectors,
+        fencing: Fencing,
+        groups: GroupOffsets,
+        sources: SourceOffsets,
+        begins: Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]],
+    ) -> None:
+        self._connectors = connectors
+        self._fencing = fencing
+        self._groups = groups
+        self._sources = sources
+        self._begins = begins
+        self._waiting: dict[str, Change] = {}
+        self._quiet: dict[str, int] = {}  # connector → generation none of whose tasks has run since it was fenced
+
+    def read(self, entry: ConnectorState, name: str, facts: ConnectorFacts) -> list[OffsetRow]:
+        """What the connector has committed, as Kafka Connect shows it."""
+        if facts.kind is Kind.SOURCE:
+            return list(self._sources.read(entry.properties or {}))
+        found = self._groups.of_connector(name, _partitions(entry))
+        return [
+            ({"kafka_topic": topic, "kafka_partition": number}, {"kafka_offset": offset})
+            for (topic, number), offset in sorted(found.items())
+        ]
+
+    def begin(
+        self, state: HerderState, name: str, facts: ConnectorFacts, rows: Sequence[OffsetRow] | None
+    ) -> Future[None]:
+        """Take a change on. Raises NotFound, BadRequest, or Conflict while its tasks still end."""
+        entry = self._connectors.get(name)
+        _check(entry, name, facts)
+        if name in self._waiting or any(task.connector == name for task in state.leased()):
+            raise Conflict(f"the tasks of connector {name} have not stopped yet, or its offsets are being changed")
+        if rows is not None and facts.kind is not Kind.SOURCE:
+            _parse(rows, entry)
+        if _transactional(entry) and self._quiet.get(name) != entry.generation:
+            if entry.fenced:
+                again = [msgspec.structs.replace(task, generation=entry.generation + 1) for task in entry.tasks]
+                self._connectors.new_generation(name, again)
+            self._fencing.hurry(name)
+        change = self._waiting[name] = Change(name, rows, facts, Future())
+        return change.answer
+
+    def turn(self) -> list[str]:
+        """Make the changes whose connectors are fenced; the names of those that were changed."""
+        changed = []
+        for name, change in list(self._waiting.items()):
+            if change.answer.cancelled():  # who asked has gone
+                del self._waiting[name]
+                continue
+            try:
+                done = self._turn(change)
+            except Fenced:
+                raise
+            except EngineError as error:
+                del self._waiting[name]
+                with suppress(InvalidStateError):
+                    change.answer.set_exception(error)
+                continue
+            if done:
+                del self._waiting[name]
+                changed.append(name)
+                change.answer.set_result(None)
+        return changed
+
+    def granted(self, leases: Iterable[Lease]) -> None:
+        """The tasks of these run: the next change has to fence them again."""
+        for lease in leases:
+            for task in lease.tasks:
+                self._quiet.pop(task.connector, None)
+
+    def forget(self) -> None:
+        """Another driver leads."""
+        waiting, self._waiting, self._quiet = self._waiting, {}, {}
+        for change in waiting.values():
+            with suppress(InvalidStateError):
+                change.answer.set_exception(NotLeading())
+
+    def _turn(self, change: Change) -> bool:
+        entry = self._connectors.get(change.connector)
+        _check(entry, change.connector, change.facts)
+        if wanted(change.connector, entry) is not None:
+            if self._fencing.has_failed(change.connector):
+                raise RetriableError(
+                    f"Failed to fence the tasks of connector {change.connector} that may still run, so its offsets "
+                    "were not touched"
+                )
+            return False
+        if not change.answer.set_running_or_notify_cancel():
+            return False
+        self._connectors.prove()
+        if change.facts.kind is Kind.SOURCE:
+            self._change_source(change, entry)
+        else:
+            self._change_group(change, entry)
+        if _transactional(entry):
+            self._quiet[change.connector] = entry.generation
+        return True
+
+    def _change_source(self, change: Change, entry: ConnectorState) -> None:
+        properties = entry.properties or {}
+        rows = change.rows
+        if rows is None:
+            rows = [(partition, None) for partition, _ in self._sources.read(properties)]
+        self._sources.write(properties, rows)
+
+    def _change_group(self, change: Change, entry: ConnectorState) -> None:
+        """A partition that is reset begins at its first record; that is committed, as a missing offset is an error."""
+        partitions = _partitions(entry)
+        wish = dict.fromkeys(partitions) if change.rows is None else _parse(change.rows, entry)
+        reset = [partition for partition, offset in wish.items() if offset is None]
+        offsets = dict(self._begins(reset)) if reset else {}
+        offsets |= {partition: offset for partition, offset in wish.items() if offset is not None}
+        for number, task in enumerate(entry.tasks):
+            own = {one: Committed(offsets[one]) for one in task.partitions if one in offsets}
+            if own:
+                self._groups.write(change.connector, number, task, own)
+
+
+def _check(entry: ConnectorState, name: str, facts: ConnectorFacts) -> None:
+    if entry.target is not TargetState.STOPPED:
+        raise BadRequest(
+            f"Connector {name} must be in the STOPPED state before its offsets can be changed: "
+            f"PUT /connectors/{name}/stop does that"
+        )
+    if facts.trace is not None:
+        raise BadRequest(f"Connector {name} has a configuration that can't be used: {facts.trace}")
+    if not facts.keeps_positions_here:
+        raise BadRequest(f"The offsets of connector {name} are kept where it writes to, and are to be changed there")
+
+
+def _transactional(entry: ConnectorState) -> bool:
+    return bool(entry.task_count) or any(task.exactly_once for task in entry.tasks)
+
+
+def _partitions(entry: ConnectorState) -> list[TopicPartition]:
+    return sorted({partition for task in entry.tasks for partition in task.partitions})
+
+
+def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartition, int | None]:
+    """Offsets of topic partitions. Raises BadRequest for rows of another form, and for partitions it does not read."""
+    known = set(_partitions(entry))
+    found: dict[TopicPartition, int | None] = {}
+    for partition, offset in rows:
+        at = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
+        if at not in known:
+            raise BadRequest(f"the connector does not read partition {at.partition} of topic {at.topic}")
+        found[at] = None if offset is None else _number(offset.get("kafka_offset"))
+    return found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise BadRequest('a partition is {"kafka_topic": "<name>", "kafka_partition": <number>}')
+    return value
+
+
+def _number(value: Any) -> int:
+    """A number that is none below zero; as text too, as Kafka Connect takes it."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not text.isascii() or not text.isdecimal():
+        raise BadRequest('kafka_partition and kafka_offset are numbers, as in {"kafka_offset": 5}')
+    return int(text)

@@ -1,0 +1,61 @@
+"""What operators ask for: connectors created, changed and restarted. On the herder's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.config.options import stripped
+from engine.errors import Conflict, RetriableError
+from engine.herder.connectors import Connectors, refuse_masks, unmask
+from engine.herder.examination import Examination
+from engine.herder.rounds import wanted
+from engine.herder.view import View
+
+
+class Requests:
+    """Each of them writes to the config topic and returns when that is done."""
+
+    def __init__(self, connectors: Connectors, examination: Examination) -> None:
+        self._connectors = connectors
+        self._examination = examination
+
+    def put(self, view: View, name: str, properties: dict[str, str], create: bool) -> bool:
+        """Create or change a connector; True when it is new."""
+        exists = self._connectors.exists(name)
+        if create and exists:
+            raise Conflict(f"Connector {name} already exists")
+        before = self._connectors.get(name).properties if exists else None
+        kept = stripped(unmask(properties, before or {}, view.facts_of(name).secrets))
+        refuse_masks(kept, self._examination.secrets(kept))
+        self._examination.check(kept)
+        self._connectors.put(name, kept)
+        return not exists
+
+    def initial(self, properties: Mapping[str, str]) -> None:
+        """Create or change a connector that the command line names."""
+        self._connectors.put(properties["name"], stripped(properties))
+
+    def restart(self, view: View, name: str, tasks: bool, only_failed: bool) -> None:
+        """Restart a connector and, if asked, its tasks."""
+        self._up_to_date(name)
+        self._examination.forget(name)
+        chosen = [task for task in view.tasks(name) if task.failed or not only_failed]
+        if tasks and chosen:
+            self._connectors.restart(name, [task.config.task for task in chosen])
+
+    def restart_task(self, name: str, task: int) -> None:
+        """Restart one task."""
+        self._up_to_date(name)
+        self._connectors.restart(name, [task])
+
+    def _up_to_date(self, name: str) -> None:
+        """Read the config topic to its end first (KIP-618, manual restart of fenced-out tasks).
+
+        A restart that knew only an older generation could bring back a task whose work has moved to another.
+        """
+        try:
+            self._connectors.read_to_end()
+        except RetriableError as error:
+            raise TimeoutError(f"the config topic could not be read to its end: {error}") from error
+        if wanted(name, self._connectors.get(name)) is not None:
+            raise Conflict(f"Connector {name} has new tasks, and its older ones are being fenced; try again soon")

@@ -1,0 +1,70 @@
+"""The Election port: drivers subscribe to the config topic in one group; who owns its partition 0 leads.
+
+The assignor is a sticky and cooperative one, so that the leader stays what it is when another driver joins.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import confluent_kafka as ck
+
+from engine.errors import EngineError
+from engine.kafka.errors import translated
+
+log = logging.getLogger(__name__)
+
+CLOSING = {
+    "partition.assignment.strategy": "cooperative-sticky",
+    "enable.auto.commit": "false",
+    "enable.partition.eof": "false",
+}
+
+
+class KafkaElection:
+    """A member of the group; `settings` are a consumer's, with the group's id. Nothing of the topic is read here."""
+
+    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
+        with translated():
+            self._client = ck.Consumer({**settings, **CLOSING})
+        self._topic = topic
+        self._subscribed = False
+        self._owns = False
+
+    def wins(self) -> bool:
+        with translated():
+            if not self._subscribed:
+                self._client.subscribe(
+                    [self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+                )
+                self._subscribed = True
+            while (message := self._client.poll(0)) is not None:
+                if (error := message.error()) is not None:
+                    log.debug("the group of the drivers: %s", error)
+        return self._owns
+
+    def confirms(self) -> bool:
+        """A commit names our membership and the group's generation, and is refused when either is not the newest."""
+        try:
+            with translated():
+                self._client.commit(offsets=[ck.TopicPartition(self._topic, 0, 0)], asynchronous=False)
+        except EngineError as error:
+            log.warning("the brokers do not confirm that this driver leads: %s", error)
+            return False
+        return self.wins()
+
+    def close(self) -> None:
+        self._owns = False
+        with translated():
+            self._client.close()
+
+    def _assigned(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+        client.incremental_assign(partitions)
+        client.pause(partitions)
+        self._owns = self._owns or bool(partitions)
+
+    def _revoked(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+        client.incremental_unassign(partitions)
+        if partitions:
+            self._owns = False

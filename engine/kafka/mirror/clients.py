@@ -1,0 +1,109 @@
+"""Clients of a mirror that do a little more than the ports ask for: they tell offsets, and never wait for trifles."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import confluent_kafka as ck
+
+from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.errors import translated
+from engine.kafka.mirror.offset_sync import MOST_OUTSTANDING, OffsetSync
+from engine.kafka.producer import Delivered, KafkaProducer
+from engine.kafka.transactional import KafkaTransactional
+from engine.record.record import TopicPartition
+
+log = logging.getLogger(__name__)
+Offsets = dict[TopicPartition, tuple[int, int]]  # the first and the last one that was written
+CLOSE_TIMEOUT_S = 2.0
+
+
+class MirrorConsumer(KafkaConsumer):
+    """Reads the source."""
+
+    def reach(self, timeout_s: float) -> None:
+        """Raises RetriableError where no broker answers in time."""
+        with translated():
+            self._client.list_topics(timeout=timeout_s)
+
+    def tell(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit without waiting: whether it succeeds is nobody's business."""
+        rows = [ck.TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+        try:
+            self._client.commit(offsets=rows, asynchronous=True)
+        except ck.KafkaException as error:
+            log.info("the source was not told how far the mirror is: %s", error)
+
+
+def _telling(written: Offsets, inner: Delivered) -> Delivered:
+    def on_delivery(error: ck.KafkaError | None, message: ck.Message) -> None:
+        if error is not None:
+            inner(error, message)
+            return
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if topic is not None and partition is not None and offset is not None:
+            at = TopicPartition(topic, partition)
+            written[at] = (written[at][0] if at in written else offset, offset)
+
+    return on_delivery
+
+
+class TellingProducer(KafkaProducer):
+    """Notes the offsets of the first and the last record that was written to each partition."""
+
+    only_errors = False
+
+    def __init__(self, settings: Mapping[str, str], written: Offsets) -> None:
+        super().__init__(settings)
+        self._written = written
+
+    def _listener(self, ordinal: int, topic: str) -> Delivered:
+        return _telling(self._written, super()._listener(ordinal, topic))
+
+
+class TellingTransactional(KafkaTransactional):
+    """The same, in transactions."""
+
+    only_errors = False
+
+    def __init__(self, settings: Mapping[str, str], written: Offsets) -> None:
+        super().__init__(settings)
+        self._written = written
+
+    def _listener(self, ordinal: int, topic: str) -> Delivered:
+        return _telling(self._written, super()._listener(ordinal, topic))
+
+
+class SyncSender:
+    """Writes offset syncs to the source, at most so many that are not acknowledged; what fails is only logged."""
+
+    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
+        self._settings = dict(settings)
+        self._topic = topic
+        self._client: ck.Producer | None = None
+        self._outstanding = 0
+
+    def send(self, sync: OffsetSync) -> bool:
+        """Was it taken?"""
+        try:
+            self._client = self._client or ck.Producer(self._settings)
+            self._client.poll(0)
+            if self._outstanding >= MOST_OUTSTANDING:
+                return False
+            self._client.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._answered)
+        except (ck.KafkaException, BufferError) as error:
+            log.info("an offset sync was not written: %s", error)
+            return False
+        self._outstanding += 1
+        return True
+
+    def drain(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Wait for what was taken."""
+        if self._client is not None:
+            self._client.flush(timeout_s)
+
+    def _answered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
+        self._outstanding -= 1
+        if error is not None:
+            log.info("an offset sync was not written: %s", error)

@@ -1,0 +1,118 @@
+"""KafkaSink: records, converted to bytes already, to topics of the worker's own cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from engine.errors import DataError, ProduceFailed, RecordError, RetriableError
+from engine.exactly_once.transaction import Transaction
+from engine.ports import Producer
+from engine.record.record import Headers, Record
+
+Place = tuple[str, int, int]
+
+
+class KafkaSink:
+    """Puts records into `topic`, or into their own where that is empty.
+
+    `refusal(topic)` says why nothing is to be written there. Without `keeps_partition` the key decides. `flushes`: each
+    put is written before it ends, and one that fails leaves nothing in a transaction, so that ever smaller ones find
+    the guilty record; without it whoever commits hears of a failure.
+    """
+
+    put_is_idempotent = True
+
+    def __init__(
+        self,
+        producer: Producer,
+        topic: str,
+        refusal: Callable[[str], str | None],
+        *,
+        keeps_partition: bool,
+        flushes: bool,
+    ) -> None:
+        self._producer = producer
+        self._transaction = producer if isinstance(producer, Transaction) else None
+        self._topic = topic
+        self._refusal = refusal
+        self._keeps_partition = keeps_partition
+        self._flushes = flushes
+        self._refused: dict[str, str | None] = {topic: None}
+        self._done: set[Place] = set()  # written by a put that failed: outside of a transaction they stay
+
+    def start(self, config: Mapping[str, str]) -> None:
+        """It is ready."""
+
+    def put(self, records: Sequence[Record]) -> None:
+        self._check_topics(records)
+        todo = [record for record in records if _place(record) not in self._done] if self._done else records
+        produce, keeps = self._producer.produce, self._keeps_partition
+        for record in todo:
+            produce(
+                self._topic or record.topic,
+                record.key,
+                record.value,
+                _headers(record),
+                record.timestamp if record.timestamp and record.timestamp > 0 else None,
+                record.partition if keeps else None,
+            )
+        if not self._flushes:
+            return
+        before = 0 if self._transaction is None else self._transaction.flushed
+        try:
+            self._producer.flush()
+        except ProduceFailed as failed:
+            self._take_back(todo, failed, before)
+            if failed.retriable:
+                raise RetriableError(f"records were not written: {failed}") from failed
+            if len(records) == 1:
+                raise RecordError(0, failed) from failed
+            if self._transaction is not None and len(failed.ordinals) < len(records):
+                raise _named(failed) from failed
+            raise
+
+    def flush(self) -> None:
+        """Make everything durable. Raises ProduceFailed."""
+        self._producer.flush()
+        self._done.clear()
+
+    def stop(self) -> None:
+        """The producer is its opener's."""
+
+    def _take_back(self, todo: Sequence[Record], failed: ProduceFailed, before: int) -> None:
+        """Of a put that failed nothing is left in a transaction; elsewhere what is written is not written again."""
+        lost = set(failed.ordinals)
+        if len(lost) == len(todo):
+            return
+        if self._transaction is not None:
+            self._transaction.replace(before, ())
+        else:
+            self._done.update(_place(record) for ordinal, record in enumerate(todo) if ordinal not in lost)
+
+    def _check_topics(self, records: Sequence[Record]) -> None:
+        if self._topic or not any(self._why_not(topic) for topic in {record.topic for record in records}):
+            return
+        rows = ((index, self._why_not(record.topic)) for index, record in enumerate(records))
+        errors = [RecordError(index, DataError(why)) for index, why in rows if why]
+        raise ExceptionGroup("records for topics that are not to be written", errors)
+
+    def _why_not(self, topic: str) -> str | None:
+        if topic not in self._refused:
+            self._refused[topic] = self._refusal(topic)
+        return self._refused[topic]
+
+
+def _named(failed: ProduceFailed) -> ExceptionGroup[RecordError]:
+    """In a transaction that was not aborted those that failed were refused one by one."""
+    rows = zip(failed.ordinals, failed.failures, strict=True)
+    return ExceptionGroup("records were refused", [RecordError(at, ProduceFailed((row,))) for at, row in rows])
+
+
+def _headers(record: Record) -> Headers:
+    return tuple((name, data) for name, _, data in record.headers) if record.headers else ()
+
+
+def _place(record: Record) -> Place:
+    raw = record.raw
+    assert raw is not None
+    return raw.topic, raw.partition, raw.offset

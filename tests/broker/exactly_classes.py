@@ -1,0 +1,57 @@
+"""Classes of connectors that stop their own process: for children only, which import this before they run."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from engine.assembly.kinds import CLASSES
+from engine.kafka.sinks.sql import SqlSink
+from engine.record.record import Record
+
+MARKER = "STOP_MARKER"  # the variable that names a file: once it is there nothing stops any more
+
+
+class StoppedBeforeRows(SqlSink):
+    """Stops its process before it writes."""
+
+    def put(self, records: Sequence[Record]) -> None:
+        stop_once()
+        super().put(records)
+
+
+class StoppedWithRows(SqlSink):
+    """Stops its process when rows are written and not committed."""
+
+    def put(self, records: Sequence[Record]) -> None:
+        super().put(records)
+        stop_once()
+
+
+class StopAt:
+    """A transform that stops the process at the number `at`."""
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        self.at = int(configs["at"])
+
+    def apply(self, record: Record) -> Record:
+        if record.value == self.at:
+            stop_once()
+        return record
+
+
+def stop_once() -> None:
+    """Stop this process, unless that was done before; whoever wants it to go on sends SIGCONT."""
+    if MARKER not in os.environ:
+        return
+    marker = Path(os.environ[MARKER])
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+for stopped in (StoppedBeforeRows, StoppedWithRows):
+    CLASSES[stopped.__name__] = replace(CLASSES["SqlSink"], factory=stopped)

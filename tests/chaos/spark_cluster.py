@@ -1,0 +1,83 @@
+"""A standalone Spark cluster of one master and two workers, from the pyspark wheel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+
+from demo.network import HOST, answers, free_ports, wait_until
+from tests.chaos.processes import Process, end, executors, process, python_workers
+from tests.spark.engine_process import descendants
+
+WORKERS = 2
+CORES = 8  # slots, not processors: what runs in them mostly waits
+START_TIMEOUT_S = 90
+QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # they live for seconds: nothing in them is worth optimising
+
+
+class SparkCluster:
+    """Its processes are children of this one; an executor is below the worker that started it."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self.port = free_ports(1)[0]
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def master(self) -> str:
+        """What an engine names as `spark.master`."""
+        return f"spark://{HOST}:{self.port}"
+
+    def start(self) -> SparkCluster:
+        """Start it and return when the master listens; workers come by themselves."""
+        self._start("master.Master", "-h", HOST, "-p", str(self.port), "--webui-port", "0")
+        wait_until(lambda: answers(HOST, self.port), "the Spark master", START_TIMEOUT_S)
+        for number in range(WORKERS):
+            work = str(self.home / f"worker-{number}")
+            options = ("-h", HOST, "-c", str(CORES), "-m", "4g", "-d", work, "--webui-port", "0")
+            self._start("worker.Worker", *options, self.master)
+        return self
+
+    def executors(self) -> list[Process]:
+        return [found for one in self._processes for found in executors(one.pid)]
+
+    def python_workers(self) -> list[Process]:
+        return [found for one in self._processes for found in python_workers(one.pid)]
+
+    def close(self) -> None:
+        """End it with all that runs below it."""
+        below = [process(pid) for one in self._processes for pid in descendants(one.pid)]
+        for one in self._processes:
+            one.kill()
+            one.wait()
+        end(below)
+
+    def _start(self, name: str, *arguments: str) -> None:
+        command = [str(Path(pyspark.__file__).parent / "bin/spark-class"), f"org.apache.spark.deploy.{name}"]
+        env = {
+            **os.environ,
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
+            "SPARK_LOCAL_IP": HOST,
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        }
+        with (self.home / "spark.log").open("ab") as log:
+            self._processes.append(
+                subprocess.Popen([*command, *arguments], env=env, stdout=log, stderr=log, start_new_session=True)
+            )
+
+
+def spark_options() -> Iterator[str]:
+    """Lines of a worker's properties: small executors, and room for a second driver beside the first."""
+    yield "spark.executor.memory=512m"
+    yield "spark.executor.cores=4"
+    yield "spark.cores.max=8"
+    yield f"spark.executor.extraJavaOptions={QUICK_START}"
+    yield f"spark.driver.extraJavaOptions={QUICK_START}"

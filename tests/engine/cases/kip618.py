@@ -1,0 +1,86 @@
+"""The cases of KIP-618 that Kafka's own tests assert, by id: where they stand there."""
+
+from __future__ import annotations
+
+_TASK = "ExactlyOnceWorkerSourceTaskTest"
+_CONTEXT = "WorkerTransactionContextTest"
+_SUBMITTED = "SubmittedRecordsTest"
+_HERDER = "DistributedHerderTest"
+_STORE = "ConnectorOffsetBackingStoreTest"
+_RUN = "ExactlyOnceSourceIntegrationTest"
+
+CASES = {
+    "E-01": f"{_TASK}#testStartPaused",
+    "E-04": f"{_TASK}#testFailureInProducerInitialization",
+    "E-07": f"{_TASK}#testPollsInBackground",
+    "E-09": f"{_TASK}#testFailureInPollAfterCancel",
+    "E-11": f"{_TASK}#testPollReturnsNoRecords",
+    "E-12": f"{_TASK}#testPollBasedCommit",
+    "E-16": f"{_TASK}#testConnectorAbortOnBatch",
+    "E-17": f"{_TASK}#testConnectorAbortOnRecord",
+    "E-18": f"{_TASK}#testConnectorAbortsEmptyTransaction",
+    "E-19": f"{_TASK}#testMixedConnectorTransactionBoundaryCommitLastRecordAbortBatch",
+    "E-20": f"{_TASK}#testMixedConnectorTransactionBoundaryAbortLastRecordCommitBatch",
+    "E-22": f"{_TASK}#testCommitFlushAsyncCallbackFailure",
+    "E-23": f"{_TASK}#testCommitTransactionFailure",
+    "E-24": f"{_TASK}#testSendRecordsRetries",
+    "E-27": f"{_TASK}#testCancel",
+    "E-28": f"{_TASK}#testRemoveMetrics",
+    "E-30": f"{_CONTEXT}#shouldNotifyOfRecordCommit",
+    "E-31": f"{_CONTEXT}#shouldNotifyOfBatchAbort",
+    "E-33": f"{_CONTEXT}#shouldNotCommitBatchRepeatedly",
+    "E-35": f"{_CONTEXT}#shouldDisallowConflictingRequests",
+    "E-36": f"{_SUBMITTED}#testNoRecords",
+    "E-37": f"{_SUBMITTED}#testNoCommittedRecords",
+    "E-38": f"{_SUBMITTED}#testSingleAck",
+    "E-42": f"{_SUBMITTED}#testNullPartitionAndOffset",
+    "E-43": f"{_SUBMITTED}#testAwaitMessagesAfterAllRemoved",
+    "E-45": f"{_SUBMITTED}#testAwaitMessagesReturnsAfterAsynchronousAck",
+    "E-46": f"{_HERDER}#testFenceZombiesInvalidSignature",
+    "E-47": f"{_HERDER}#testTaskRequestedZombieFencingForwardedToLeader",
+    "E-48": f"{_HERDER}#testTaskRequestedZombieFencingFailedForwardToLeader",
+    "E-49": f"{_HERDER}#testExternalZombieFencingRequestForAlreadyFencedConnector",
+    "E-50": f"{_HERDER}#testExternalZombieFencingRequestForSingleTaskConnector",
+    "E-51": f"{_HERDER}#testExternalZombieFencingRequestForFreshConnector",
+    "E-57": f"{_HERDER}#testExactlyOnceSourceSupportValidation",
+    "E-58": f"{_HERDER}#testExactlyOnceSourceSupportValidationOnUnsupportedConnector",
+    "E-59": f"{_HERDER}#testExactlyOnceSourceSupportValidationOnUnknownConnector",
+    "E-60": f"{_HERDER}#testExactlyOnceSourceSupportValidationHandlesConnectorErrorsGracefully",
+    "E-61": f"{_HERDER}#testExactlyOnceSourceSupportValidationWhenExactlyOnceNotEnabledOnWorker",
+    "E-65": f"{_HERDER}#testConnectorTransactionBoundaryValidationHandlesConnectorErrorsGracefully",
+    "E-66": f"{_HERDER}#testConnectorTransactionBoundaryValidationHandlesInvalidValuesGracefully",
+    "E-67": f"{_HERDER}#testModifyOffsetsSourceConnectorExactlyOnceEnabled",
+    "E-68": f"{_HERDER}#testModifyOffsetsSourceConnectorExactlyOnceEnabledZombieFencingFailure",
+    "E-69": "KafkaConfigBackingStoreTest#testTaskCountRecordsAndGenerations",
+    "E-70": "KafkaConfigBackingStoreTest#testWritePrivileges",
+    "E-71": f"{_STORE}#testFlushSuccessWhenWritesSucceedToBothPrimaryAndSecondaryStores",
+    "E-72": f"{_STORE}#testFlushSuccessWhenWriteToSecondaryStoreFailsForRegularOffsets",
+    "E-75": f"{_STORE}#testFlushFailureWhenWritesToPrimaryStoreFailsAndSecondarySucceedsForRegularAndTombstoneOffsets",
+    "E-76": f"{_STORE}#testFlushSuccessWhenWritesToPrimaryStoreSucceedsWithNoSecondaryStore",
+    "E-77": f"{_STORE}#testFlushFailureWhenWritesToPrimaryStoreFailsWithNoSecondaryStore",
+    "E-78": f"{_STORE}#testFlushFailureWhenWritesToPrimaryStoreTimesoutAndSecondarySucceedsForTombstoneOffsets",
+    "E-79": f"{_STORE}#testFlushFailureWhenWritesToSecondaryStoreTimesoutForTombstoneOffsets",
+    "E-80": f"{_STORE}#testFlushSuccessWhenWritesToSecondaryStoreTimesoutForRegularOffsets",
+    "E-81": "WorkerTest#testZombieFencing",
+    "E-83": "WorkerTest#testExactlyOnceSourceOffsetsConsumerConfigs",
+    "E-84": "WorkerTest#testRegularSourceOffsetsConsumerConfigs",
+    "E-85": "DistributedConfigTest#shouldIdentifyNeedForTransactionalLeader",
+    "E-88": f"{_RUN}#testPollBoundary",
+    "E-89": f"{_RUN}#testIntervalBoundary",
+    "E-90": f"{_RUN}#testConnectorBoundary",
+    "E-91": f"{_RUN}#testFencedLeaderRecovery",
+    "E-94": f"{_RUN}#testSeparateOffsetsTopic",
+    "E-95": f"{_RUN}#testPotentialDeadlockWhenProducingToOffsetsTopic",
+}
+
+NOT_PORTED = {
+    "E-01": "a paused connector's tasks have no lease: there is no source that could be told of the pause",
+    "E-09": "nobody cancels a poll from another thread: a lease is asked to stop between two, or its process is killed",
+    "E-28": "metrics are values of the view, made anew at each look: there is nothing to unregister",
+    "E-36": "a transaction acknowledges all or nothing: no record is waited for on its own",
+    "E-37": "as E-36",
+    "E-38": "as E-36",
+    "E-42": "as E-36; a record without a source partition or offset is written, and no offset with it",
+    "E-43": "as E-36",
+    "E-45": "as E-36",
+}

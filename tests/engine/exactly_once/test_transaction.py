@@ -1,0 +1,356 @@
+"""The template of KIP-691, step by step, over the broker in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from engine.errors import Aborted, CommitFailed, FailureType, Fenced, ProduceFailed, RetriableError
+from engine.exactly_once.transaction import (
+    ATTEMPTS,
+    COMMIT_TIMEOUT_MS,
+    MOST_BYTES,
+    MOST_RECORDS,
+    Buffered,
+    Transaction,
+    Written,
+)
+from engine.ports import Committed
+from engine.record.record import TopicPartition
+from tests.fakes import Clock
+from tests.support.fake_kafka import FakeKafka, FakeTransactional, Fault
+
+T0 = TopicPartition("t", 0)
+TOO_LARGE_FOR_THE_BROKER = b"x" * 10
+TOO_LARGE_FOR_THE_CLIENT = b"x" * 30
+
+
+class Rig:
+    """A transaction, and what happens around it."""
+
+    def __init__(self, *, keeps: bool = True, client: type[FakeTransactional] = FakeTransactional) -> None:
+        self.client = client
+        self.clock = Clock()
+        self.kafka = FakeKafka(self.clock, max_message_bytes=5)
+        self.kafka.create("t")
+        self.checks = 0
+        self.clients: list[FakeTransactional] = []
+        self.trouble: Callable[[], None] = lambda: None
+        self.transaction = Transaction(self.connect, self.check, self.clock, keeps=keeps)
+        self.transaction.open()
+
+    def connect(self) -> FakeTransactional:
+        self.clients.append(self.client(self.kafka, "id", max_request_bytes=20))
+        return self.clients[-1]
+
+    def check(self) -> None:
+        self.checks += 1
+        self.trouble()
+
+    def faults(self, call: str, *faults: Fault | None) -> None:
+        """The next such requests meet these."""
+        rows: Iterator[Fault | None] = iter(faults)
+        self.kafka.faults = lambda name: next(rows, None) if name == call else None
+
+    def write(self, *values: bytes) -> None:
+        for value in values:
+            self.transaction.produce("t", None, value)
+
+    def flush(self, *values: bytes) -> None:
+        self.write(*values)
+        self.transaction.flush()
+
+    def commit(self, offset: int = 1) -> None:
+        self.transaction.commit({T0: Committed(offset)}, "g")
+
+    @property
+    def seen(self) -> list[bytes | None]:
+        return [one.value for one in self.kafka.read("t")]
+
+
+def test_a_transaction_begins_with_its_first_record_and_ends_with_the_commit() -> None:
+    rig = Rig()
+    assert not rig.transaction.is_open
+    rig.flush(b"1", b"2")
+    assert (rig.transaction.is_open, rig.seen, rig.transaction.flushed) == (True, [], 2)
+    rig.commit()
+    assert (rig.transaction.is_open, rig.seen, rig.kafka.offsets("g")) == (False, [b"1", b"2"], {T0: 1})
+    rig.write(b"3")
+    rig.commit(2)
+    assert (rig.seen, rig.kafka.offsets("g"), rig.checks) == ([b"1", b"2", b"3"], {T0: 2}, 0)
+
+
+def test_positions_are_committed_where_nothing_was_written() -> None:
+    rig = Rig()
+    rig.commit(7)
+    assert rig.kafka.offsets("g") == {T0: 7}
+
+
+def test_a_transaction_without_positions_commits_its_records() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.transaction.commit({})
+    assert (rig.seen, rig.kafka.offsets("g")) == ([b"1"], {})
+
+
+def test_a_rejected_record_is_of_all_since_the_last_flush_and_those_before_it_stay() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    with pytest.raises(ProduceFailed) as raised:
+        rig.flush(b"2", TOO_LARGE_FOR_THE_BROKER)
+    assert (raised.value.ordinals, raised.value.type) == ((0, 1), FailureType.MESSAGE_REJECTED)
+    assert raised.value.guilty == (0, 1)  # nobody knows which of a batch
+    rig.flush(b"2")
+    rig.commit()
+    assert (rig.seen, rig.checks, len(rig.clients)) == ([b"1", b"2"], 1, 2)
+
+
+def test_a_record_that_the_client_refuses_leaves_the_transaction_alone() -> None:
+    rig = Rig()
+    with pytest.raises(ProduceFailed) as raised:
+        rig.flush(b"1", TOO_LARGE_FOR_THE_CLIENT, b"2")
+    assert raised.value.ordinals == (1,)
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"1", b"2"], 0)
+
+
+def test_what_the_client_refuses_is_counted_from_the_last_flush_also_when_it_is_written_again() -> None:
+    rig = Rig()
+    rig.flush(b"1", b"2")
+    with pytest.raises(ProduceFailed):
+        rig.flush(TOO_LARGE_FOR_THE_BROKER)
+    with pytest.raises(ProduceFailed) as raised:
+        rig.flush(b"3", TOO_LARGE_FOR_THE_CLIENT)
+    assert raised.value.ordinals == (1,)
+    rig.commit()
+    assert rig.seen == [b"1", b"2", b"3"]
+
+
+def test_a_lost_batch_may_be_written_later() -> None:
+    rig = Rig()
+    rig.faults("produce", Fault.BEFORE)
+    with pytest.raises(ProduceFailed) as raised:
+        rig.flush(b"1", b"2")
+    assert (raised.value.ordinals, raised.value.type) == ((0, 1), FailureType.DELIVERY_FAILED)
+    rig.flush(b"1", b"2")
+    rig.commit()
+    assert rig.seen == [b"1", b"2"]
+
+
+def test_a_batch_whose_acknowledgement_was_lost_is_there_once() -> None:
+    rig = Rig()
+    rig.faults("produce", Fault.AFTER)
+    with pytest.raises(ProduceFailed):
+        rig.flush(b"1")
+    rig.flush(b"1")
+    rig.commit()
+    assert rig.seen == [b"1"]
+
+
+def test_a_commit_finds_what_the_flushes_lost_and_writes_it_again() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.write(b"2")
+    rig.faults("produce", Fault.BEFORE)
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"1", b"2"], 1)
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_a_commit_without_an_answer_is_asked_for_again(fault: Fault) -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.faults("end", fault, None, fault)
+    rig.commit()
+    assert (rig.seen, rig.checks, len(rig.clients)) == ([b"1"], 0, 1)
+
+
+def test_a_commit_that_is_never_answered_is_finished_by_the_next_call_and_nothing_is_written_before_that() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.kafka.faults = lambda call: Fault.BEFORE if call == "end" else None
+    began_ms = rig.clock.now_ms()
+    with pytest.raises(RetriableError):
+        rig.commit(1)
+    assert rig.clock.now_ms() - began_ms > COMMIT_TIMEOUT_MS
+    with pytest.raises(RetriableError):
+        rig.write(b"2")
+    rig.kafka.transaction_timeout_ms = 10 * COMMIT_TIMEOUT_MS
+    rig.kafka.faults = lambda call: None
+    with pytest.raises(Fenced):  # by the broker, which ended it in the meantime
+        rig.commit(1)
+
+
+def test_positions_that_came_after_an_unanswered_commit_are_committed_behind_it() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.clock.stop_at = rig.clock.now_ms()
+    for offset in (1, 2):
+        rig.faults("end", Fault.BEFORE)
+        with pytest.raises(RetriableError):
+            rig.commit(offset)
+    rig.commit(2)
+    assert (rig.seen, rig.kafka.offsets("g"), rig.checks) == ([b"1"], {T0: 2}, 0)
+
+
+def test_a_stop_ends_the_wait_for_a_commit() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.clock.stop_at = rig.clock.now_ms()
+    rig.kafka.faults = lambda call: Fault.BEFORE if call == "end" else None
+    with pytest.raises(RetriableError):
+        rig.commit()
+    assert len(rig.clock.waits) == 1
+
+
+class Refusing(FakeTransactional):
+    """Refuses the first commits of all its kind."""
+
+    refusals = ATTEMPTS - 1
+
+    def commit(self) -> None:
+        if Refusing.refusals:
+            Refusing.refusals -= 1
+            raise CommitFailed("not now")
+        super().commit()
+
+
+def test_a_commit_that_is_refused_is_written_again_a_few_times() -> None:
+    rig = Rig(client=Refusing)
+    rig.flush(b"1")
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"1"], ATTEMPTS - 1)
+
+
+def test_a_commit_that_is_always_refused_may_be_tried_later() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.kafka.faults = lambda call: Fault.BEFORE if call == "produce" else None
+    rig.write(b"2")
+    with pytest.raises(RetriableError):
+        rig.commit()
+    assert (rig.seen, rig.transaction.is_open) == ([], True)
+    rig.kafka.faults = lambda call: None
+    rig.commit()
+    assert rig.seen == [b"1", b"2"]
+
+
+def test_positions_without_an_answer_are_written_again_with_all_the_rest() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.faults("send_offsets", Fault.AFTER)
+    with pytest.raises(RetriableError):
+        rig.commit(1)
+    rig.flush(b"2")
+    rig.commit(2)
+    assert (rig.seen, rig.kafka.offsets("g")) == ([b"1", b"2"], {T0: 2})
+
+
+def test_whoever_worked_meanwhile_is_found_before_anything_is_written_again() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+
+    def somebody_has_worked() -> None:
+        raise Fenced("somebody")
+
+    rig.trouble = somebody_has_worked
+    with pytest.raises(ProduceFailed):
+        rig.flush(TOO_LARGE_FOR_THE_BROKER)
+    with pytest.raises(Fenced):
+        rig.commit()
+    rig.transaction.close()
+    assert (rig.seen, rig.kafka.offsets("g"), rig.checks) == ([], {}, 1)
+
+
+def test_a_successor_fences_at_the_next_call() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.kafka.transactional("id").init()
+    with pytest.raises(Fenced):
+        rig.commit()
+    rig.transaction.close()
+    assert rig.seen == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda rig: rig.flush(TOO_LARGE_FOR_THE_BROKER),
+        lambda rig: rig.flush(TOO_LARGE_FOR_THE_CLIENT),
+        lambda rig: (rig.write(TOO_LARGE_FOR_THE_BROKER), rig.commit()),
+        lambda rig: (rig.faults("produce", Fault.AFTER), rig.commit()),
+        lambda rig: (rig.faults("send_offsets", Fault.AFTER), rig.commit()),
+    ],
+)
+def test_where_nothing_is_kept_a_lost_transaction_is_aborted_and_told(spoil: Callable[[Rig], object]) -> None:
+    rig = Rig(keeps=False)
+    rig.write(b"1")
+    with pytest.raises(Aborted):
+        spoil(rig)
+    assert (rig.seen, rig.kafka.offsets("g"), rig.transaction.is_open) == ([], {}, False)
+
+
+def test_an_abort_forgets_what_was_written() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.write(b"2")
+    rig.transaction.abort()
+    assert (rig.transaction.is_open, rig.transaction.flushed) == (False, 0)
+    rig.flush(b"3")
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"3"], 0)
+
+
+def test_after_an_abort_without_an_answer_the_id_is_taken_over_again() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.faults("end", Fault.BEFORE)
+    rig.transaction.abort()
+    rig.flush(b"2")
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"2"], 1)
+
+
+def test_closing_aborts() -> None:
+    rig = Rig()
+    rig.flush(b"1")
+    rig.transaction.close()
+    rig.transaction.close()
+    assert rig.kafka.end_offset(T0) == 2
+
+
+def test_what_was_flushed_can_be_taken_back_in_part() -> None:
+    rig = Rig()
+    rig.flush(b"1", b"2", b"3")
+    rig.transaction.replace(1, [Written("t", None, b"4", (), None, None)])
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"1", b"4"], 1)
+
+
+@pytest.mark.parametrize("values", [[b"1"] * MOST_RECORDS, [b"x" * (MOST_BYTES - 1), b"x"]], ids=["records", "bytes"])
+def test_it_is_full_after_so_many_records_or_bytes(values: list[bytes]) -> None:
+    rig = Rig()
+    rig.write(*values[:-1])
+    before = rig.transaction.is_full
+    rig.write(values[-1])
+    assert (before, rig.transaction.is_full) == (False, True)
+    rig.transaction.abort()
+    assert not rig.transaction.is_full
+
+
+def test_who_buffers_sees_ordinals_of_its_own() -> None:
+    rig = Rig()
+    letters = Buffered(rig.transaction)
+    letters.produce("t", None, b"l1")
+    letters.produce("t", None, TOO_LARGE_FOR_THE_CLIENT)
+    rig.flush(b"1", b"2")
+    with pytest.raises(ProduceFailed) as raised:
+        letters.flush()
+    assert raised.value.ordinals == (1,)
+    letters.flush()
+    letters.produce("t", None, b"l3")
+    letters.clear()
+    letters.flush()
+    rig.commit()
+    assert rig.seen == [b"1", b"2", b"l1"]
