@@ -133,8 +133,8 @@ def open_sink(
     )  # fmt: skip
     guard = Guard(
         connector=config.connector, stages=STAGES, state=state, retry=RETRY, tolerance=TOLERANCE,
-        retry_on="retriable", reporters=[], dead_letters=letters, clock=clock, jitter=lambda: 1.0, patience_ms=lambda _: 50,
-        handlers={},
+        retry_on="retriable", reporters=[], dead_letters=letters, clock=clock, jitter=lambda: 1.0,
+        patience_ms=lambda _: 50, handlers={},
     )  # fmt: skip
     replayed = ReplayReporter(
         open_producer=lambda: Buffered(transaction), topic="outcomes", connector=config.connector, task=config.task,
