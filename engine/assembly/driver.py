@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from typing import Protocol
 
 import orjson
 
 from engine.assembly.clients import WRITING, base
 from engine.assembly.mirror_clients import mirror_clients
 from engine.assembly.plan import validate
-from engine.assembly.source_offsets import offsets_place, open_topic
+from engine.assembly.source_offsets import PATIENT, offsets_place, open_topic, read_brought
 from engine.config.worker import WorkerConfig
 from engine.errors import BadRequest
 from engine.kafka.election import KafkaElection
 from engine.kafka.fencing import fence
 from engine.kafka.mirror.positions import position_problem
-from engine.kafka.offsets_records import OffsetKey, offset_key, parse_offset
+from engine.kafka.offsets import OffsetsTopic
+from engine.kafka.offsets_change import change_rows, write_fenced
+from engine.kafka.offsets_copier import OffsetsPlace
+from engine.kafka.offsets_records import parse_offset
 from engine.kafka.settings import (
     QUICK,
     consumer_settings,
@@ -25,8 +29,8 @@ from engine.kafka.settings import (
     transactional_settings,
 )
 from engine.kafka.transactional import KafkaTransactional
-from engine.pipeline.source_progress import canonical
-from engine.ports import SourcePosition
+from engine.pipeline.source_commit import Row
+from engine.ports import Delivery, SourcePosition, TransactionalProducer
 
 log = logging.getLogger(__name__)
 
@@ -71,19 +75,41 @@ def fence_tasks(properties: Mapping[str, str], tasks: Sequence[int], worker: Wor
     fence(lambda task: task_producer(properties, task, worker), tasks)
 
 
-class TopicSourceOffsets:
-    """The SourceOffsets port: offsets as the sources themselves keep them."""
+class OpenTopic(Protocol):
+    """Makes a reader of an offsets topic, with a producer without transactions if it is to write."""
 
-    def __init__(self, worker: WorkerConfig) -> None:
+    def __call__(self, place: OffsetsPlace, *, writes: bool) -> OffsetsTopic: ...
+
+
+class TopicSourceOffsets:
+    """The SourceOffsets port: offsets as the sources themselves keep them.
+
+    `open_topic` and `connect` make the clients.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        open_topic: OpenTopic = open_topic,
+        connect: Callable[[Mapping[str, str]], TransactionalProducer] = KafkaTransactional,
+    ) -> None:
         self._worker = worker
+        self._open_topic = open_topic
+        self._connect = connect
 
     def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
         plan = validate(properties, self._worker)
         found: list[tuple[SourcePosition, SourcePosition]] = []
-        with closing(open_topic(offsets_place(plan.config, self._worker, plan.delivery), writes=False)) as topic:
-            topic.read_to_end()
+        place = offsets_place(plan.config, self._worker, plan.delivery)
+        with closing(self._open_topic(place, writes=False)) as topic:
+            read_brought(place, topic, self._worker)
             for key, (name, value) in topic.offsets.items():
-                offset = parse_offset(value) if key.connector == plan.config.name else None
+                if key.connector != plan.config.name:
+                    continue
+                try:
+                    offset = parse_offset(value)
+                except ValueError:  # no task can begin there: it is to be seen, and reset
+                    offset = {}
                 if offset is not None:
                     found.append((orjson.loads(name)[1], offset))
         return found
@@ -91,16 +117,26 @@ class TopicSourceOffsets:
     def write(
         self, properties: Mapping[str, str], offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]
     ) -> None:
-        """A forgotten offset is forgotten in the worker's topic too, by the driver's copier, as any other change."""
+        """In one transaction with the id of task 0 where the tasks write transactions: a round of fencing passes over a
+        task that is the only one, since its successor takes its id over; so does this. No rows fence, too.
+
+        A forgotten offset is forgotten in the worker's topic too, by the driver's copier, as any other change.
+        """
         plan = validate(properties, self._worker)
         problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
         if wrong := next(filter(None, problems), None):
             raise BadRequest(wrong)
-        with closing(open_topic(offsets_place(plan.config, self._worker, plan.delivery), writes=True)) as topic:
-            topic.read_to_end()
-            rows = []
-            for partition, offset in offsets:
-                known = topic.offsets.get(OffsetKey(plan.config.name, canonical(partition)))
-                key = offset_key(plan.config.name, partition) if known is None else known[0]
-                rows.append((key, canonical(offset) if offset is not None else b""))
-            topic.write(rows)
+        place = offsets_place(plan.config, self._worker, plan.delivery)
+        is_fenced = plan.delivery is Delivery.EXACTLY_ONCE
+        with closing(self._open_topic(place, writes=not is_fenced)) as topic:
+
+            def rows() -> list[Row]:
+                read_brought(place, topic, self._worker)
+                return change_rows(plan.config.name, offsets, topic)
+
+            if not is_fenced:
+                topic.write(rows())
+                return
+            settings = {**task_settings(properties, 0, self._worker), **PATIENT}
+            with closing(self._connect(settings)) as producer:
+                write_fenced(producer, place.topic, rows)

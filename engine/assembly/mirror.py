@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from engine.assembly.clients import Opening, build_guard, flush_outcomes, open_replay_reporter
 from engine.assembly.letters import open_dead_letters
 from engine.assembly.mirror_clients import MirrorClients, keeps_stand_in, mirror_clients
+from engine.assembly.mirror_reminders import Reminders
 from engine.assembly.mirror_telling import Telling
 from engine.assembly.source_offsets import open_offsets
 from engine.config.mirror import SINK
@@ -40,7 +40,6 @@ log = logging.getLogger(__name__)
 
 REACH_TIMEOUT_S = 5.0  # for the source: the lease's other tasks wait meanwhile
 IDLE_MS = 1000  # how long after the end of the source was reached there may be something new
-REMIND_S = 600  # brokers forget positions of a group that nobody is in
 
 
 class MirrorTask(SinkTask):
@@ -69,7 +68,7 @@ def open_mirror(opening: Opening) -> OpenTask:
     writing = _open_writing(opening, clients, consumer, telling, remote)
     task = replace(opening.task, partitions=assigned(opening.task.config), has_committed=False)
     positions, state = claim_positions(task, opening.plan.stages, consumer, writing.store)
-    if clients.mirror.type == SINK and _is_time_to_remind(clients):
+    if clients.mirror.type == SINK and _reminders.is_due((opening.worker.group_id, clients.group, task.task)):
         writing.store.remember(with_metadata(positions, state.to_metadata()))
     inside = writing.transaction if clients.is_on_workers_cluster else None
     letters = open_dead_letters(opening, state, inside)
@@ -250,14 +249,4 @@ def _maker(clients: MirrorClients, known: set[str]) -> Callable[[Record], None]:
     return ensure
 
 
-_reminded: dict[tuple[str, str], float] = {}
-
-
-def _is_time_to_remind(clients: MirrorClients) -> bool:
-    """Has this process not committed the mirror's positions again for long? Asking makes it so."""
-    key = (clients.worker.group_id, clients.group)
-    now = time.monotonic()
-    if key in _reminded and now - _reminded[key] < REMIND_S:
-        return False
-    _reminded[key] = now
-    return True
+_reminders = Reminders()  # of this process

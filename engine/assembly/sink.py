@@ -17,7 +17,7 @@ from engine.pipeline.chain import Steps, sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import Commit, DurableThenCommit, GroupStore, flush_letters
 from engine.pipeline.lease import OpenTask
-from engine.pipeline.sink_task import SinkTask
+from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import TaskState
 from engine.ports import Consumer, Sink
 from engine.record.record import TopicPartition
@@ -71,6 +71,7 @@ def sink_task(opening: Opening, claimed: Claimed, sink: Sink, commit: Commit, st
         committed=claimed.positions,
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
+        chunk_records=CAREFUL_RECORDS if opening.careful else CHUNK_RECORDS,
     )
     claimed.consumer.assign(claimed.positions)
     return OpenTask(opening.task, task, opening.plan.tolerance, opening.closing.close, opening.careful)

@@ -10,7 +10,7 @@ from engine.config.connector import ConnectorConfig
 from engine.config.exactly_once_source import ISOLATION, OFFSETS_TOPIC
 from engine.config.topic import TOPIC_CONFIG
 from engine.config.worker import WorkerConfig
-from engine.errors import ConfigError, RetriableError
+from engine.errors import ConfigError, Conflict, RetriableError
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
@@ -99,6 +99,20 @@ def open_topic(place: OffsetsPlace, *, writes: bool) -> OffsetsTopic:
     producer = KafkaProducer(dict(place.producer)) if writes else None
     consumer = KafkaConsumer(dict(place.consumer))
     return OffsetsTopic(consumer, producer, KafkaAdmin(dict(place.admin)), place.topic, WorkerClock())
+
+
+def read_brought(place: OffsetsPlace, topic: OffsetsTopic, worker: WorkerConfig) -> None:
+    """Read the topic of a connector's offsets to its end. Raises Conflict where it is the connector's own and they are
+    not there yet: whatever is written before they are brought keeps them out.
+    """
+    is_made = not place.is_own or bool(topic.admin.partitions(place.topic))
+    if is_made:
+        topic.read_to_end()
+    if place.is_own and not (is_made and topic.is_migrated(place.connector)):
+        raise Conflict(
+            f"start connector {place.connector} once first: its offsets are still to be brought from "
+            f"{worker.offset_topic} to {place.topic}"
+        )
 
 
 def offsets_copier(worker: WorkerConfig, connectors: Callable[[], Mapping[str, Mapping[str, str]]]) -> OffsetsCopier:

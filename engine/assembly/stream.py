@@ -82,7 +82,8 @@ def open_stream(opening: Opening) -> OpenTask:
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
     )
-    check.known = lambda: task.committed
+    if transaction is not None:
+        check.known = lambda: transaction.committed
     consumer.assign(positions)
     return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)
 

@@ -64,7 +64,7 @@ def open_topic_sink(opening: Opening) -> OpenTask:
     )
     claimed = Claimed(consumer, positions, state, letters, replayed)
     opened = sink_task(opening, claimed, _sink(opening, transaction), commit, _steps(opening))
-    check.known = lambda: opened.task.committed
+    check.known = lambda: transaction.committed
     return opened
 
 

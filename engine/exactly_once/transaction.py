@@ -76,10 +76,12 @@ class Transaction:
         self._client: TransactionalProducer | None = None
         self._state = State.READY
         self._kept: list[Written] = []  # acknowledged in the open transaction
+        self._flushes: list[int] = []  # how many of them there were after each flush: brokers limit what comes together
         self._pending: list[Written] = []  # produced since the last flush
         self._records = 0
         self._bytes = 0
         self._asked: Mapping[TopicPartition, Committed] = {}  # what the last commit was asked for
+        self.committed: dict[TopicPartition, Committed] = {}  # by us, or found at the claim: the last of each partition
 
     @property
     def is_open(self) -> bool:
@@ -112,12 +114,12 @@ class Transaction:
         """
         if self._state is State.COMMITTING:
             raise RetriableError("the transaction before is not known to be committed yet")
+        if self._state is State.READY:
+            self._begin()
         self._records += 1
         self._bytes += len(value or b"") + len(key or b"")
         if self._keeps:
             self._pending.append(Written(topic, key, value, headers, timestamp, partition))
-        if self._state is State.READY:
-            self._begin()
         if self._state is State.OPEN:
             self._require().produce(topic, key, value, headers, timestamp, partition)
 
@@ -132,12 +134,13 @@ class Transaction:
             if self._state is State.BROKEN:
                 self._write_again()
             self._require().flush()
+        except Aborted:
+            raise
         except ProduceFailed as error:
             if not self._keeps:
                 self._break(error)  # it may be a record of anybody's
             refused = set(error.ordinals)
-            self._kept += [one for at, one in enumerate(self._pending) if at not in refused]
-            self._pending = []
+            self._keep([one for at, one in enumerate(self._pending) if at not in refused])
             raise
         except (AbortableError, RetriableError) as error:
             self._break(error)
@@ -145,8 +148,7 @@ class Transaction:
             if not lost:
                 raise RetriableError(f"the transaction could not be written again: {error}") from error
             raise _of_all(lost, error) from error
-        self._kept += self._pending
-        self._pending = []
+        self._keep(self._pending)
 
     @property
     def flushed(self) -> int:
@@ -159,6 +161,7 @@ class Transaction:
         The next flush, or the commit, writes it again.
         """
         self._kept[after:] = records
+        self._flushes = [*(count for count in self._flushes if count < after), after, len(self._kept)]
         self._break(AbortableError("some of it is taken back"))
 
     def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
@@ -230,6 +233,7 @@ class Transaction:
             except RetriableError:
                 if self._clock.now_ms() > late_ms or self._clock.wait(COMMIT_PAUSE_MS):
                     raise
+        self.committed |= self._asked
         self._clear()
 
     def _send(self, client: TransactionalProducer, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
@@ -248,12 +252,7 @@ class Transaction:
             client.init()
             self._check()
             client.begin()
-            for one in self._kept:
-                client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
-            try:
-                client.flush()
-            except (AbortableError, ProduceFailed) as error:  # they were acknowledged before: none of them is to blame
-                raise RetriableError(f"a transaction could not be written again: {error}") from error
+            self._write_kept(client)
             for one in self._pending:
                 client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
         except BaseException:
@@ -262,6 +261,28 @@ class Transaction:
             raise
         self._client = client
         self._state = State.OPEN
+
+    def _write_kept(self, client: TransactionalProducer) -> None:
+        """In the pieces in which it was acknowledged: together they may be more than a topic takes at once."""
+        begin = 0
+        try:
+            for end in self._flushes:
+                for one in self._kept[begin:end]:
+                    client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+                if end > begin:
+                    client.flush()
+                begin = end
+        except (AbortableError, ProduceFailed) as error:
+            text = f"a transaction could not be written again: {error}"
+            if _is_rejected(error):  # what was acknowledged is refused now: only to begin anew can help
+                raise Aborted(text) from error
+            raise RetriableError(text) from error
+
+    def _keep(self, records: list[Written]) -> None:
+        """These are acknowledged."""
+        self._kept += records
+        self._flushes.append(len(self._kept))
+        self._pending = []
 
     def _break(self, error: EngineError) -> None:
         """The transaction is lost; where nothing is kept, so is the work."""
@@ -282,7 +303,7 @@ class Transaction:
 
     def _clear(self) -> None:
         self._state = State.READY
-        self._kept, self._pending = [], []
+        self._kept, self._flushes, self._pending = [], [], []
         self._records = self._bytes = 0
 
     def _require(self) -> TransactionalProducer:
@@ -323,6 +344,11 @@ class Buffered:
 
     def close(self) -> None:
         """The producer is somebody else's."""
+
+
+def _is_rejected(error: EngineError) -> bool:
+    cause = error if isinstance(error, ProduceFailed) else error.__cause__
+    return isinstance(cause, ProduceFailed) and cause.type is FailureType.MESSAGE_REJECTED
 
 
 def _of_all(lost: list[Written], error: EngineError) -> ProduceFailed:

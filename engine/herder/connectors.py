@@ -32,12 +32,12 @@ class Connectors:
         self._log = log
         self._worker_id = worker_id
         self._url = url
-        self.state = ConfigState()
+        self.state = self.before = ConfigState()  # `before`: as it was when this driver last claimed the leadership
         self.epoch = 0
 
     def claim(self, now: int) -> None:
         """Become the leader: an epoch above all before it."""
-        self.state = fold_all(self.state, self._log.read_to_end())
+        self.state = self.before = fold_all(self.state, self._log.read_to_end())
         self.epoch = self.state.leader.epoch + 1
         self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url)))
 

@@ -20,7 +20,7 @@ from engine.record.trace import describe
 
 log = logging.getLogger(__name__)
 
-MOST_ROUNDS = 4  # at once; each of them may hold eight connections
+MOST_ROUNDS = 8  # at once; each of them may hold eight connections
 PART = "fencing of older tasks"
 
 

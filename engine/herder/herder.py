@@ -22,6 +22,7 @@ from engine.herder.endings import Endings
 from engine.herder.examination import Examination, Examine, Secrets, no_secrets
 from engine.herder.fencing import Fencing
 from engine.herder.generations import Generations
+from engine.herder.initial import Initial
 from engine.herder.leadership import Leadership
 from engine.herder.locating import Locating
 from engine.herder.mailbox import Mailbox
@@ -76,7 +77,7 @@ class Herder:
         self._settings = settings
         self._now_ms = now_ms
         self._prepare, self._prepared = prepare, False
-        self._initial = tuple(initial)
+        self._initial = Initial(initial, connectors)
         self._mailbox = Mailbox()
         self._stopping = threading.Event()
         self._state = HerderState()
@@ -167,9 +168,7 @@ class Herder:
         now = self._now_ms()
         if not self._leadership.take(now):
             return False
-        for properties in self._initial:
-            self._requests.initial(properties)
-        self._initial = ()  # only once: later changes are an operator's
+        self._initial.write()
         self._generations.forget()
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
         self._state = recall(fold.fold_config(state, self._connectors.state, now), self._status.read())
@@ -202,6 +201,7 @@ class Herder:
         """Another driver leads, or is to: hear where it is, and let what still runs here end."""
         now = self._now_ms()
         self._connectors.refresh()
+        self._initial.stand_by()
         self._state = self._endings.settle(self._state, now)
         self._cancel(now)
         other = self._leadership.other(now)

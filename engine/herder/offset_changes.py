@@ -6,6 +6,7 @@ needs a round of fencing as any other, and the offsets are changed when its task
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
@@ -21,9 +22,14 @@ from engine.herder.positions import GroupOffsets
 from engine.herder.rounds import wanted
 from engine.herder.state import HerderState
 from engine.herder.view import ConnectorFacts
+from engine.pipeline.source_progress import canonical
 from engine.ports import Committed, Kind, Lease, SourceOffsets, SourcePosition
 from engine.record.record import TopicPartition
 
+log = logging.getLogger(__name__)
+
+MOST_OFFSET = 2**63 - 1  # as the protocol has it
+MOST_DIGITS = 1000  # Python itself refuses to read longer numbers
 OffsetRow = tuple[SourcePosition, SourcePosition | None]
 
 
@@ -73,8 +79,11 @@ class OffsetChanges:
         _check(entry, name, facts)
         if name in self._waiting or any(task.connector == name for task in state.leased()):
             raise Conflict(f"the tasks of connector {name} have not stopped yet, or its offsets are being changed")
-        if rows is not None and facts.kind is not Kind.SOURCE:
-            _parse(rows, entry)
+        if rows is not None:
+            if facts.kind is Kind.SOURCE:
+                _check_json(rows)
+            else:
+                _parse(rows, entry)
         if _transactional(entry) and self._quiet.get(name) != entry.generation:
             if entry.fenced:
                 again = [msgspec.structs.replace(task, generation=entry.generation + 1) for task in entry.tasks]
@@ -84,7 +93,7 @@ class OffsetChanges:
         return change.answer
 
     def turn(self) -> list[str]:
-        """Make the changes whose connectors are fenced; the names of those that were changed."""
+        """Make the changes whose connectors are fenced; the names of those that may have been changed."""
         changed = []
         for name, change in list(self._waiting.items()):
             if change.answer.cancelled():  # who asked has gone
@@ -94,8 +103,12 @@ class OffsetChanges:
                 done = self._turn(change)
             except Fenced:
                 raise
-            except EngineError as error:
+            except Exception as error:  # whatever it is, who asked is told and the herder goes on
+                if not isinstance(error, EngineError):
+                    log.exception("the offsets of connector %s were not changed", name)
                 del self._waiting[name]
+                if change.answer.running():  # it had begun: some may have been changed
+                    changed.append(name)
                 with suppress(InvalidStateError):
                     change.answer.set_exception(error)
                 continue
@@ -143,6 +156,7 @@ class OffsetChanges:
         properties = entry.properties or {}
         rows = change.rows
         if rows is None:
+            self._sources.write(properties, ())  # shuts a sleeping worker out: what is read next is all there will be
             rows = [(partition, None) for partition, _ in self._sources.read(properties)]
         self._sources.write(properties, rows)
 
@@ -187,8 +201,17 @@ def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartit
         at = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
         if at not in known:
             raise BadRequest(f"the connector does not read partition {at.partition} of topic {at.topic}")
-        found[at] = None if offset is None else _number(offset.get("kafka_offset"))
+        found[at] = None if offset is None else _offset(offset.get("kafka_offset"))
     return found
+
+
+def _check_json(rows: Sequence[OffsetRow]) -> None:
+    """Raises BadRequest for what could not be written, or be shown again as `GET` shows it."""
+    for partition, offset in rows:
+        try:
+            canonical({"offsets": [{"partition": partition, "offset": offset}]})
+        except TypeError as error:
+            raise BadRequest(f"a partition or an offset can't be written as JSON: {error}") from error
 
 
 def _text(value: Any) -> str:
@@ -197,9 +220,19 @@ def _text(value: Any) -> str:
     return value
 
 
+def _offset(value: Any) -> int:
+    number = _number(value)
+    if number > MOST_OFFSET:
+        raise BadRequest(
+            f"Failed to parse the following Kafka offset value in the provided offsets: '{value}'. Offset values for "
+            f"sink connectors need to be integers, {MOST_OFFSET} at most."
+        )
+    return number
+
+
 def _number(value: Any) -> int:
     """A number that is none below zero; as text too, as Kafka Connect takes it."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not text.isascii() or not text.isdecimal():
+    if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > MOST_DIGITS:
         raise BadRequest('kafka_partition and kafka_offset are numbers, as in {"kafka_offset": 5}')
     return int(text)

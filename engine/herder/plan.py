@@ -43,12 +43,7 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
 def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
     """The tasks that could use a slot now, who waited longest first."""
     held = {(task.connector, task.task) for task in state.leased()}
-    older = {
-        task.connector
-        for task in state.leased()
-        for current in [state.tasks.get((task.connector, task.task))]
-        if current is None or current.config.generation != task.generation
-    }
+    older = outrun(state)
     ready = [
         task
         for task in state.tasks.values()
@@ -67,6 +62,16 @@ def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
         )
     ]
     return sorted(ready, key=lambda task: (task.last_run, task.key))
+
+
+def outrun(state: HerderState) -> set[str]:
+    """The connectors of which a lease of another generation still runs: work may have moved between their tasks."""
+    return {
+        task.connector
+        for task in state.leased()
+        for current in [state.tasks.get((task.connector, task.task))]
+        if current is None or current.config.generation != task.generation
+    }
 
 
 def overdue(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]:

@@ -2,8 +2,11 @@
 
 Every position that no lease holds is committed again, unchanged, at least every quarter of the time that brokers keep
 them: of paused, stopped and failed connectors too. It is done on the herder's thread, which alone grants leases, so
-none can begin in between; a few tasks a turn, so that no turn takes long. A lease of another leader can: see
-GroupOffsets for why that moves nothing of a connector that writes transactions.
+none can begin in between; one task a turn, as one whose brokers are away takes long.
+
+Who could move a position meanwhile? A lease of an older generation, which may hold the partition under another task's
+id: so not before its leases here have ended, and those of a leader before us are fenced. A lease of the same task that
+another leader granted: see GroupOffsets for why that moves nothing back of a connector that writes transactions.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from engine.errors import EngineError
+from engine.errors import EngineError, RetriableError
+from engine.herder.plan import outrun
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderState, Settings, TaskKey
-from engine.herder.view import held
+from engine.ports import TaskConfig
 
 log = logging.getLogger(__name__)
 
@@ -35,19 +39,34 @@ class Recommits:
     def turn(self, state: HerderState, now: int) -> None:
         """Remind the brokers of some tasks, when it is time. One that a lease holds commits by itself.
 
-        A group that refuses does not keep the others from being reminded.
+        One that an older generation may still move waits. A group that refuses does not keep the others from being
+        reminded.
         """
         if now >= self._next:
             self._next = now + self._interval_ms()
             self._waiting = deque(state.tasks)
-        for _ in range(min(self._settings.recommits, len(self._waiting))):
+        held = {(task.connector, task.task) for task in state.leased()}
+        older = outrun(state)
+        left = self._settings.recommits
+        for _ in range(len(self._waiting)):
+            if not left or not self._waiting:
+                return
             task = state.tasks.get(self._waiting.popleft())
-            if task is None or held(state, task.key):
+            if task is None or task.key in held or not task.config.partitions:
                 continue
-            try:
-                self._offsets.recommit(task.config)
-            except EngineError as error:
-                log.warning("the offsets of task %s were not committed again: %s", task.config.task_id, error)
+            if task.unfenced or not task.located or task.config.connector in older:
+                self._waiting.append(task.key)
+                continue
+            left -= 1
+            self._remind(task.config)
+
+    def _remind(self, task: TaskConfig) -> None:
+        try:
+            self._offsets.recommit(task)
+        except EngineError as error:
+            log.warning("the offsets of task %s were not committed again: %s", task.task_id, error)
+            if isinstance(error, RetriableError):  # the others of its group would take as long
+                self._waiting = deque(key for key in self._waiting if key[0] != task.connector)
 
     def _interval_ms(self) -> int:
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from engine.config.options import stripped
 from engine.errors import Conflict, RetriableError
 from engine.herder.connectors import Connectors, refuse_masks, unmask
@@ -30,10 +28,6 @@ class Requests:
         self._examination.check(kept)
         self._connectors.put(name, kept)
         return not exists
-
-    def initial(self, properties: Mapping[str, str]) -> None:
-        """Create or change a connector that the command line names."""
-        self._connectors.put(properties["name"], stripped(properties))
 
     def restart(self, view: View, name: str, tasks: bool, only_failed: bool) -> None:
         """Restart a connector and, if asked, its tasks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import as_completed
 
 import confluent_kafka as ck
 from confluent_kafka import IsolationLevel
@@ -58,6 +59,8 @@ class KafkaAdmin:
         except ck.KafkaException as error:
             if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise translate(error.args[0]) from error
+        except TimeoutError as error:
+            raise RetriableError(f"the brokers did not say in time that topic {name} was created") from error
         self._await_leaders([TopicPartition(name, number) for number in range(partitions)])
 
     def _await_leaders(self, partitions: Sequence[TopicPartition]) -> None:
@@ -75,25 +78,16 @@ class KafkaAdmin:
 
     def max_message_bytes(self, topic: str) -> int | None:
         """The topic's `max.message.bytes`; None where we may not ask."""
-        resource = ConfigResource(ResourceType.TOPIC, topic)
-        try:
-            entries = self._client.describe_configs([resource])[resource].result(self._timeout_s)
-        except ck.KafkaException:
-            return None
-        entry = entries.get("max.message.bytes")
-        return int(entry.value) if entry is not None and entry.value else None
+        return self._option("max.message.bytes", [ConfigResource(ResourceType.TOPIC, topic)])
 
     def offsets_retention_ms(self) -> int | None:
-        """How long the brokers keep offsets of groups without members; None where we may not ask."""
-        with translated():
-            brokers = self._client.list_topics(timeout=self._timeout_s).brokers
-        resource = ConfigResource(ResourceType.BROKER, str(min(brokers, default=0)))
-        try:
-            entries = self._client.describe_configs([resource])[resource].result(self._timeout_s)
-        except ck.KafkaException:
-            return None
-        entry = entries.get("offsets.retention.minutes")
-        return int(entry.value) * 60_000 if entry is not None and entry.value else None
+        """How long the brokers keep offsets of groups without members; None where we may not ask.
+
+        The first broker that answers speaks for all: one that hangs is not waited for.
+        """
+        brokers = [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
+        minutes = self._option("offsets.retention.minutes", brokers)
+        return None if minutes is None else minutes * 60_000
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(partitions, OffsetSpec.latest())
@@ -136,17 +130,32 @@ class KafkaAdmin:
         wanted = {ck.TopicPartition(*partition): spec for partition in partitions}
         with translated():
             futures = self._client.list_offsets(wanted, isolation_level=isolation)
+        late_s = time.monotonic() + CALL_TIMEOUT_S  # for all of them: nobody waits so long for each
         found: dict[TopicPartition, int] = {}
         trouble: EngineError | None = None
         for one, future in futures.items():
             try:
                 with translated():
-                    found[TopicPartition(one.topic, one.partition)] = future.result(CALL_TIMEOUT_S).offset
+                    answer = future.result(max(0.0, late_s - time.monotonic()))
+                found[TopicPartition(one.topic, one.partition)] = answer.offset
             except EngineError as error:
                 trouble = error
         if trouble is not None and not found:
             raise trouble
         return found
+
+    def _option(self, name: str, resources: Sequence[ConfigResource]) -> int | None:
+        """The option as the first of these has it that says so. Raises RetriableError when none of them answers."""
+        with translated():
+            # One call each: the client takes one broker at a time.
+            asked = [self._client.describe_configs([one])[one] for one in resources]
+            for answered in as_completed(asked, self._timeout_s):
+                try:
+                    entry = answered.result().get(name)
+                except ck.KafkaException:
+                    continue  # we may not ask, or this one is away
+                return int(entry.value) if entry is not None and entry.value else None
+        return None
 
     def _metadata(self) -> ClusterMetadata:
         with translated():

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Event
 
+from engine.errors import EngineError
 from engine.ports import TransactionalProducer
 
 MOST_THREADS = 8
@@ -18,15 +20,23 @@ MOST_THREADS = 8
 def fence(connect: Callable[[int], TransactionalProducer], tasks: Sequence[int]) -> None:
     """Fence the producers of these tasks; `connect(task)` makes one with the task's id, not initialised.
 
-    Returns when all are fenced. Else raises what the first of them met, after all were tried.
+    Returns when all are fenced. Else raises what one of them met; those that had not begun by then are not tried: on a
+    cluster that is away each would wait as long.
     """
     if not tasks:
         return
+    in_vain = Event()
     with ThreadPoolExecutor(min(MOST_THREADS, len(tasks)), thread_name_prefix="fence") as threads:
-        for done in [threads.submit(_fence, connect, task) for task in tasks]:
+        for done in [threads.submit(_fence, connect, task, in_vain) for task in tasks]:
             done.result()
 
 
-def _fence(connect: Callable[[int], TransactionalProducer], task: int) -> None:
+def _fence(connect: Callable[[int], TransactionalProducer], task: int, in_vain: Event) -> None:
+    if in_vain.is_set():
+        return
     with closing(connect(task)) as producer:
-        producer.init()
+        try:
+            producer.init()
+        except EngineError:
+            in_vain.set()
+            raise

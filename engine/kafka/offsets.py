@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Protocol
 
 from engine.errors import DataError, FatalError, Fenced, ProduceFailed, RetriableError
@@ -38,8 +39,9 @@ class OffsetsTopic:
     """The whole topic, as far as it was read; it only ever goes forward.
 
     `offsets` holds key and value of each offset as they were written: whoever wrote a key first chose its bytes, and
-    compaction needs the same ones again. `migrated` are the connectors whose offsets were brought here from another
-    topic. Without a producer others write it, in their transactions.
+    compaction needs the same ones again. `stamps` says when each key was written last, in ms. `migrated` are the
+    connectors whose offsets were brought here from another topic. Without a producer others write it, in their
+    transactions.
     """
 
     def __init__(self, consumer: Consumer, producer: Producer | None, admin: Ends, topic: str, clock: Clock) -> None:
@@ -50,6 +52,7 @@ class OffsetsTopic:
         self.clock = clock
         self.offsets: dict[OffsetKey, tuple[bytes, bytes]] = {}
         self.memories: dict[MemoryKey, bytes] = {}
+        self.stamps: dict[OffsetKey | MemoryKey, int] = {}
         self.migrated: set[str] = set()
         self.is_broken = False  # its producer is beyond repair
         self._partitions: tuple[TopicPartition, ...] = ()
@@ -68,7 +71,7 @@ class OffsetsTopic:
         before: Mapping[TopicPartition, int] = {}
         while any(self.consumer.positions().get(partition, 0) < end for partition, end in ends.items()):
             for record in self.consumer.poll(POLL_RECORDS, 0.1):
-                self._fold(record.key, record.value)
+                self._fold(record.key, record.value, record.timestamp)
             if (reached := self.consumer.positions()) != before:
                 before, late_ms = reached, self.clock.now_ms() + STALLED_MS
             elif self.clock.now_ms() > late_ms:
@@ -76,11 +79,11 @@ class OffsetsTopic:
                     f"the offsets topic {self.topic} could not be read to its end; a transaction may be open there"
                 )
 
-    def write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Return when all are durable. Raises RetriableError where the brokers stay away."""
+    def write(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
+        """Return when all are durable, as old as the stamps say. Raises RetriableError where the brokers stay away."""
         assert self.producer is not None
-        for key, value in rows:
-            self.producer.produce(self.topic, key, value or None)
+        for (key, value), stamp in zip_longest(rows, stamps):
+            self.producer.produce(self.topic, key, value or None, timestamp=stamp)
         try:
             self.producer.flush()
         except ProduceFailed as error:
@@ -90,12 +93,17 @@ class OffsetsTopic:
         except FatalError:
             self.is_broken = True
             raise
-        self.written(rows)
+        self.written(rows, stamps)
 
-    def written(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+    def written(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
         """These are committed: they need not be read to be known."""
-        for key, value in rows:
-            self._fold(key, value)
+        for (key, value), stamp in zip_longest(rows, stamps):
+            self._fold(key, value, self.clock.now_ms() if stamp is None else stamp)
+
+    def key_of(self, connector: str, partition: SourcePosition) -> bytes:
+        """The key that the partition's offset has here already; else a new one."""
+        found = self.offsets.get(OffsetKey(connector, canonical(partition)))
+        return offset_key(connector, partition) if found is None else found[0]
 
     def is_migrated(self, connector: str) -> bool:
         """Is there an offset of the connector, or a word that none was found for it (KIP-618, migration)?"""
@@ -123,8 +131,10 @@ class OffsetsTopic:
                 raise RetriableError(f"partition {partition.partition} of the offsets topic {self.topic} has no leader")
         return dict(offsets)
 
-    def _fold(self, key: bytes | None, value: bytes | None) -> None:
+    def _fold(self, key: bytes | None, value: bytes | None, stamp: int) -> None:
         name = parse_key(key)
+        if name is not None:
+            self.stamps[name] = stamp
         if isinstance(name, MemoryKey):
             self.memories[name] = value or b""
         elif isinstance(name, OffsetKey):
@@ -161,7 +171,7 @@ class TaskOffsets:
 
     def rows(self, offsets: Sequence[SourceOffset], memory: str) -> list[Row]:
         """The records of these offsets, and of the memory."""
-        rows = [(self._key(partition), canonical(offset)) for partition, offset in offsets]
+        rows = [(self._topic.key_of(self._connector, partition), canonical(offset)) for partition, offset in offsets]
         return [*rows, (self._memory_key, memory.encode())]
 
     def committed(self, rows: Sequence[Row], memory: str) -> None:
@@ -180,7 +190,3 @@ class TaskOffsets:
     def _found(self) -> str | None:
         found = self._topic.memories.get(MemoryKey(self._connector, self._task))
         return found.decode("utf-8", "replace") if found else None
-
-    def _key(self, partition: SourcePosition) -> bytes:
-        found = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
-        return offset_key(self._connector, partition) if found is None else found[0]

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
 from engine.errors import EngineError
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_records import memory_key
+from engine.kafka.offsets_records import MemoryKey, OffsetKey, memory_key
 from engine.pipeline.source_commit import Row
 
 PAUSE_S = 1.0
 Settings = tuple[tuple[str, str], ...]
+Name = OffsetKey | MemoryKey
+Stamps = Mapping[Name, int]  # when it was written, in ms
 log = logging.getLogger(__name__)
 
 
@@ -54,6 +56,7 @@ class OffsetsCopier:
         self._open_own = open_own
         self._open_shared = open_shared
         self._readers: dict[OffsetsPlace, OffsetsTopic] = {}
+        self._outdated: dict[OffsetsPlace, Stamps] = {}
         self._shared: OffsetsTopic | None = None
         self._silenced: set[OffsetsPlace] = set()  # troubles that were told already
         self._stopping = threading.Event()
@@ -88,9 +91,11 @@ class OffsetsCopier:
         reader.read_to_end()
         self._shared = self._shared or self._open_shared()
         self._shared.read_to_end()
-        rows = missing(own.connector, reader, self._shared)
+        if own not in self._outdated:
+            self._outdated[own] = outdated(own.connector, reader, self._shared)
+        rows, stamps = missing(own.connector, reader, self._shared, self._outdated[own])
         if rows and own in self._own_topics():  # it may have gone back to the shared topic meanwhile
-            self._shared.write(rows)
+            self._shared.write(rows, stamps)
 
     def _run(self) -> None:
         while not self._stopping.wait(PAUSE_S):
@@ -103,6 +108,7 @@ class OffsetsCopier:
         self._close_shared()
 
     def _close(self, own: OffsetsPlace) -> None:
+        self._outdated.pop(own, None)
         reader = self._readers.pop(own, None)
         if reader is not None:
             with suppress(EngineError):
@@ -115,14 +121,36 @@ class OffsetsCopier:
                 shared.close()
 
 
-def missing(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Sequence[Row]:
-    """What the shared topic does not say yet of the connector, under the keys that it has there. Pure."""
+def outdated(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Stamps:
+    """What the shared topic knows better at the first look: the connector has run there since, and come back. Pure.
+
+    Only at the first look, and by keys: clocks of workers may differ, but what is committed from now on is news.
+    """
+    return {
+        name: stamp
+        for name, stamp in own.stamps.items()
+        if name.connector == connector and stamp < shared.stamps.get(name, stamp)
+    }
+
+
+def missing(connector: str, own: OffsetsTopic, shared: OffsetsTopic, passed: Stamps) -> tuple[list[Row], list[int]]:
+    """What the shared topic does not say yet of the connector, under the keys that it has there, and when it was
+    written: a copy is as old as what it copies. `passed` is left out while it stays as it is. Pure.
+    """
     rows: list[Row] = []
-    for name, (key, value) in own.offsets.items():
-        known = shared.offsets.get(name)
-        if name.connector == connector and value != (known[1] if known else b""):
-            rows.append((known[0] if known else key, value))
-    for memory, text in own.memories.items():
-        if memory.connector == connector and text != shared.memories.get(memory, b""):
-            rows.append((memory_key(connector, memory.task), text))
-    return rows
+    stamps: list[int] = []
+    for name, stamp in own.stamps.items():
+        if name.connector != connector or passed.get(name) == stamp:
+            continue
+        row, known = _row(name, own), _row(name, shared)
+        if row[1] != known[1]:
+            rows.append((known[0] or row[0], row[1]))
+            stamps.append(stamp)
+    return rows, stamps
+
+
+def _row(name: Name, topic: OffsetsTopic) -> Row:
+    """Key and value of it; no value where it is not there."""
+    if isinstance(name, MemoryKey):
+        return memory_key(name.connector, name.task), topic.memories.get(name, b"")
+    return topic.offsets.get(name, (b"", b""))

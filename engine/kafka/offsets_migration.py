@@ -13,7 +13,11 @@ from engine.ports import Clock, TransactionalProducer
 
 
 def migration_id(group: str, connector: str) -> str:
-    """The transactional id of the migration: two at once must not both take place."""
+    """The transactional id of the migration: two at once must not both take place.
+
+    It is the KIP's (connector principal permissions), though task 0 of a connector `a` has the id of the migration of a
+    connector `a-0`: then either may be fenced by the other, and both begin again, as after any fencing.
+    """
     return f"{group}-{connector}"
 
 

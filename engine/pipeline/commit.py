@@ -101,7 +101,9 @@ class TransactionalStore:
         self._group = group
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
-        return self._consumer.committed(partitions)
+        found = self._consumer.committed(partitions)
+        self._transaction.committed = {partition: one for partition, one in found.items() if one is not None}
+        return found
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         self._transaction.commit(offsets, self._group)

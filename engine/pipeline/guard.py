@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from engine.config.handlers import Role
-from engine.errors import FatalError, RetriableError, TaskError
+from engine.errors import Aborted, FatalError, RetriableError, TaskError
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
 from engine.pipeline.telling import describe_to_handler, unconverted, why
@@ -94,7 +94,7 @@ class Guard:
                         given = FILTERED
                         break
                 append(given)
-        except (TaskError, FatalError):
+        except (TaskError, FatalError, Aborted):  # of no record: nobody is to blame, or asked
             raise
         except Exception as error:  # noqa: BLE001, the one broad except on a record's way
             return Raised(index, given, error)
@@ -207,7 +207,7 @@ class Guard:
             return
         topic = self.dead_letters.topic
         marks = tuple(Mark.of(Place.of(one.origin, one.context.index), topic) for one in reported)
-        self.state.reported = (*marks, *(one for one in self.state.reported if one not in marks))[-MAX_MARKS:]
+        self.state.reported = (*marks, *self.state.reported)[-MAX_MARKS:]
 
     def _report(self, errored: Errored, *, stops: bool) -> bool:
         """Tell every reporter; the dead letter topic only once. Was anybody told?"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.errors import RecordError, RetriableError
@@ -19,7 +19,9 @@ from engine.reporting.metrics import Metric
 from engine.reporting.replayed import Outcome, ReplayReporter
 
 CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
+CAREFUL_RECORDS = 50  # in small steps: each record that is rejected costs a transaction, and none is stopped midway
 COMMIT_INTERVAL_MS = 500
+SLOW_MS = 10_000  # a chunk that takes longer is put and committed as far as it came: an open transaction gets old
 
 
 class SinkTask:
@@ -38,6 +40,7 @@ class SinkTask:
         committed: Mapping[TopicPartition, int],
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
+        chunk_records: int = CHUNK_RECORDS,
     ) -> None:
         self.steps = tuple(steps)
         self.sink = sink
@@ -46,9 +49,11 @@ class SinkTask:
         self.replayed = replayed
         self.state = state
         self.clock = clock
+        self.chunk_records = chunk_records
         self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
         self.put_index = len(guard.stages) - 1
         self.last_count = 0  # records of the last poll
+        self._left: Sequence[RawRecord] = ()  # of a slow chunk: it goes on with them once the others are committed
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
@@ -61,9 +66,10 @@ class SinkTask:
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk; commit when it is time. None: it may go on.
 
-        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        Raises RetriableError where a handler wants the task to begin again at its last commit, and Aborted where its
+        transaction came to nothing.
         """
-        raws = self.consumer.poll(CHUNK_RECORDS, timeout_s)
+        raws = self._left or self.consumer.poll(self.chunk_records, timeout_s)
         self.last_count = len(raws)
         end = self.process(raws) if raws else None
         if isinstance(end, RetriableError):
@@ -71,17 +77,20 @@ class SinkTask:
             raise end
         if end is not None:
             return self.save() or end
-        return self.save() if self.progress.is_due else None
+        return self.save() if self.progress.is_due or self._left else None
 
     def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
-        """Take a chunk as far as it goes, each record into exactly one bucket."""
-        entries: list[Any] = []
-        end: End | None = convert(self.guard, self.steps, raws, entries)
+        """Take a chunk as far as it goes, each record into exactly one bucket; a slow one is gone on with later."""
+        in_time, entries = _InTime(raws, self.clock), list[Any]()
+        end: End | None = convert(self.guard, self.steps, in_time, entries)
         end = self._put(raws, entries) or end
         failed, done = settle(self.guard, entries)
         self._tell(raws, entries[:done])
-        if failed is not None or end is not None:
-            self.progress.hold(raws[done:])
+        self._left = raws[done:]
+        self.progress.hold(self._left)
+        if self._left and not in_time.is_over:
+            # The error that was to stop the task may have come to be let go since: what is behind it is not passed by.
+            return failed or end or Interrupted(self.clock.now_ms())
         return failed or end
 
     def save(self) -> Interrupted | None:
@@ -90,7 +99,7 @@ class SinkTask:
 
     def is_idle(self) -> bool:
         """Is everything processed that there is, as far as the last fetch knows?"""
-        if self.last_count == CHUNK_RECORDS or self.progress.is_held:
+        if self.last_count == self.chunk_records or self.progress.is_held:
             return False
         ends = self.consumer.ends()
         return all(ends[partition] == at for partition, at in self.consumer.positions().items())
@@ -203,6 +212,24 @@ class SinkTask:
         for raw, entry in zip(raws, settled, strict=False):
             if raw.headers:
                 self.replayed.report(raw, outcome_of(entry))
+
+
+class _InTime(list[RawRecord]):
+    """Records, gone through until it is late; the first always is."""
+
+    def __init__(self, raws: Sequence[RawRecord], clock: Clock) -> None:
+        super().__init__(raws)
+        self._clock = clock
+        self.is_over = False
+
+    def __iter__(self) -> Iterator[RawRecord]:
+        now_ms = self._clock.now_ms
+        late_ms = now_ms() + SLOW_MS
+        for raw in super().__iter__():
+            yield raw
+            if now_ms() >= late_ms:
+                self.is_over = True
+                return
 
 
 def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:

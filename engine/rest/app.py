@@ -21,7 +21,7 @@ from engine.assembly.kinds import find_class
 from engine.assembly.listing import connector_options, connector_plugins
 from engine.config.options import Problem
 from engine.config.topic import TargetState
-from engine.errors import BadRequest, ConfigError, Conflict, NotFound, NotLeading, ProduceFailed, RetriableError
+from engine.errors import BadRequest, ConfigError, Conflict, EngineError, NotFound, NotLeading, RetriableError
 from engine.herder.offset_changes import OffsetRow
 from engine.herder.view import View
 from engine.ports import Kind
@@ -69,8 +69,7 @@ def build_app(herder: Herding, examine: Examine, cluster: str = "") -> Starlette
             NotLeading: _elsewhere,
             Conflict: _problem(409),
             RetriableError: _problem(503),
-            ProduceFailed: _problem(500),
-            TimeoutError: _problem(500),
+            **dict.fromkeys((EngineError, TimeoutError, Exception), _problem(500)),
         },
     )
 

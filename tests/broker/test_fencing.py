@@ -188,7 +188,7 @@ def test_offsets_are_committed_again_in_a_transaction_and_unchanged(cluster: Clu
     offsets = GroupOffsets(
         cluster.admin, no_consumer, lambda rows, task: KafkaTransactional(task_settings(rows, task, worker))
     )
-    task = TaskRun(TaskConfig("c", 0, 1, properties, (partition,), exactly_once=True))
+    task = TaskRun(TaskConfig("c", 0, 1, properties, (partition,), exactly_once=True), located=True)
     Recommits(offsets, cluster.admin.offsets_retention_ms, Settings()).turn(HerderState(tasks={("c", 0): task}), 0)
     found = cluster.admin.committed("connect-c", [partition])
     assert found == {partition: Committed(3, '{"memory": 1}')}

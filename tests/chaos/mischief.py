@@ -22,12 +22,15 @@ PAUSE_S = (0.3, 3.0)
 class Mischief:
     """One run's; `kills` counts what was done by kind, `log` says it in order."""
 
-    def __init__(self, world: World, rng: random.Random, progress: Callable[[], int]) -> None:
+    def __init__(
+        self, world: World, rng: random.Random, progress: Callable[[], int], brokers: Callable[[], Sequence[Broker]]
+    ) -> None:
         self.world = world
         self.rng = rng
         self.kills: Counter[str] = Counter()
         self.log: list[str] = []
         self._progress = progress
+        self._brokers = brokers
 
     def choose(self, weights: Mapping[str, int]) -> str:
         """One of these, by its weight."""
@@ -65,7 +68,7 @@ class Mischief:
         self.world.drivers.await_leader()
 
     def kill_broker(self) -> None:
-        broker = self.rng.choice(self.world.brokers())
+        broker = self.rng.choice(self._brokers())
         self.note("kill broker")
         broker.kill()
         time.sleep(self.rng.uniform(0, 2))
@@ -83,7 +86,7 @@ class Mischief:
         self._pause("driver", self.world.drivers.await_leader().process)
 
     def pause_broker(self) -> None:
-        self._pause("broker", _process_of(self.rng.choice(self.world.brokers())))
+        self._pause("broker", _process_of(self.rng.choice(self._brokers())))
 
     def wake_worker(self) -> None:
         """A worker stops in the middle of its work, and wakes as a zombie when its successor has got on."""

@@ -56,7 +56,7 @@ def run(world: World, kind: str, make: Make, seed: int, events: int) -> Result:
     rng = random.Random(f"{seed} {kind}")
     began = time.monotonic()
     workload = make(world, f"{kind}-{seed}-{time.time_ns() // 1_000_000 % 10**7}", rng)
-    mischief = Mischief(world, rng, workload.progress)
+    mischief = Mischief(world, rng, workload.progress, workload.brokers)
     verdicts: dict[str, Verdict] = {}
     trouble = ""
     try:

@@ -44,6 +44,7 @@ class World:
                 "offset.flush.interval.ms=1000",
                 "consumer.queued.max.messages.kbytes=1",  # small chunks, so that a transaction has many of them
                 "task.shutdown.graceful.timeout.ms=2000",
+                "session.timeout.ms=6000",  # a driver that was killed is missed after that
                 "exactly.once.source.enabled=true",
                 *spark_options(),
             ),

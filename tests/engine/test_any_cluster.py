@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-import orjson
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -23,20 +22,19 @@ from hypothesis.stateful import (
 )
 
 from engine.config.topic import TargetState
-from engine.record.record import TopicPartition
 from tests.support.cluster import CONNECTOR, DAY_MS, INPUTS, MOST_PARTITIONS, Cluster, Driver, Worker
 from tests.support.cluster_lease import LETTERS, OUTPUT
+from tests.support.cluster_records import BAD, BIG, GOOD, Records
 from tests.support.fake_kafka import Fault
 from tests.support.stepping import Process
 
-EXAMPLES, STEPS = 250, 50
+EXAMPLES, STEPS = 300, 50
 LEAST_STEPS = 10_000
 DRAIN_TURNS = 300
 FAULTS = st.sampled_from([None] * 6 + list(Fault))
 ANY = st.integers(0, 11)
-GOOD, BAD, BIG = "good", "bad", "big"
-
-Name = tuple[str, int, int]  # topic, partition, number: a record's place in the input
+PLACES = st.sampled_from(["init", "list_offsets", "committed", "fetch", "produce", "produce", "send_offsets", "end"])
+MOST_BETWEEN = 40
 
 
 class AnyCluster(RuleBasedStateMachine):
@@ -47,10 +45,7 @@ class AnyCluster(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.cluster = Cluster()
-        self.sent: dict[TopicPartition, list[str]] = {}  # the kinds of records, by their numbers
-        self.seen: dict[Name, str] = {}
-        self.last: dict[TopicPartition, int] = {}
-        self.read_to: dict[TopicPartition, int] = {}
+        self.records = Records(self.cluster.kafka)
 
     @initialize(slow_markers=st.booleans(), tasks=st.integers(1, 3), partitions=st.integers(1, 3))
     def begin(self, slow_markers: bool, tasks: int, partitions: int) -> None:
@@ -68,11 +63,7 @@ class AnyCluster(RuleBasedStateMachine):
     @rule(which=ANY, kinds=st.lists(st.sampled_from([GOOD, GOOD, GOOD, BAD, BIG]), min_size=1, max_size=12))
     def send(self, which: int, kinds: list[str]) -> None:
         partitions = [one for topic in INPUTS for one in self.cluster.kafka.partitions_of(topic)]
-        at = partitions[which % len(partitions)]
-        numbers = self.sent.setdefault(at, [])
-        rows = [value_of(kind, at, len(numbers) + place) for place, kind in enumerate(kinds)]
-        self.cluster.kafka.produce(None, at, [(None, row, (), None) for row in rows])
-        numbers += kinds
+        self.records.send(partitions[which % len(partitions)], kinds)
 
     @rule(which=ANY)
     def grow(self, which: int) -> None:
@@ -82,7 +73,7 @@ class AnyCluster(RuleBasedStateMachine):
             topic.begins.append(0)
 
     # drivers
-    @rule(turns=st.integers(1, 4), ms=st.sampled_from([0, 100, 600]))
+    @rule(turns=st.integers(1, 6), ms=st.sampled_from([50, 300, 600]))
     def lead_on(self, turns: int, ms: int) -> None:
         for _ in range(turns):
             self.leader().finish()
@@ -161,22 +152,22 @@ class AnyCluster(RuleBasedStateMachine):
         self.worker(which).process.run()
 
     @precondition(lambda self: self.cluster.live())
-    @rule(which=ANY, count=st.integers(0, 40), turns=st.integers(0, 6), goes_on=st.booleans())
-    def lose_lease(self, which: int, count: int, turns: int, goes_on: bool) -> None:
+    @rule(which=ANY, place=PLACES, times=st.integers(1, 4), turns=st.integers(0, 6), goes_on=st.booleans())
+    def lose_lease(self, which: int, place: str, times: int, turns: int, goes_on: bool) -> None:
         """Somewhere in its work it stops; its driver hears that it is lost, and goes on without it."""
         worker = self.worker(which)
-        self.step_lease(which, None, count + 1)
+        self.step_to(worker.process, place, times)
         worker.lose()
         self.lead_on(turns, 300)
         if goes_on:
             self.finish_leases()
 
     @precondition(lambda self: self.cluster.live())
-    @rule(which=ANY, count=st.integers(0, 40), tasks=st.integers(1, 3), goes_on=st.booleans())
-    def move_on(self, which: int, count: int, tasks: int, goes_on: bool) -> None:
+    @rule(which=ANY, place=PLACES, times=st.integers(1, 4), tasks=st.integers(1, 3), goes_on=st.booleans())
+    def move_on(self, which: int, place: str, times: int, tasks: int, goes_on: bool) -> None:
         """A lease stops in the middle of its work while its partitions go to the tasks of a new generation."""
         worker = self.worker(which)
-        self.step_lease(which, None, count + 1)
+        self.step_to(worker.process, place, times)
         self.send(0, [GOOD] * 4)
         self.reconfigure(tasks, 1)
         self.lead_on(3, 600)
@@ -186,6 +177,15 @@ class AnyCluster(RuleBasedStateMachine):
         self.lead_on(4, 300)
         if goes_on:
             self.finish_leases()
+
+    def step_to(self, process: Process, place: str, times: int) -> None:
+        """Until it is so often about to make such a request, or over."""
+        for _ in range(times):
+            process.step()
+            for _ in range(MOST_BETWEEN):
+                if process.is_over or process.at == place:
+                    break
+                process.step()
 
     def finish_leases(self) -> None:
         for worker in self.cluster.live():
@@ -207,6 +207,16 @@ class AnyCluster(RuleBasedStateMachine):
             zombie.step(fault)
         zombie.run()
 
+    @precondition(lambda self: self.cluster.zombies() and self.cluster.live())
+    @rule(which=ANY, place=PLACES, zombie=ANY, count=st.integers(0, 12))
+    def meet(self, which: int, place: str, zombie: int, count: int) -> None:
+        """A zombie wakes while its successor is in the middle of something."""
+        woken = self.zombie(zombie)
+        self.step_to(self.worker(which).process, place, 1)
+        for _ in range(count):
+            woken.step()
+        self.finish_leases()
+
     @precondition(lambda self: self.rounds())
     @rule(which=ANY, fault=FAULTS)
     def step_round(self, which: int, fault: Fault | None) -> None:
@@ -222,15 +232,7 @@ class AnyCluster(RuleBasedStateMachine):
     @invariant()
     def each_record_is_seen_once_and_in_order(self) -> None:
         type(self).steps_taken += 1
-        for kind, name in self.news():
-            assert name not in self.seen, f"{name} is there twice: {self.seen[name]}, {kind}"
-            self.seen[name] = kind
-            topic, partition, number = name
-            assert (kind == GOOD) == (self.sent[TopicPartition(topic, partition)][number] == GOOD)
-            if kind == GOOD:
-                at = TopicPartition(topic, partition)
-                assert number > self.last.get(at, -1), f"{name} comes behind {self.last[at]}"
-                self.last[at] = number
+        self.records.look()
 
     def teardown(self) -> None:
         try:
@@ -241,7 +243,7 @@ class AnyCluster(RuleBasedStateMachine):
             for driver in self.cluster.drivers[1:]:
                 driver.finish()
             self.cluster.kafka.settle()
-            self.each_record_is_seen_once_and_in_order()
+            self.records.look()
             assert self.snapshot() == before, "a zombie has changed something"
         finally:
             self.cluster.close()
@@ -254,9 +256,6 @@ class AnyCluster(RuleBasedStateMachine):
         for driver in cluster.drivers:
             driver.hears()
         driver = cluster.drivers[0]
-        everything = {
-            (at.topic, at.partition, number) for at, kinds in self.sent.items() for number, _ in enumerate(kinds)
-        }
         for turn in range(DRAIN_TURNS):
             driver.finish()
             if turn == 5:
@@ -264,12 +263,12 @@ class AnyCluster(RuleBasedStateMachine):
                 driver.herder.set_target(CONNECTOR, TargetState.STARTED)
             for process in [*self.rounds(), *(one.process for one in cluster.live() if one.driver is driver)]:
                 process.run()
-            self.each_record_is_seen_once_and_in_order()
-            if turn > 8 and self.seen.keys() >= everything and not driver.herder.view().state.leases:
+            self.records.look()
+            if turn > 8 and not self.records.missing() and not driver.herder.view().state.leases:
                 return
             cluster.clock.time_ms += 250
         view = driver.herder.view()
-        missing = sorted(everything - self.seen.keys())
+        missing = sorted(self.records.missing())
         raise AssertionError(f"missing {missing}\ntrouble {view.trouble} {view.troubles}\n{view.state}")
 
     def snapshot(self) -> object:
@@ -277,16 +276,6 @@ class AnyCluster(RuleBasedStateMachine):
         kafka = self.cluster.kafka
         records = {topic: kafka.read(topic) for topic in (OUTPUT, LETTERS)}
         return records, kafka.offsets(f"connect-{CONNECTOR}")
-
-    def news(self) -> Iterator[tuple[str, Name]]:
-        """What a read_committed reader has not seen yet."""
-        kafka = self.cluster.kafka
-        for topic in (OUTPUT, LETTERS):
-            for at in kafka.partitions_of(topic):
-                begin = self.read_to.get(at, 0)
-                records, self.read_to[at] = kafka.fetch(at, begin, 10_000, committed=True)
-                for record in records:
-                    yield (GOOD, name_of(record.value)) if topic == OUTPUT else (BAD, name_of_letter(record.value))
 
     def driver(self, which: int) -> Driver:
         return self.cluster.drivers[which % len(self.cluster.drivers)]
@@ -308,21 +297,6 @@ class AnyCluster(RuleBasedStateMachine):
 
 def properties(tasks: int, topics: tuple[str, ...]) -> dict[str, str]:
     return {"connector.class": "KafkaSink", "topics": ",".join(topics), "tasks.max": str(tasks)}
-
-
-def value_of(kind: str, at: TopicPartition, number: int) -> bytes:
-    value = f"{kind} {at.topic} {at.partition} {number}"
-    return (value + " " + "x" * 100 if kind == BIG else value).encode()
-
-
-def name_of(value: bytes | None) -> Name:
-    _, topic, partition, number, *_ = (value or b"").decode().split()
-    return topic, int(partition), int(number)
-
-
-def name_of_letter(value: bytes | None) -> Name:
-    row = orjson.loads(value or b"null")["record"]
-    return row["topic"], row["partition"], row["offset"]
 
 
 @pytest.fixture

@@ -157,6 +157,6 @@ def open_sink(
         clock=clock,
         commit_interval_ms=COMMIT_INTERVAL_MS,
     )
-    check.known = lambda: task.committed
+    check.known = lambda: transaction.committed
     consumer.assign(positions)
     return OpenTask(config, task, TOLERANCE, closing.close, careful)

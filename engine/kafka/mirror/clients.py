@@ -22,10 +22,22 @@ CLOSE_TIMEOUT_S = 2.0
 class MirrorConsumer(KafkaConsumer):
     """Reads the source."""
 
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        super().__init__(settings)
+        self._sizes: dict[str, int] | None = None  # partitions by topic, as the source was last seen
+
     def reach(self, timeout_s: float) -> None:
-        """Raises RetriableError where no broker answers in time."""
+        """Look at the source. Raises RetriableError where no broker answers in time."""
         with translated():
-            self._client.list_topics(timeout=timeout_s)
+            topics = self._client.list_topics(timeout=timeout_s).topics
+        self._sizes = {name: len(one.partitions) for name, one in topics.items() if one.error is None}
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """As the port says. A partition that the source does not have ends where it was read to: no fetch would ever
+        say so, and its task would never have caught up.
+        """
+        ends = super().ends()
+        return ends if self._sizes is None or -1 not in ends.values() else ended(ends, self.positions(), self._sizes)
 
     def tell(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit without waiting: whether it succeeds is nobody's business."""
@@ -34,6 +46,15 @@ class MirrorConsumer(KafkaConsumer):
             self._client.commit(offsets=rows, asynchronous=True)
         except ck.KafkaException as error:
             log.info("the source was not told how far the mirror is: %s", error)
+
+
+def ended(
+    ends: Mapping[TopicPartition, int], positions: Mapping[TopicPartition, int], sizes: Mapping[str, int]
+) -> dict[TopicPartition, int]:
+    """The ends, where those that nobody knows of partitions that are not there are the positions. Pure."""
+    return {
+        at: positions[at] if end < 0 and at.partition >= sizes.get(at.topic, 0) else end for at, end in ends.items()
+    }
 
 
 def _telling(written: Offsets, inner: Delivered) -> Delivered:

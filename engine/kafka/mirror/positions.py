@@ -34,24 +34,23 @@ class StandIn:
         self._transaction = transaction
         self._group = group
         self._remote = remote
-        self._last: dict[TopicPartition, int] = {}
+        self._there: tuple[TopicPartition, ...] = ()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         there = {partition: self.on_target(partition) for partition in partitions}
         found = self._consumer.committed(list(there.values()))
         answer = {partition: found.get(at) for partition, at in there.items()}
-        self._last = {partition: one.offset for partition, one in answer.items() if one is not None}
+        self._there = tuple(there.values())
+        self._transaction.committed = {at: one for at, one in found.items() if one is not None}
         return answer
 
     def remember(self, offsets: Offsets) -> None:
         self._transaction.commit({self.on_target(at): one for at, one in offsets.items()}, self._group)
-        self._last |= {at: one.offset for at, one in offsets.items()}
 
     def check(self) -> None:
         """Raises Fenced where somebody else has moved the positions since we did."""
-        before = dict(self._last)
-        found = self.committed(list(before))
-        if {at: None if one is None else one.offset for at, one in found.items()} != before:
+        found = self._consumer.committed(self._there)
+        if {at: one for at, one in found.items() if one is not None} != self._transaction.committed:
             raise Fenced(f"somebody else has moved the positions of group {self._group}")
 
     def on_target(self, partition: TopicPartition) -> TopicPartition:

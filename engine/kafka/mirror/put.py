@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from engine.errors import Aborted, ConversionError, EngineError, ProduceFailed, RecordError
+from engine.errors import Aborted, ConversionError, EngineError, ProduceFailed, RecordError, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.mirror.offset_sync import OffsetSync
 from engine.kafka.sinks.topic import KafkaSink
@@ -83,7 +83,7 @@ class MirrorPut:
         self, producer: Producer, ensure: Callable[[Record], None], spans: Spans | None, *, flushes: bool
     ) -> None:
         self._sink = KafkaSink(producer, "", lambda _: None, keeps_partition=True, flushes=flushes)
-        self._scatters = not isinstance(producer, Transaction)
+        self._in_transaction = isinstance(producer, Transaction)
         self._ensure = ensure
         self._spans = spans
         self._known: set[str] = set()
@@ -100,7 +100,7 @@ class MirrorPut:
         try:
             self._sink.put(records)
         except EngineError:
-            if self._spans is not None and self._scatters:
+            if self._spans is not None and not self._in_transaction:
                 self._spans.scatter(records)
             raise
         if self._spans is not None:
@@ -117,10 +117,15 @@ class MirrorPut:
         """The producer is its opener's."""
 
     def _look_at_topics(self, records: Sequence[Record]) -> None:
-        for record in records:
-            if record.topic not in self._known:
-                self._ensure(record)
-                self._known.add(record.topic)
+        try:
+            for record in records:
+                if record.topic not in self._known:
+                    self._ensure(record)
+                    self._known.add(record.topic)
+        except RetriableError as error:
+            if self._in_transaction:  # as with a put that finds no broker
+                raise Aborted(str(error)) from error
+            raise
 
 
 def _are_bytes(record: Record) -> bool:

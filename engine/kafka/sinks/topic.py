@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.errors import DataError, ProduceFailed, RecordError, RetriableError
+from engine.errors import AbortableError, Aborted, DataError, ProduceFailed, RecordError, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.ports import Producer
 from engine.record.record import Headers, Record
@@ -18,6 +18,9 @@ class KafkaSink:
     `refusal(topic)` says why nothing is to be written there. Without `keeps_partition` the key decides. `flushes`: each
     put is written before it ends, and one that fails leaves nothing in a transaction, so that ever smaller ones find
     the guilty record; without it whoever commits hears of a failure.
+
+    A put that fails for the world's sake raises RetriableError; in a transaction Aborted, since no record is to blame
+    and what was written before is to be written again, too.
     """
 
     put_is_idempotent = True
@@ -44,6 +47,22 @@ class KafkaSink:
         """It is ready."""
 
     def put(self, records: Sequence[Record]) -> None:
+        try:
+            self._write(records)
+        except (RetriableError, AbortableError) as error:
+            if self._transaction is None or isinstance(error, Aborted):
+                raise
+            raise Aborted(str(error)) from error
+
+    def flush(self) -> None:
+        """Make everything durable. Raises ProduceFailed."""
+        self._producer.flush()
+        self._done.clear()
+
+    def stop(self) -> None:
+        """The producer is its opener's."""
+
+    def _write(self, records: Sequence[Record]) -> None:
         self._check_topics(records)
         todo = [record for record in records if _place(record) not in self._done] if self._done else records
         produce, keeps = self._producer.produce, self._keeps_partition
@@ -70,14 +89,6 @@ class KafkaSink:
             if self._transaction is not None and len(failed.ordinals) < len(records):
                 raise _named(failed) from failed
             raise
-
-    def flush(self) -> None:
-        """Make everything durable. Raises ProduceFailed."""
-        self._producer.flush()
-        self._done.clear()
-
-    def stop(self) -> None:
-        """The producer is its opener's."""
 
     def _take_back(self, todo: Sequence[Record], failed: ProduceFailed, before: int) -> None:
         """Of a put that failed nothing is left in a transaction; elsewhere what is written is not written again."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import orjson
 from confluent_kafka import Message
 
+from demo.broker import Broker
 from tests.chaos.mischief import Mischief
 from tests.chaos.topics import Lanes
 from tests.chaos.verify import Verdict
@@ -16,7 +17,7 @@ from tests.chaos.world import World
 
 PARTITIONS = 2
 MS_A_RECORD = 4
-MISCHIEF = {
+MISCHIEF = {  # how often, compared with each other
     "kill_worker": 3,
     "kill_executor": 2,
     "kill_driver": 2,
@@ -42,6 +43,10 @@ class Workload(Protocol):
 
     def disturb(self, mischief: Mischief) -> None:
         """Something happens to it."""
+        ...
+
+    def brokers(self) -> Sequence[Broker]:
+        """Those that it needs."""
         ...
 
     def progress(self) -> int:
@@ -77,6 +82,9 @@ class EngineWorkload:
 
     def disturb(self, mischief: Mischief) -> None:
         mischief.do(mischief.choose(MISCHIEF))
+
+    def brokers(self) -> Sequence[Broker]:
+        return [self.world.broker]
 
     def end(self) -> None:
         self.world.drivers.delete(self.name)

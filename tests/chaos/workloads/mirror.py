@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from demo.broker import Broker
 from tests.chaos.topics import Input, create, read_once
 from tests.chaos.verify import Verdict, judge
 from tests.chaos.workloads.base import PARTITIONS, places
@@ -37,6 +40,9 @@ class MirrorWorkload(SinkWorkload):
             "tasks.max": str(self.tasks),
             **self.steps(),
         }
+
+    def brokers(self) -> Sequence[Broker]:
+        return [self.world.broker, self.world.other]
 
     def feed(self) -> None:
         self.input.write(self.rng.randrange(200, 400))

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from confluent_kafka.admin import AdminClient
 
+from demo.broker import Broker
 from demo.redis import Redis
 from engine.record.replay import ITEM
 from tests.broker.replay_world import TOPIC, ReplayWorld
@@ -72,6 +73,9 @@ class ReplayWorkload:
     def replay(self) -> ReplayWorld:
         assert self._replay is not None
         return self._replay
+
+    def brokers(self) -> list[Broker]:
+        return [self.world.broker]
 
     def progress(self) -> int:
         return end_offset(self.servers, TOPIC)

@@ -6,10 +6,12 @@ from engine.assembly.mirror_clients import mirror_clients
 from engine.assembly.plan import validate
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.mirror.positions import StandIn
 from engine.ports import Committed, Delivery, Kind
 from engine.record.record import TopicPartition
-from tests.fakes import Consumer
+from tests.fakes import Clock, Consumer
+from tests.support.fake_kafka import FakeKafka
 
 PROPS = {
     "name": "m",
@@ -140,7 +142,8 @@ def test_the_layers_of_a_client_lie_as_mirror_makers_do() -> None:
 def test_a_stand_in_names_partitions_as_the_target_does() -> None:
     at, there = TopicPartition("t", 1), TopicPartition("A.t", 1)
     group = {there: Committed(7)}
-    stand_in = StandIn(Consumer(group=group), None, "g", "A.{}".format)  # type: ignore[arg-type]
+    transaction = Transaction(lambda: FakeKafka(Clock()).transactional("g-c-0"), lambda: None, Clock())
+    stand_in = StandIn(Consumer(group=group), transaction, "g", "A.{}".format)
     assert stand_in.committed([at]) == {at: Committed(7)}
     stand_in.check()
     group[there] = Committed(8)

@@ -152,6 +152,36 @@ def test_a_connector_that_went_back_meanwhile_is_not_written_over() -> None:
     assert both.position(SHARED) is None
 
 
+def put(both: Copied, topic: str, number: int, stamp: int) -> None:
+    """An offset as a task commits it at that time."""
+    producer = both.world.kafka.producer()
+    producer.produce(topic, b'["c",{"file":"f"}]', b'{"next":%d}' % number, timestamp=stamp)
+    producer.flush()
+
+
+def test_what_a_connector_committed_in_the_workers_topic_is_not_written_over_when_it_comes_back() -> None:
+    both = Copied()
+    put(both, OFFSETS, 100, 1_000)
+    put(both, SHARED, 500, 2_000)  # a version that knows no other topic
+    both.copier.turn()
+    both.copier.turn()
+    assert both.position(SHARED) == {"next": 500}
+    put(both, OFFSETS, 101, 1_500)  # by a worker whose clock is behind
+    both.copier.turn()
+    assert both.position(SHARED) == {"next": 101}
+
+
+def test_what_was_committed_while_no_driver_ran_is_copied_by_the_next_one() -> None:
+    both = Copied()
+    put(both, OFFSETS, 100, 1_000)
+    both.copier.turn()
+    both.world.clock.time_ms += 60_000
+    put(both, OFFSETS, 101, 1_001)  # before its copy would have been made
+    OffsetsCopier(lambda: both.places, lambda _: both.topic(OFFSETS), both.shared).turn()
+    assert both.position(SHARED) == {"next": 101}
+    assert [record.timestamp for record in both.world.kafka.read(SHARED)] == [1_000, 1_001]
+
+
 class Migrating(Copied):
     """The other way: from the shared topic into the connector's."""
 

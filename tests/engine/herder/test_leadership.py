@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from engine.errors import AbortableError, Conflict, EngineError, FatalError, Fenced, NotLeading, RetriableError
+from engine.herder.herder import Herder
 from engine.herder.leadership import PLACELESS_MS, LeaderProducer
 from engine.ports import LeaseEnd
 from engine.record.record import TopicPartition
@@ -217,6 +218,52 @@ def test_the_command_lines_connectors_are_written_once(two: Two) -> None:
     assert herder.leads()
     assert properties is not None
     assert properties["tasks.max"] == "2"
+
+
+def with_file(two: Two, **file: str) -> tuple[Election, Herder]:
+    """A driver that has a connector of its own to write, and stands by."""
+    election = Election()
+    election.won = False
+    herder = two.world.herder(election, "w:4", initial=[{"name": "c", "topics": "t", **file}])
+    turn(herder)
+    return election, herder
+
+
+@pytest.mark.parametrize("does", ["changed", "deleted", "nothing"])
+def test_who_takes_over_leaves_the_connectors_as_the_leader_before_left_them(two: Two, does: str) -> None:
+    ask(two.one, partial(two.one.put, "c", PROPERTIES))
+    election, herder = with_file(two, **{"tasks.max": "2"})
+    if does == "changed":
+        ask(two.one, partial(two.one.put, "c", {**PROPERTIES, "tasks.max": "3"}))
+    elif does == "deleted":
+        ask(two.one, partial(two.one.delete, "c"))
+    two.world.now += 3000
+    turn(two.one)
+    before = two.world.config().connectors["c"].properties
+    election.won = True
+    turn(herder)
+    assert herder.leads()
+    assert two.world.config().connectors["c"].properties == before
+
+
+def test_a_driver_that_waits_for_the_membership_of_one_that_died_writes_its_connectors(two: Two) -> None:
+    election, herder = with_file(two)
+    two.world.now += 10_000
+    turn(herder)
+    election.won = True
+    turn(herder)
+    assert two.world.config().connectors["c"].properties == {"name": "c", "topics": "t"}
+
+
+def test_connectors_of_the_command_line_that_were_not_written_are_tried_again(two: Two) -> None:
+    election, herder = with_file(two, name="d")
+    two.world.interrupt = 2  # the leader's record, then this
+    election.won = True
+    turn(herder)
+    assert not herder.leads()
+    turn(herder)
+    assert herder.leads()
+    assert two.world.config().connectors["d"].properties == {"name": "d", "topics": "t"}
 
 
 def test_stopping_leaves_the_group(two: Two) -> None:

@@ -14,8 +14,10 @@ from engine.config.topic import TargetState
 from engine.errors import BadRequest, Conflict, EngineError, NotFound, NotLeading, RetriableError
 from engine.herder.herder import Herder
 from engine.herder.leadership import PLACELESS_MS
+from engine.herder.positions import GroupOffsets
 from engine.ports import Committed, LeaseEnd
 from engine.record.record import TopicPartition
+from tests import fakes
 from tests.engine.herder.test_fencing import until
 from tests.engine.herder.world import Election, World, ask, examine, turn
 
@@ -120,6 +122,7 @@ def test_of_a_connector_that_does_not_exist_there_are_no_offsets(herder: Herder)
     [
         ({}, {"kafka_offset": 1}), row(2, 1), row(0, -1), row(0, "x"), row(0, 1.5), row(0, True), row(-1, 1),
         ({"kafka_topic": "u", "kafka_partition": 0}, {"kafka_offset": 1}), ({"kafka_topic": "t"}, None), row(0, "²"),
+        row(0, 2**63), row(0, "9" * 25), row(0, "9" * 5000),
     ],
 )  # fmt: skip
 def test_what_can_not_be_an_offset_is_refused(world: World, herder: Herder, wrong: Any) -> None:
@@ -127,6 +130,73 @@ def test_what_can_not_be_an_offset_is_refused(world: World, herder: Herder, wron
     with pytest.raises(BadRequest):
         change(herder, [row(0, 1), wrong])
     assert world.groups["connect-c"][ZERO].offset == 5
+
+
+def test_what_is_too_large_is_told_as_kafka_connect_tells_it(world: World, herder: Herder) -> None:
+    stopped(world, herder, PLAIN)
+    change(herder, [row(0, 2**63 - 1)])
+    turn(herder)
+    with pytest.raises(BadRequest, match=r"Failed to parse the following .*: '9223372036854775808'"):
+        change(herder, [row(0, 2**63)])
+
+
+def nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(depth):
+        found = {"a": found}
+    return found
+
+
+@pytest.mark.parametrize("wrong", [({"f": 1}, nested(300)), (nested(300), None)])
+def test_what_can_not_be_written_is_refused_before_anything_is_changed(
+    world: World, herder: Herder, wrong: tuple[dict[str, Any], dict[str, Any] | None]
+) -> None:
+    source_stopped(world, herder)
+    with pytest.raises(BadRequest, match="JSON"):
+        change(herder, [({"file": "a"}, None), wrong])
+    assert world.source_offsets["c"] == {'{"file":"a"}': {"next": 3}}
+
+
+def test_whatever_a_change_meets_is_told_to_who_asked_and_the_herder_goes_on(world: World) -> None:
+    class Odd(World):
+        def read(self, properties: Mapping[str, str]) -> Any:
+            raise ValueError("is no JSON object")
+
+    herder = world.herder(sources=Odd())
+    turn(herder)
+    source_stopped(world, herder)
+    answer = change(herder, None)
+    turn(herder, 2)
+    assert isinstance(answer.exception(0), ValueError)
+    change(herder, [({"file": "a"}, {"next": 1})])
+
+
+def test_what_was_changed_before_a_change_failed_is_known(world: World) -> None:
+    left = ["once"]
+
+    def consumers(group: str) -> fakes.Consumer:
+        if not left:
+            raise RetriableError("no coordinator")
+        left.pop()
+        return fakes.Consumer(group=world.groups[group])
+
+    herder = world.herder(offsets=GroupOffsets(world, consumers, world.producer))
+    turn(herder)
+    stopped(world, herder, PLAIN)
+    answer = change(herder, [row(0, 2), row(1, 2)])
+    turn(herder)
+    assert isinstance(answer.exception(0), RetriableError)
+    assert world.statuses()["status-task-c-0"]["lag"] == 3
+
+
+def source_stopped(world: World, herder: Herder) -> None:
+    """Source `c` has one offset, and is stopped."""
+    ask(herder, partial(herder.put, "c", {"kind": "source"}))
+    turn(herder)
+    world.end()
+    world.source_offsets = {"c": {'{"file":"a"}': {"next": 3}}}
+    ask(herder, partial(herder.set_target, "c", TargetState.STOPPED))
+    turn(herder)
 
 
 def test_numbers_may_be_text(world: World, herder: Herder) -> None:
@@ -198,6 +268,7 @@ def test_a_connector_that_is_resumed_meanwhile_is_not_changed(world: World, herd
     until(herder, answer.done)
     assert isinstance(answer.exception(0), BadRequest)
     assert world.groups["connect-c"][ZERO].offset == 5
+    assert herder.view().tasks("c")[0].has_committed
 
 
 def test_who_waits_when_the_leadership_is_lost_is_told(world: World) -> None:

@@ -6,14 +6,15 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from engine.config.topic import TargetState, TaskEntry, commit_record, task_record
 from engine.errors import RetriableError
 from engine.herder.herder import Herder
 from engine.herder.positions import GroupOffsets
 from engine.herder.recommits import Recommits
-from engine.herder.state import HerderState, Settings, TaskRun
-from engine.ports import Committed, LeaseEnd, TaskConfig
+from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
+from engine.ports import Committed, Lease, LeaseEnd, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
 from tests import fakes
 from tests.engine.herder.world import World, ask, turn
@@ -37,7 +38,7 @@ class Reminded(World):
 
 def state(*, exactly_once: bool = False, tasks: int = 1) -> HerderState:
     configs = [TaskConfig("c", at, 1, {"name": "c"}, (ZERO,), exactly_once=exactly_once) for at in range(tasks)]
-    return HerderState(tasks={("c", config.task): TaskRun(config) for config in configs})
+    return HerderState(tasks={("c", config.task): TaskRun(config, located=True) for config in configs})
 
 
 @pytest.mark.parametrize(("retention_ms", "interval_ms"), [(None, HOUR), (8 * HOUR, HOUR), (HOUR, HOUR // 4)])
@@ -89,6 +90,87 @@ def test_a_few_tasks_a_turn() -> None:
     for now, done in ((0, 2), (1, 4), (2, 5), (3, 5)):
         recommits.turn(state(tasks=5), now)
         assert len(world.consumer.commits) == done
+
+
+def test_one_task_a_turn_unless_settings_say_more() -> None:
+    world = Reminded()
+    world.recommits().turn(state(tasks=5), 0)
+    assert len(world.consumer.commits) == 1
+
+
+def outrun() -> HerderState:
+    """A lease of the generation before still runs; it held the partition as task 7."""
+    lease = Lease("1-1", (TaskConfig("c", 7, 0, {"name": "c"}, (ZERO,), exactly_once=True),), 1, 1000, {})
+    return replace(state(exactly_once=True), leases={"1-1": LeaseRun(lease, 0)})
+
+
+def changed(**changes: Any) -> HerderState:
+    return HerderState(tasks={key: replace(task, **changes) for key, task in state(exactly_once=True).tasks.items()})
+
+
+@pytest.mark.parametrize(
+    "waiting", [changed(unfenced=True), changed(located=False), outrun()], ids=["unfenced", "not located", "outrun"]
+)
+def test_a_task_whose_partitions_an_older_generation_may_still_move_waits(waiting: HerderState) -> None:
+    world = Reminded()
+    recommits = world.recommits()
+    for now in range(3):
+        recommits.turn(waiting, now)
+    assert (world.owners, world.recommitted) == ({}, [])
+    recommits.turn(state(exactly_once=True), 3)
+    assert world.recommitted == ["connect-c as g-c-0"]
+
+
+def test_a_task_that_waits_is_in_nobodys_way() -> None:
+    world = Reminded()
+    both = state(tasks=2)
+    key = ("c", 0)
+    recommits = world.recommits()
+    recommits.turn(replace(both, tasks={**both.tasks, key: replace(both.tasks[key], located=False)}), 0)
+    assert len(world.consumer.commits) == 1
+
+
+@pytest.mark.parametrize("recommits", [1, 9])
+def test_brokers_that_are_away_are_asked_for_one_task_of_a_connector(recommits: int) -> None:
+    world = Reminded()
+    asked: list[str] = []
+
+    class Away(World):
+        def committed(self, group: str, partitions: Any) -> dict[TopicPartition, Committed | None]:
+            asked.append(group)
+            raise RetriableError("no answer")
+
+    offsets = GroupOffsets(Away(), lambda _: world.consumer, world.producer)
+    other = TaskRun(TaskConfig("d", 0, 1, {"name": "d"}, (ZERO,)), located=True)
+    tasks = {**state(tasks=3).tasks, ("d", 0): other}
+    reminder = Recommits(offsets, lambda: None, Settings(recommits=recommits))
+    for now in range(5):
+        reminder.turn(HerderState(tasks=tasks), now)
+    assert asked == ["connect-c", "connect-d"]
+
+
+def test_a_partition_that_moved_is_not_moved_back_while_its_older_lease_runs(world: World) -> None:
+    """The older lease, by an id of its own, commits between the herder's look and its commit."""
+    moved = TopicPartition("t", 2)
+    world.ends = dict.fromkeys([TopicPartition("t", number) for number in range(3)], 10)
+    world.groups["connect-c"] = {partition: Committed(5) for partition in world.ends}
+    herder = world.herder()
+    turn(herder)
+    properties = {"topics": "t", "delivery": "exactly_once"}
+    ask(herder, partial(herder.put, "c", {**properties, "tasks.max": "2"}))
+    turn(herder, 2)
+    older = world.producer({"name": "c"}, 0)
+    older.init()
+    world.now += 60_001
+    ask(herder, partial(herder.put, "c", {**properties, "tasks.max": "3"}))
+    turn(herder)
+    assert world.config().connectors["c"].generation == 2
+    assert "g-c-2" not in world.owners
+    older.begin()
+    older.send_offsets({moved: Committed(9)}, "connect-c")
+    older.commit()
+    turn(herder, 3)
+    assert world.groups["connect-c"][moved] == Committed(9)
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_a_group_that_refuses_a_commit_does_not_keep_the_others_from_theirs() ->
         world.groups[f"connect-{name}"] = {ZERO: Committed(1)}
     turn(herder)
     world.now += 60_001
-    turn(herder)
+    turn(herder, 2)
     assert made["connect-b"].commits == [{ZERO: Committed(1)}]
     assert all(consumer.closed for consumer in made.values())
     assert herder.view().trouble is None

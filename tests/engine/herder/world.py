@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import orjson
 
 from engine.config.topic import ConfigState, fold_all
-from engine.errors import ConfigError, EngineError, Fenced, RetriableError
+from engine.errors import AbortableError, ConfigError, EngineError, Fenced, RetriableError
 from engine.herder.connectors import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
@@ -71,6 +71,9 @@ class Transactional(fakes.Producer):
     def commit(self) -> None:
         self._check()
         if self._log is not None:
+            self._world.interrupt -= 1
+            if self._world.interrupt == 0:
+                raise AbortableError("lost")
             for topic, key, value, headers, timestamp in self.queue:
                 self._log.produce(topic, key, value, headers, timestamp)
             self._log.flush()
@@ -125,6 +128,7 @@ class World:
         self.status_log = fakes.Consumer()
         self.owners: dict[str, Transactional] = {}
         self.unfenceable: EngineError | None = None
+        self.interrupt = 0  # the leader's commit of this number, counted from now, is not made
         self.fenced: list[tuple[str, tuple[int, ...]]] = []
         self.fencing: EngineError | None = None  # what a round of fencing meets
         self.source_offsets: dict[str, dict[str, SourcePosition]] = {}

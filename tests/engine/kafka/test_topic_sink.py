@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import orjson
@@ -27,7 +28,7 @@ from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replayed import ReplayReporter
 from tests.engine.pipeline.rig import Bytes
 from tests.fakes import Clock, Producer
-from tests.support.fake_kafka import FakeKafka
+from tests.support.fake_kafka import FakeKafka, Fault
 from tests.support.fake_producers import FakeTransactional
 
 STAGES = (
@@ -170,3 +171,30 @@ def test_what_was_written_by_a_put_that_failed_is_not_written_again_outside_of_a
         sink.put(batch)
     sink.put(batch)
     assert [one[2] for one in producer.records] == [b"0", b"2", b"1"]
+
+
+@pytest.mark.parametrize("kinds", [["good"] * 8, ["good", "large", "good", "huge", "good"]])
+@pytest.mark.parametrize("first", range(6))
+def test_while_no_broker_answers_a_transaction_condemns_no_record(kinds: list[str], first: int) -> None:
+    world, produces = World(kinds), itertools.count()
+
+    def faults(call: str) -> Fault | None:
+        return Fault.BEFORE if call == "produce" and first <= next(produces) < first + 5 else None
+
+    world.kafka.faults = faults
+    world.run(-1)
+    assert world.written() == [number for number, kind in enumerate(kinds) if kind == "good"]
+    assert world.dead() == [number for number, kind in enumerate(kinds) if kind != "good"]
+
+
+@pytest.mark.parametrize("fails", ["begin", "flush"])
+def test_a_transactional_put_that_fails_for_the_worlds_sake_is_aborted(fails: str) -> None:
+    kafka, clock = FakeKafka(), Clock()
+    kafka.create("out")
+    transaction = Transaction(lambda: FakeTransactional(kafka, "id"), lambda: None, clock)
+    sink = KafkaSink(transaction, "out", lambda _: None, keeps_partition=False, flushes=True)
+    if fails == "flush":
+        transaction.open()
+    kafka.faults = lambda call: Fault.BEFORE if call in {"init", "produce"} else None
+    with pytest.raises(Aborted):
+        sink.put([record(0), record(1)])

@@ -123,7 +123,7 @@ class OnceRig:
             committed=positions,
             clock=clock,
         )
-        check.known = lambda: self.task.committed
+        check.known = lambda: self.transaction.committed
         self.consumer.assign(positions)
 
     def run(self) -> Any:

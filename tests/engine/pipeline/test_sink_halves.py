@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from engine.errors import ProduceFailed, RetriableError
+from engine.errors import Aborted, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Interrupted
 from engine.policy.retry import RetryPolicy
 from engine.record.record import Record
@@ -45,3 +45,13 @@ def test_a_part_that_must_wait_long_parks_the_task_behind_what_is_written() -> N
     rig = Rig(rows(b"1", b"2", b"3"), sink=sink, retry=RetryPolicy(-1), patience_ms=50)
     assert isinstance(rig.run(), Interrupted)
     assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1], [], 1)
+
+
+def test_a_half_whose_transaction_came_to_nothing_ends_the_search_and_nobody_is_dead_lettered() -> None:
+    def trouble(records: Sequence[Record]) -> None:
+        raise ProduceFailed((("t", "too large"),)) if len(records) > 2 else Aborted("no broker")
+
+    rig = Rig(rows(b"1", b"2", b"3", b"4"), sink=Sink(trouble, put_is_idempotent=True), retry=RetryPolicy(5))
+    with pytest.raises(Aborted):
+        rig.task.step(0)
+    assert (rig.sink.puts, rig.reporter.offsets, rig.consumer.group) == ([4, 2], [], {})

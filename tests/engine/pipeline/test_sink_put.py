@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import RetriableError
+from engine.errors import Aborted, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
@@ -205,3 +205,13 @@ def test_a_put_counts_though_a_step_that_succeeds_now_was_parked_before() -> Non
             return
         clock.time_ms += 100_000
     pytest.fail("it never fails")
+
+
+def test_a_put_whose_transaction_came_to_nothing_blames_no_record_and_commits_nothing() -> None:
+    def aborted(_: Any) -> None:
+        raise Aborted("no broker")
+
+    rig = Rig(rows(b"1", b"2"), sink=Sink(aborted, put_is_idempotent=True), retry=RetryPolicy(5))
+    with pytest.raises(Aborted):
+        rig.task.step(0)
+    assert (rig.sink.puts, rig.reporter.offsets, rig.consumer.group, rig.clock.waits) == ([2], [], {}, [])

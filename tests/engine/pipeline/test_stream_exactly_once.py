@@ -11,7 +11,7 @@ from engine.errors import Fenced, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
-from engine.record.record import TopicPartition
+from engine.record.record import Record, TopicPartition
 from engine.record.replay import ITEM
 from engine.reporting.metrics import Metric
 from engine.steps.processors import ProcessorContext
@@ -275,3 +275,33 @@ def test_a_chunk_that_takes_longer_than_the_interval_is_committed_on_the_way() -
     assert OnceRig(kafka, {"a": slow}, {"input": ["a"], "a": ["x"]}, clock=clock).run() is None
     assert seen == [0, 0, 2, 2, 4]
     assert (written(kafka, "x"), kafka.offsets(GROUP)) == (["0", "1", "2", "3", "4"], {TopicPartition("t", 0): 5})
+
+
+@pytest.mark.parametrize("count", [2, 3, 10])
+def test_several_errors_of_one_record_at_one_place_have_their_letters_once(count: int) -> None:
+    class Last:
+        """Lets all errors go but the last."""
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def handle(self, context: object, record: object, error: object) -> Response:
+            self.asked += 1
+            return Response.CONTINUE if self.asked < count else Response.FAIL
+
+    def several(context: ProcessorContext, record: Record) -> None:
+        for _ in range(count):
+            context.forward(record)
+
+    def refuse(context: ProcessorContext, record: Record) -> None:
+        raise ValueError("no")
+
+    clock = Clock()
+    kafka = kafka_with(clock, b"0")
+    tree = {"input": ["p"], "p": ["q"], "q": []}
+    for _ in range(3):
+        rig = OnceRig(kafka, {"p": several, "q": refuse}, tree, clock=clock, answers={Role.PROCESSING: Last()})
+        rig.run()
+        rig.close()
+        kafka.settle()
+        assert len(kafka.read("dlq")) == count

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import Aborted, ConversionError, RecordError, RetriableError
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.mirror.put import MirrorPut, Spans
 from engine.record.record import RawRecord, Record, TopicPartition
-from tests.fakes import BatchingProducer, Producer
+from tests.fakes import BatchingProducer, Clock, Producer
+from tests.support.fake_kafka import FakeKafka, Fault
 
 
 def record(offset: int, value: object = None, partition: int | None = 0) -> Record:
@@ -68,3 +70,27 @@ def test_in_large_steps_a_failure_sends_the_task_back_to_its_last_commit() -> No
     put.put([record(0), record(1)])
     with pytest.raises(Aborted):
         put.flush()
+
+
+@pytest.mark.parametrize("error", [RetriableError, Aborted])
+def test_a_target_that_does_not_say_which_topics_it_has_aborts_a_transaction(error: type[RetriableError]) -> None:
+    def ensure(_: Record) -> None:
+        raise RetriableError("no answer")
+
+    kafka = FakeKafka()
+    transaction = Transaction(lambda: kafka.transactional("id"), lambda: None, Clock())
+    put = MirrorPut(transaction if error is Aborted else Producer(), ensure, None, flushes=True)
+    with pytest.raises(RetriableError) as raised:
+        put.put([record(0)])
+    assert raised.type is error
+
+
+def test_a_transactional_put_that_finds_no_broker_is_aborted() -> None:
+    kafka = FakeKafka()
+    kafka.create("A.t")
+    transaction = Transaction(lambda: kafka.transactional("id"), lambda: None, Clock())
+    transaction.open()
+    kafka.faults = lambda call: Fault.BEFORE if call == "produce" else None
+    put = MirrorPut(transaction, lambda _: None, None, flushes=True)
+    with pytest.raises(Aborted):
+        put.put([record(0), record(1)])
