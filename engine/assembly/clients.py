@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from engine.assembly.plan import ConnectorPlan
 from engine.config.worker import WorkerConfig
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer

@@ -8,7 +8,7 @@ from engine.assembly.clients import JITTER, Opening, base
 from engine.assembly.plan import ConnectorPlan
 from engine.config.worker import WorkerConfig
 from engine.errors import ClusterAway, RetriableError
-from engine.exactly_once.transaction import Buffered
+from engine.exactly_once.buffered import Buffered
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import QUICK, admin_settings, producer_settings, unacknowledged_settings

@@ -10,7 +10,8 @@ from engine.assembly.letters import open_dead_letters
 from engine.assembly.source_offsets import open_offsets
 from engine.config.exactly_once_source import Boundary as BoundaryName
 from engine.errors import EngineError, FatalError
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.new_topics import TopicMaker
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets

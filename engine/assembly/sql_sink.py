@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.assembly.clients import Opening, flush_outcomes, open_consumer, open_replay_reporter, open_transaction
 from engine.assembly.letters import open_dead_letters
 from engine.assembly.sink import Claimed, open_sink, sink_task, start_sink
-from engine.exactly_once.transaction import Buffered
+from engine.exactly_once.buffered import Buffered
 from engine.kafka.sinks.sql_offsets import SqlOffsets
 from engine.kafka.sinks.sql_tables import TaskRows, make_tables
 from engine.pipeline.claim import claim_positions

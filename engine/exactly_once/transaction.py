@@ -20,10 +20,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 
-import msgspec
-
 from engine.errors import AbortableError, Aborted, EngineError, FailureType, ProduceFailed, RetriableError
-from engine.ports import Clock, Committed, Producer, TransactionalProducer
+from engine.exactly_once.buffered import Written
+from engine.ports import Clock, Committed, TransactionalProducer
 from engine.record.record import Headers, TopicPartition
 
 MOST_RECORDS = 50_000  # more in one transaction make it no faster, and hold back every read_committed reader
@@ -31,17 +30,6 @@ MOST_BYTES = 32 * 1024 * 1024
 COMMIT_TIMEOUT_MS = 60_000  # how long one commit is asked for again; then whoever claims next settles it
 COMMIT_PAUSE_MS = 100
 ATTEMPTS = 3  # how often a transaction is written again within one call
-
-
-class Written(msgspec.Struct, frozen=True, gc=False):
-    """A record as it was given to the producer."""
-
-    topic: str
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-    timestamp: int | None
-    partition: int | None
 
 
 class State(StrEnum):
@@ -310,40 +298,6 @@ class Transaction:
         if self._client is None:
             raise RetriableError("the transactional producer is closed")
         return self._client
-
-
-class Buffered:
-    """A producer that keeps what it is given until `flush`: those who share a transaction don't mix their ordinals."""
-
-    def __init__(self, producer: Producer) -> None:
-        self._producer = producer
-        self._waiting: list[Written] = []
-
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self._waiting.append(Written(topic, key, value, headers, timestamp, partition))
-
-    def flush(self) -> None:
-        waiting = self._waiting
-        for one in waiting:
-            self._producer.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
-        self._waiting = []  # not before: a transaction may refuse to begin
-        if waiting:
-            self._producer.flush()
-
-    def clear(self) -> None:
-        """Forget what waits."""
-        self._waiting = []
-
-    def close(self) -> None:
-        """The producer is somebody else's."""
 
 
 def _is_rejected(error: EngineError) -> bool:

@@ -13,7 +13,8 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from engine.errors import EngineError, ProduceFailed, RetriableError
-from engine.exactly_once.transaction import Transaction, Written
+from engine.exactly_once.buffered import Written
+from engine.exactly_once.transaction import Transaction
 from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, marked
 from engine.pipeline.outcome import Interrupted
 from engine.ports import Clock, Committed, Producer

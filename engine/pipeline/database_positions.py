@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from engine.errors import OffsetsMissing
-from engine.exactly_once.transaction import Written
+from engine.exactly_once.buffered import Written
 from engine.pipeline.task_state import parse
 from engine.ports import Committed, Consumer, TaskConfig
 from engine.record.record import TopicPartition

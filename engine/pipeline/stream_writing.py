@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.exactly_once.transaction import Transaction, Written
+from engine.exactly_once.buffered import Written
+from engine.exactly_once.transaction import Transaction
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Errored, Interrupted
 from engine.pipeline.producing import HELD, Answer, Outgoing, RecordWriter

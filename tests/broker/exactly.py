@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from engine.assembly.lease import run_lease
 from engine.config.topic import TaskEntry, commit_record, connector_record, count_record, task_record
-from engine.exactly_once.transaction import Written
+from engine.exactly_once.buffered import Written
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.database import open_engine

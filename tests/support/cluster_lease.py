@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from engine.errors import ConversionError, EngineError
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.sinks.topic import KafkaSink
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, PositionCheck, claim_positions

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from engine.errors import ConfigError, RetriableError
-from engine.exactly_once.transaction import Written
+from engine.exactly_once.buffered import Written
 from engine.kafka.database import is_of_world, words
 from engine.pipeline.database_positions import Kept, Letter
 from engine.record.record import Headers, TopicPartition

@@ -7,15 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from engine.errors import Aborted, CommitFailed, FailureType, Fenced, ProduceFailed, RetriableError
-from engine.exactly_once.transaction import (
-    ATTEMPTS,
-    COMMIT_TIMEOUT_MS,
-    MOST_BYTES,
-    MOST_RECORDS,
-    Buffered,
-    Transaction,
-    Written,
-)
+from engine.exactly_once.buffered import Buffered, Written
+from engine.exactly_once.transaction import ATTEMPTS, COMMIT_TIMEOUT_MS, MOST_BYTES, MOST_RECORDS, Transaction
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.fakes import Clock

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from engine.errors import Aborted, EngineError, FailureType, Fenced, ProduceFailed, RetriableError
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.fakes import Clock

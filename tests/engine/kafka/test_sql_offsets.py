@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from engine.errors import ConfigError, Fenced, RetriableError
-from engine.exactly_once.transaction import Written
+from engine.exactly_once.buffered import Written
 from engine.kafka.database import open_engine
 from engine.kafka.sinks.sql_offsets import SqlOffsets
 from engine.kafka.sinks.sql_tables import TaskRows, make_tables

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import Aborted, RecordError
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.sinks.topic import KafkaSink
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions

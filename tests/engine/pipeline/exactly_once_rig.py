@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine.errors import EngineError, Fenced
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard

@@ -9,7 +9,8 @@ import orjson
 
 from engine.config.connector import parse_connector
 from engine.config.handlers import Role
-from engine.exactly_once.transaction import Buffered, Transaction
+from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.transaction import Transaction
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import PositionCheck, claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import AbortableError, Fenced, OffsetsMissing, ProduceFailed, RetriableError
-from engine.exactly_once.transaction import Transaction, Written
+from engine.exactly_once.buffered import Written
+from engine.exactly_once.transaction import Transaction
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark_of, marked
 from engine.pipeline.outcome import Interrupted
