@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import confluent_kafka as ck
 
-from engine.errors import AbortableError, CommitFailed, FailureType, ProduceFailed
+from engine.errors import AbortableError, CommitFailed, FailureType, ProduceFailed, RetriableError
 from engine.kafka.consumer import patiently
 from engine.kafka.errors import (
     CONSEQUENCES,
@@ -22,6 +23,7 @@ from engine.ports import Committed
 from engine.record.record import TopicPartition
 
 CALL_TIMEOUT_S = 15.0
+GRACE_S = 5.0  # beyond the time-out that a call was given
 COORDINATORS = "__transaction_state"
 CONNECTION = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.", "log_level", "socket.keepalive.enable")
 
@@ -65,7 +67,7 @@ class KafkaTransactional(KafkaProducer):
 
         def send() -> None:
             with translated_transactional():
-                self._client.send_offsets_to_transaction(rows, member, self._timeout_s)
+                self._within(lambda: self._client.send_offsets_to_transaction(rows, member, self._timeout_s))
 
         patiently(send)
 
@@ -99,6 +101,28 @@ class KafkaTransactional(KafkaProducer):
             if error.__cause__ is None:  # the client lost its own exception; every call of a transaction says it again
                 self._client.begin_transaction()
             raise
+
+    def _within(self, call: Callable[[], object]) -> None:
+        """Make the call in a thread of its own, and leave it there when it does not come back in time.
+
+        After a broker was restarted `send_offsets_to_transaction` may wait for minutes, whatever time-out it is given.
+        Who is left behind this way is let go with the client, and fenced by the next one.
+        """
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                call()
+            except BaseException as error:  # noqa: BLE001, it is raised where the call was made
+                raised.append(error)
+
+        thread = threading.Thread(target=run, name="send-offsets", daemon=True)
+        thread.start()
+        thread.join(self._timeout_s + GRACE_S)
+        if thread.is_alive():
+            raise RetriableError("the coordinator of the group does not answer")
+        if raised:
+            raise raised[0]
 
     def _forget(self) -> None:
         self._failures, self._queued, self._lost = [], 0, False
