@@ -24,11 +24,12 @@ from engine.kafka.settings import (
     transactional_settings,
 )
 from engine.kafka.transactional import KafkaTransactional
+from engine.pipeline.commit import TransactionalStore
 from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
-from engine.ports import Delivery, Producer, TaskConfig
+from engine.ports import Consumer, Delivery, Producer, TaskConfig
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter
@@ -104,6 +105,17 @@ def open_transaction(opening: Opening, check: Callable[[], None], *, keeps: bool
     transaction.open()
     opening.admit()
     return transaction
+
+
+def open_group(opening: Opening, consumer: Consumer, *, keeps: bool = True) -> tuple[Transaction, TransactionalStore]:
+    """The transactions of a task, and the offsets of its group, which are written in them."""
+
+    def check() -> None:
+        store.check()
+
+    transaction = open_transaction(opening, check, keeps=keeps)
+    store = TransactionalStore(consumer, transaction, f"connect-{opening.task.connector}")
+    return transaction, store
 
 
 def build_guard(

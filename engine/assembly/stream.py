@@ -11,16 +11,16 @@ from engine.assembly.clients import (
     build_guard,
     flush_outcomes,
     open_consumer,
+    open_group,
     open_producer,
     open_replay_reporter,
-    open_transaction,
 )
 from engine.assembly.letters import open_dead_letters
 from engine.assembly.sink import reading_steps
 from engine.config.stream import INPUT, SinkConfig, StreamConfig
 from engine.errors import FatalError
 from engine.exactly_once.transaction import Transaction
-from engine.pipeline.claim import PositionCheck, PositionStore, claim_positions
+from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import (
     Commit,
     DurableThenCommit,
@@ -52,10 +52,10 @@ def open_stream(opening: Opening) -> OpenTask:
     plan, stream = opening.plan, opening.plan.stream
     assert stream is not None
     consumer = open_consumer(opening)
-    check = PositionCheck(consumer)
-    once = plan.delivery is Delivery.EXACTLY_ONCE
-    transaction = open_transaction(opening, check) if once else None
-    store = _store(opening, consumer, transaction)
+    store: GroupStore | TransactionalStore = GroupStore(consumer)
+    transaction: Transaction | None = None
+    if plan.delivery is Delivery.EXACTLY_ONCE:
+        transaction, store = open_group(opening, consumer)
     positions, state = claim_positions(opening.task, plan.stages, consumer, store)
     letters = open_dead_letters(opening, state, transaction)
     replayed = open_replay_reporter(opening, transaction)
@@ -82,16 +82,8 @@ def open_stream(opening: Opening) -> OpenTask:
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
     )
-    if transaction is not None:
-        check.known = lambda: transaction.committed
     consumer.assign(positions)
     return OpenTask(opening.task, task, plan.tolerance, opening.closing.close)
-
-
-def _store(opening: Opening, consumer: Consumer, transaction: Transaction | None) -> PositionStore:
-    if transaction is None:
-        return GroupStore(consumer)
-    return TransactionalStore(consumer, transaction, _group(opening))
 
 
 def _commit(

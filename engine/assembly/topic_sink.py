@@ -8,9 +8,9 @@ from engine.assembly.clients import (
     Opening,
     flush_outcomes,
     open_consumer,
+    open_group,
     open_producer,
     open_replay_reporter,
-    open_transaction,
 )
 from engine.assembly.letters import open_dead_letters
 from engine.assembly.sink import Claimed, reading_steps, sink_task
@@ -19,12 +19,11 @@ from engine.config.topic_sink import read_topic_sink, refusal
 from engine.errors import Aborted, ProduceFailed
 from engine.kafka.sinks.topic import KafkaSink
 from engine.pipeline.chain import Steps
-from engine.pipeline.claim import PositionCheck, claim_positions
+from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import (
     DurableThenCommit,
     GroupStore,
     TransactionalCommit,
-    TransactionalStore,
     flush_letters,
 )
 from engine.pipeline.lease import OpenTask
@@ -54,18 +53,14 @@ def open_topic_sink(opening: Opening) -> OpenTask:
         claimed = Claimed(consumer, positions, state, letters, replayed)
         return sink_task(opening, claimed, sink, plain, _steps(opening))
     group = f"connect-{opening.task.connector}"
-    check = PositionCheck(consumer)
-    transaction = open_transaction(opening, check, keeps=opening.careful)
-    store = TransactionalStore(consumer, transaction, group)
+    transaction, store = open_group(opening, consumer, keeps=opening.careful)
     positions, state = claim_positions(opening.task, plan.stages, consumer, store)
     letters, replayed = open_dead_letters(opening, state, transaction), open_replay_reporter(opening, transaction)
     commit = TransactionalCommit(
         transaction, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), group
     )
     claimed = Claimed(consumer, positions, state, letters, replayed)
-    opened = sink_task(opening, claimed, _sink(opening, transaction), commit, _steps(opening))
-    check.known = lambda: transaction.committed
-    return opened
+    return sink_task(opening, claimed, _sink(opening, transaction), commit, _steps(opening))
 
 
 def _sink(opening: Opening, producer: Producer) -> KafkaSink:

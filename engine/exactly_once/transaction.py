@@ -242,7 +242,7 @@ class Transaction:
             client.begin()
             self._write_kept(client)
             for one in self._pending:
-                client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+                one.to(client)
         except BaseException:
             with suppress(EngineError):
                 client.close()
@@ -256,7 +256,7 @@ class Transaction:
         try:
             for end in self._flushes:
                 for one in self._kept[begin:end]:
-                    client.produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+                    one.to(client)
                 if end > begin:
                     client.flush()
                 begin = end

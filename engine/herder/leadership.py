@@ -13,9 +13,9 @@ from enum import Enum, auto
 
 from engine.config.topic import Leader
 from engine.errors import AbortableError, EngineError, FatalError, Fenced, ProduceFailed, RetriableError
+from engine.exactly_once.buffered import Keeping, Written
 from engine.herder.connectors import Connectors
 from engine.ports import Election, TransactionalProducer
-from engine.record.record import Headers
 
 PLACELESS_MS = 60_000
 COMMITS = 2  # how often a commit is asked for within one write
@@ -34,17 +34,17 @@ class _Open(Enum):
     ABORT = auto()
 
 
-class LeaderProducer:
+class LeaderProducer(Keeping):
     """A Producer that writes each record in a transaction of its own, from `take_over` to `let_go`.
 
     Raises Fenced when another has taken the id over, or this one can't write any more for another reason.
     """
 
     def __init__(self, connect: Callable[[], TransactionalProducer]) -> None:
+        super().__init__()
         self._connect = connect
         self._client: TransactionalProducer | None = None
         self._open = _Open.NOTHING
-        self._waiting: list[tuple[str, bytes | None, bytes | None, Headers, int | None, int | None]] = []
 
     def take_over(self) -> None:
         """Fence whoever led before."""
@@ -60,44 +60,33 @@ class LeaderProducer:
     def let_go(self) -> None:
         """Write no more."""
         client, self._client = self._client, None
-        self._waiting, self._open = [], _Open.NOTHING
+        self.take()
+        self._open = _Open.NOTHING
         if client is not None:
             with suppress(EngineError):  # what it left open is aborted by whoever takes the id over
                 client.close()
-
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self._waiting.append((topic, key, value, headers, timestamp, partition))
 
     def flush(self) -> None:
         """Write what waits, in order; after an error the rest is forgotten.
 
         RetriableError: the record may be in the topic nevertheless; whoever reads it back knows.
         """
-        waiting, self._waiting = self._waiting, []
         try:
-            for row in waiting:
+            for one in self.take():
                 self._settle()
-                self._write(row)
+                self._write(one)
         except FatalError as error:
             raise Fenced(f"the leader's producer is beyond use: {error}") from error
 
     def close(self) -> None:
         self.let_go()
 
-    def _write(self, row: tuple[str, bytes | None, bytes | None, Headers, int | None, int | None]) -> None:
+    def _write(self, one: Written) -> None:
         client = self._require()
         client.begin()
         self._open = _Open.ABORT
         try:
-            client.produce(*row)
+            one.to(client)
             client.flush()
             self._open = _Open.COMMIT
             self._commit()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from engine.config.topic import ConfigState, fold_config, owns
-from engine.errors import Fenced, OffsetsMissing, RetriableError
+from engine.errors import OffsetsMissing, RetriableError
 from engine.pipeline.task_state import MAX_MARKS, TaskState, marks_of, parse, restore
 from engine.ports import Clock, Committed, Consumer, LeaseEnd, TaskConfig
 from engine.record.record import TopicPartition
@@ -57,26 +57,6 @@ class PositionStore(Protocol):
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]: ...
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None: ...
-
-
-class PositionCheck:
-    """Raises Fenced where a group's positions are not those that the task committed last.
-
-    Asked when a task takes its transactional id over from itself. `known` answers with the latter; while it is unset
-    the task is being claimed, and must be claimed anew.
-    """
-
-    def __init__(self, consumer: Consumer) -> None:
-        self._consumer = consumer
-        self.known: Callable[[], Mapping[TopicPartition, Committed]] | None = None
-
-    def __call__(self) -> None:
-        if self.known is None:
-            raise RetriableError("a transaction was aborted while its task was claimed")
-        known = self.known()
-        found = self._consumer.committed(list(known))
-        if any(one != known[partition] for partition, one in found.items()):  # a dead letter may be all that was done
-            raise Fenced("somebody else has committed for the task")
 
 
 def claim_positions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from engine.errors import Fenced
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.outcome import Interrupted, Trouble
 from engine.pipeline.task_state import TaskState
@@ -99,11 +100,20 @@ class TransactionalStore:
         self._consumer = consumer
         self._transaction = transaction
         self._group = group
+        self._claimed: Sequence[TopicPartition] = ()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
+        self._claimed = partitions
         found = self._consumer.committed(partitions)
-        self._transaction.committed = {partition: one for partition, one in found.items() if one is not None}
+        self._transaction.committed = _those_there(found)
         return found
+
+    def check(self) -> None:
+        """Raises Fenced where anything is committed but what we committed last; of no record too: a dead letter may be
+        all that was done. Asked when a task takes its transactional id over from itself.
+        """
+        if _those_there(self._consumer.committed(self._claimed)) != self._transaction.committed:
+            raise Fenced(f"somebody else has committed for group {self._group}")
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         self._transaction.commit(offsets, self._group)
@@ -120,6 +130,10 @@ class GroupStore:
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         self._consumer.commit(offsets)
+
+
+def _those_there(found: Mapping[TopicPartition, Committed | None]) -> dict[TopicPartition, Committed]:
+    return {partition: one for partition, one in found.items() if one is not None}
 
 
 def with_metadata(positions: Mapping[TopicPartition, int], metadata: str) -> dict[TopicPartition, Committed]:

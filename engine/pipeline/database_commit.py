@@ -13,43 +13,24 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from engine.errors import EngineError, ProduceFailed, RetriableError
-from engine.exactly_once.buffered import Written
+from engine.exactly_once.buffered import Keeping
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, marked
 from engine.pipeline.outcome import Interrupted
 from engine.ports import Clock, Committed, Producer
-from engine.record.record import Headers, TopicPartition
+from engine.record.record import TopicPartition
 
 BATCH = 500  # letters of one transaction, where they are read again
 
 
-class Outbox:
+class Outbox(Keeping):
     """The producer of those who tell something: it keeps it for the database."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Written] = []
-
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self._waiting.append(Written(topic, key, value, headers, timestamp, partition))
 
     def flush(self) -> None:
         """It is as durable as the rows beside it."""
 
     def close(self) -> None:
         """Nothing to let go of."""
-
-    def take(self) -> list[Written]:
-        """What waits, from now on somebody else's."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
 
 
 class Relay:

@@ -44,7 +44,7 @@ class PollBoundary:
     def on_record(self, record: Record) -> Cut:  # noqa: ARG002, nobody says anything of records
         return Cut.NONE
 
-    def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002
+    def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002, as above
         return Cut.COMMIT
 
     def committed(self, now_ms: int) -> None:
@@ -60,7 +60,7 @@ class IntervalBoundary:
         self.interval_ms = interval_ms
         self._due_ms = now_ms + interval_ms
 
-    def on_record(self, record: Record) -> Cut:  # noqa: ARG002
+    def on_record(self, record: Record) -> Cut:  # noqa: ARG002, as above
         return Cut.NONE
 
     def on_batch(self, now_ms: int) -> Cut:
@@ -83,7 +83,7 @@ class ConnectorBoundary:
             return Cut.ABORT
         return Cut.COMMIT if self.transactions.should_commit_on(record) else Cut.NONE
 
-    def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002
+    def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002, as above
         if self.transactions.should_abort_batch():
             return Cut.ABORT
         return Cut.COMMIT if self.transactions.should_commit_batch() else Cut.NONE

@@ -69,7 +69,7 @@ def run(world: World, kind: str, make: Make, seed: int, events: int) -> Result:
         verdicts, trouble = _settled(workload)
     except Exception as error:  # noqa: BLE001, whatever goes wrong fails this run, and is told with its seed
         trouble = f"{type(error).__name__}: {error}"
-    trouble = trouble or _ended(world, workload)
+    trouble = "; ".join(filter(None, (trouble, _ended(world, workload))))  # ended also after it failed
     seconds = time.monotonic() - began
     return Result(kind, seed, tuple(mischief.log), mischief.kills, workload.records, verdicts, seconds, trouble)
 

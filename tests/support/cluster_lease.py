@@ -12,7 +12,7 @@ from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.sinks.topic import KafkaSink
 from engine.pipeline.chain import sink_steps
-from engine.pipeline.claim import ConfigTail, PositionCheck, claim_positions
+from engine.pipeline.claim import ConfigTail, claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import Deadline, OpenTask, check_owned, must_stop, run_tasks, unopened
@@ -112,11 +112,10 @@ def open_sink(
     """As engine.assembly.topic_sink has it."""
     group = f"connect-{config.connector}"
     consumer = SmallChunks(kafka, group)
-    check = PositionCheck(consumer)
 
     def check_all() -> None:
         admit()
-        check()
+        store.check()
 
     transaction = Transaction(
         lambda: kafka.transactional(transactional_id(config.connector, config.task)), check_all, clock, keeps=careful
@@ -158,6 +157,5 @@ def open_sink(
         clock=clock,
         commit_interval_ms=COMMIT_INTERVAL_MS,
     )
-    check.known = lambda: transaction.committed
     consumer.assign(positions)
     return OpenTask(config, task, TOLERANCE, closing.close, careful)

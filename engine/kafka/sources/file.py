@@ -60,7 +60,7 @@ class FileSource:
         return True
 
     @staticmethod
-    def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004
+    def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004, as above
         """It knows nothing of transactions."""
         return False
 

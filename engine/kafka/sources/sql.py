@@ -86,7 +86,7 @@ class SqlSource:
         return True
 
     @staticmethod
-    def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004
+    def can_define_transaction_boundaries(config: Mapping[str, str]) -> bool:  # noqa: ARG004, as above
         """It knows nothing of transactions."""
         return False
 

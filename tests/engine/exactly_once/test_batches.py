@@ -6,7 +6,6 @@ import pytest
 
 from engine.errors import AbortableError, Aborted, Fenced, ProduceFailed
 from engine.exactly_once.transaction import Transaction
-from engine.pipeline.claim import PositionCheck
 from engine.pipeline.commit import TransactionalStore
 from engine.ports import Committed
 from engine.record.record import Headers, TopicPartition
@@ -89,13 +88,15 @@ def test_a_commit_without_a_record_is_somebody_elses_work_too() -> None:
     kafka = FakeKafka(Clock())
     kafka.create("t")
     consumer = kafka.consumer("g")
-    check = PositionCheck(consumer)
+
+    def check() -> None:
+        store.check()
+
     transaction = Transaction(lambda: Batching(kafka, "id"), check, kafka.clock)
     transaction.open()
     store = TransactionalStore(consumer, transaction, "g")
     store.committed([T0])
     store.remember({T0: Committed(0, "as it began")})
-    check.known = lambda: transaction.committed
     with pytest.raises(ProduceFailed):
         write(transaction, b"1", b"2", b"3", b"4")
     successor = Transaction(lambda: Batching(kafka, "id"), lambda: None, kafka.clock)

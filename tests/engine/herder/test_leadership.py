@@ -309,7 +309,7 @@ class Client(fakes.Producer):
 
 
 def leading(client: Client) -> LeaderProducer:
-    producer = LeaderProducer(lambda: client)  # type: ignore[arg-type, return-value]
+    producer = LeaderProducer(lambda: client)  # type: ignore[arg-type, return-value] # a fake
     producer.take_over()
     client.calls.clear()
     return producer
@@ -354,7 +354,7 @@ def test_an_abort_that_is_not_answered_is_finished_first() -> None:
     producer = leading(client)
     client.call, client.errors = "flush", [AbortableError("lost")]
     original = client.abort
-    client.abort = failing_once(original)  # type: ignore[method-assign]
+    client.abort = failing_once(original)  # type: ignore[method-assign] # of a fake
     with pytest.raises(RetriableError):
         write(producer, b"a")
     write(producer, b"b")
@@ -382,7 +382,7 @@ def test_whatever_ends_the_client_ends_the_leadership(call: str, error: EngineEr
 def test_nobody_writes_before_taking_over_or_after_letting_go() -> None:
     client = Client()
     with pytest.raises(Fenced):
-        write(LeaderProducer(lambda: client), b"a")  # type: ignore[arg-type, return-value]
+        write(LeaderProducer(lambda: client), b"a")  # type: ignore[arg-type, return-value] # a fake
     producer = leading(client)
     producer.let_go()
     with pytest.raises(Fenced):
@@ -392,5 +392,5 @@ def test_nobody_writes_before_taking_over_or_after_letting_go() -> None:
 def test_a_client_that_can_not_take_over_is_closed() -> None:
     client = Client("init", RetriableError("no coordinator"))
     with pytest.raises(RetriableError):
-        LeaderProducer(lambda: client).take_over()  # type: ignore[arg-type, return-value]
+        LeaderProducer(lambda: client).take_over()  # type: ignore[arg-type, return-value] # a fake
     assert client.calls == ["init", "close"]

@@ -12,7 +12,7 @@ from engine.config.handlers import Role
 from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.chain import sink_steps
-from engine.pipeline.claim import PositionCheck, claim_positions
+from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
@@ -64,11 +64,10 @@ class OnceRig:
         self.stages = stages_of(processors, sinks)
         self.consumer = kafka.consumer(GROUP)
         partitions = tuple(kafka.partitions_of("t"))
-        check = PositionCheck(self.consumer)
 
         def check_all() -> None:
             admit()
-            check()
+            store.check()
 
         self.transaction = Transaction(lambda: kafka.transactional("g-c-0"), check_all, clock)
         self.transaction.open()
@@ -124,7 +123,6 @@ class OnceRig:
             committed=positions,
             clock=clock,
         )
-        check.known = lambda: self.transaction.committed
         self.consumer.assign(positions)
 
     def run(self) -> Any:

@@ -25,7 +25,7 @@ def test_a_task_that_needed_its_whole_budget_to_be_aborted_gets_another_one_to_g
         opened.append(careful)
         rig = Rig(rows(b"1", b"2"), clock=clock)
         if not careful:
-            rig.task.process = slow_and_aborted  # type: ignore[method-assign]
+            rig.task.process = slow_and_aborted  # type: ignore[method-assign] # of a fake
         return OpenTask(config, rig.task, TolerancePolicy(-1, -1), lambda: None, careful)
 
     lease = Lease("l", (TaskConfig("c", 0, 1, {}, ()),), 1, BUDGET_MS, {})

@@ -177,7 +177,7 @@ def test_a_poll_that_waits_longer_than_the_lease_goes_on_in_the_next_one() -> No
 )
 def test_a_source_that_answers_with_anything_else_fails_its_task(polled: Any) -> None:
     source = Source(1)
-    source.poll = lambda: polled  # type: ignore[method-assign]
+    source.poll = lambda: polled  # type: ignore[method-assign] # of a fake
     end = SourceRig(source).run()
     assert isinstance(end, Failed)
     assert "could not be polled" in end.message
@@ -242,7 +242,7 @@ def test_a_handler_that_wants_another_attempt_begins_at_the_record_in_trouble() 
 def test_a_record_without_an_offset_that_json_cannot_hold_is_an_error_like_others() -> None:
     odd = [Record("t", 0, None, None, value) for value in (2**70, "\ud800", {"deep": {1, 2**70}})]
     source = Source(1)
-    source.poll = lambda: [odd.pop(0)] if odd else []  # type: ignore[method-assign]
+    source.poll = lambda: [odd.pop(0)] if odd else []  # type: ignore[method-assign] # of a fake
 
     def refuse(value: Any) -> Any:
         raise ValueError("is odd")

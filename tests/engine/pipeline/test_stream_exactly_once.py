@@ -87,7 +87,7 @@ def test_only_ends_that_can_not_be_written_have_errors_once_retries_are_exhauste
             raise RetriableError("NOT_ENOUGH_REPLICAS")
         produce(identity, partition, batch)
 
-    kafka.produce = watched  # type: ignore[method-assign]
+    kafka.produce = watched  # type: ignore[method-assign] # of a fake
     rig = OnceRig(kafka, {}, TWO, clock=clock, answers={Role.PRODUCTION: Asked()}, retry=RetryPolicy(2))
     assert rig.run() is None
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == (["0", "1", "2"], [], 3)
@@ -111,14 +111,14 @@ def test_before_a_long_wait_what_is_done_is_committed_and_nothing_of_what_waits(
             raise RetriableError("NOT_ENOUGH_REPLICAS")
         produce(identity, partition, batch)
 
-    kafka.produce = refusing  # type: ignore[method-assign]
+    kafka.produce = refusing  # type: ignore[method-assign] # of a fake
     rig = OnceRig(kafka, {}, TWO, clock=clock, retry=RetryPolicy(-1))
     assert rig.run() == Interrupted(None)
     rig.close()
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == ([], [], 0)
     assert seen
     assert all(row == ([], [], 0) for row in seen)
-    kafka.produce = produce  # type: ignore[method-assign]
+    kafka.produce = produce  # type: ignore[method-assign] # of a fake
     clock.stop_at = None
     assert OnceRig(kafka, {}, TWO, clock=clock).run() is None
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2", "3"]
@@ -144,7 +144,7 @@ def test_of_a_record_that_is_half_written_when_a_long_wait_comes_nothing_is_comm
             raise RetriableError("NOT_ENOUGH_REPLICAS")
         produce(identity, partition, batch)
 
-    kafka.produce = moody  # type: ignore[method-assign]
+    kafka.produce = moody  # type: ignore[method-assign] # of a fake
     assert OnceRig(kafka, {}, TWO, clock=clock, retry=RetryPolicy(-1)).run() is None
     assert seen[-1] == (["0"], ["0"], 1)
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == (["0", "1", "2", "3"],) * 2 + (4,)
@@ -160,7 +160,7 @@ def test_where_a_handler_wants_another_attempt_nothing_of_the_record_is_committe
             raise RetriableError("NOT_ENOUGH_REPLICAS")
         produce(identity, partition, batch)
 
-    kafka.produce = refusing  # type: ignore[method-assign]
+    kafka.produce = refusing  # type: ignore[method-assign] # of a fake
     for _ in range(2):
         rig = OnceRig(kafka, {}, TWO, clock=clock)
         with pytest.raises(RetriableError, match="RETRY"):
@@ -171,7 +171,7 @@ def test_where_a_handler_wants_another_attempt_nothing_of_the_record_is_committe
         [],
         0,
     )
-    kafka.produce = produce  # type: ignore[method-assign]
+    kafka.produce = produce  # type: ignore[method-assign] # of a fake
     assert OnceRig(kafka, {}, TWO, clock=clock).run() is None
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2"]
 

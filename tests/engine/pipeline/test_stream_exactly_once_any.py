@@ -289,7 +289,7 @@ class Streams(RuleBasedStateMachine):
                 raise ProduceFailed(((partition.topic, "MSG_SIZE_TOO_LARGE"),))
             produce(identity, partition, batch)
 
-        self.kafka.produce = watched  # type: ignore[method-assign]
+        self.kafka.produce = watched  # type: ignore[method-assign] # of a fake
 
     def _letters(self) -> list[tuple[str, int]]:
         """The node and the value of each dead letter."""
