@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from benchmarks import connect_clean, exactly_once
+from benchmarks import (
+    connect_chain,
+    connect_clean,
+    connect_damaged,
+    copy,
+    exactly_once,
+    idle,
+    latency,
+    many_small,
+    memory,
+    mirror,
+    planner,
+    scale,
+    start,
+    steps,
+)
 
-BENCHMARKS: dict[str, Callable[[], object]] = {"connect-clean": connect_clean.run, "exactly-once": exactly_once.run}
+BENCHMARKS: dict[str, Callable[[], object]] = {
+    "connect-clean": connect_clean.run,
+    "connect-10": connect_damaged.run_10,
+    "connect-50": connect_damaged.run_50,
+    "connect-chain": connect_chain.run,
+    "copy": copy.run,
+    "copy-eos": copy.run_eos,
+    "exactly-once": exactly_once.run,
+    "mirror": mirror.run,
+    "mirror-eos": mirror.run_eos,
+    "scale": scale.run,
+    "planner": planner.run,
+    "start": start.run,
+    "steps": steps.run,
+    "memory": memory.run,
+    "latency": latency.run,
+    "many-small": many_small.run,
+    "idle": idle.run,
+}
 
 
-def main(names: list[str]) -> int:
+def main(names: Sequence[str]) -> int:
     """Run the named benchmarks, or all; 2 for an unknown name."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is ended
     for name in names or BENCHMARKS:
         BENCHMARKS[name]()
     return 0

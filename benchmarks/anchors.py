@@ -1,11 +1,13 @@
-"""What people would use instead: real Kafka Connect, tuned so that the comparison is fair."""
+"""What people would use instead: real Kafka Connect and MirrorMaker 2, tuned so that the comparison is fair."""
 
 from __future__ import annotations
 
-import subprocess
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from benchmarks.programs import Program, started
 from demo.jars import KAFKA_HOME, KAFKA_VERSION, class_path
+from demo.network import free_ports
 
 CONNECT_HOME = KAFKA_HOME.parent / "connect"
 CONNECT_MODULES = (
@@ -15,6 +17,8 @@ CONNECT_MODULES = (
     ),
     "org.slf4j:slf4j-simple:1.7.36",
 )
+MIRROR_HOME = KAFKA_HOME.parent / "mirror"
+MIRROR_MODULES = (f"org.apache.kafka:connect-mirror:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 
 WORKER = """\
 bootstrap.servers={bootstrap}
@@ -32,27 +36,73 @@ consumer.fetch.max.bytes=50000000
 consumer.auto.offset.reset=earliest
 """
 
+MIRROR = """\
+clusters={source},B
+{source}.bootstrap.servers={bootstrap}
+B.bootstrap.servers={bootstrap}
+{source}->B.enabled=true
+{source}->B.topics={topic}
+{source}->B.emit.heartbeats.enabled=false
+B->{source}.enabled=false
+B->{source}.emit.heartbeats.enabled=false
+tasks.max=2
+replication.factor=1
+checkpoints.topic.replication.factor=1
+heartbeats.topic.replication.factor=1
+offset-syncs.topic.replication.factor=1
+config.storage.replication.factor=1
+offset.storage.replication.factor=1
+status.storage.replication.factor=1
+plugin.discovery=service_load
+plugin.path=
+{source}.consumer.max.poll.records=5000
+{source}.consumer.fetch.min.bytes=100000
+{source}.consumer.max.partition.fetch.bytes=10000000
+{source}.consumer.fetch.max.bytes=50000000
+{source}->B.producer.linger.ms=20
+{source}->B.producer.batch.size=200000
+{source}->B.producer.compression.type=lz4
+"""
+# A transaction of each poll is the default; the engine's last as long as its commit interval, so these do.
+MIRROR_ONCE = """\
+{source}->B.transaction.boundary=interval
+{source}->B.transaction.boundary.interval.ms=1000
+B.exactly.once.source.support=enabled
+dedicated.mode.enable.internal.rest=true
+listeners=http://127.0.0.1:{port}
+{source}.consumer.isolation.level=read_committed
+"""
+
 
 def start_connect(
-    folder: Path, bootstrap: str, port: int, *connectors: str, classes: Path | None = None, worker: str = ""
-) -> subprocess.Popen[bytes]:
+    folder: Path, bootstrap: str, *connectors: str, classes: Path | None = None, worker: str = ""
+) -> AbstractContextManager[Program]:
     """Kafka Connect standalone; `connectors` and `worker` are properties, `classes` a folder of more classes."""
     folder.mkdir(parents=True)
-    files = [
-        folder / "worker.properties",
-        *(folder / f"connector-{number}.properties" for number in range(len(connectors))),
-    ]
+    port = free_ports(1)[0]
     texts = [WORKER.format(bootstrap=bootstrap, folder=folder, port=port) + worker, *connectors]
+    files = [folder / f"{number}.properties" for number in range(len(texts))]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text)
     paths = [class_path(CONNECT_HOME, CONNECT_MODULES), *([] if classes is None else [str(classes)])]
-    command = [
-        "java",
-        "-Xmx1500m",
-        "-Dfile.encoding=UTF-8",
-        "-cp",
-        ":".join(paths),
-        "org.apache.kafka.connect.cli.ConnectStandalone",
-    ]
-    with (folder / "connect.log").open("wb") as log:
-        return subprocess.Popen([*command, *map(str, files)], stdout=log, stderr=subprocess.STDOUT)
+    command = [*_java(":".join(paths)), "org.apache.kafka.connect.cli.ConnectStandalone"]
+    return started([*command, *map(str, files)], folder / "connect.log", port)
+
+
+def start_mirrormaker(
+    folder: Path, bootstrap: str, source: str, topic: str, *, exactly_once: bool
+) -> AbstractContextManager[Program]:
+    """MirrorMaker 2 from cluster `source` to cluster B, which are one broker: `topic` becomes `<source>.<topic>`."""
+    folder.mkdir(parents=True)
+    port = free_ports(1)[0]
+    text = (MIRROR + (MIRROR_ONCE if exactly_once else "")).format(
+        bootstrap=bootstrap, source=source, topic=topic, port=port
+    )
+    file = folder / "mirror.properties"
+    file.write_text(text)
+    command = [*_java(class_path(MIRROR_HOME, MIRROR_MODULES)), "org.apache.kafka.connect.mirror.MirrorMaker"]
+    return started([*command, str(file)], folder / "mirrormaker.log", port)
+
+
+def _java(paths: str) -> list[str]:
+    return ["java", "-Xmx1500m", "-Dfile.encoding=UTF-8", "-cp", paths]

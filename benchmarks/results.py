@@ -6,45 +6,78 @@ import json
 import os
 import platform
 import statistics
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, Literal
+
+from demo.jars import KAFKA_VERSION
 
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rates of both sides, one figure a round; `ratio` > 1 means ours is better."""
+    """Figures of both sides in `unit`, one a round; `goal` is the least ratio, without an anchor the bound of ours.
+
+    Without a goal it is a figure to know. `better` says which figures are: `ratio` > 1 means ours is better, whatever
+    the unit.
+    """
 
     name: str
     unit: str
-    ours: list[float]
-    anchor: list[float]
-    goal: float
+    ours: Sequence[float]
+    anchor: Sequence[float] | None
+    goal: float | None
+    better: Literal["higher", "lower"] = "higher"
 
     @property
-    def ratio(self) -> float:
-        return statistics.median(self.ours) / statistics.median(self.anchor)
+    def ratio(self) -> float | None:
+        """Median to median; None without an anchor."""
+        if self.anchor is None:
+            return None
+        ours, anchor = statistics.median(self.ours), statistics.median(self.anchor)
+        return ours / anchor if self.better == "higher" else anchor / ours
 
 
-def publish(result: Result, kafka_version: str) -> None:
-    """Print the table and write `benchmarks/results/<name>.json`."""
-    print(f"\n{result.name}, {result.unit}, {len(result.ours)} rounds alternating")
-    for side, rounds in (("ours", result.ours), ("anchor", result.anchor)):
-        spread = f"from {min(rounds):>12,.0f} to {max(rounds):>12,.0f}"
-        print(f"  {side:<7} median {statistics.median(rounds):>12,.0f}   {spread}")
-    print(f"  ratio   {result.ratio:.2f} (goal {result.goal:.2f})")
-    document = asdict(result) | {
-        "ratio": round(result.ratio, 3),
+def publish(result: Result, folder: Path = RESULTS) -> Result:
+    """Print the table, write `<folder>/<name>.json`, return the result."""
+    print(table(result), flush=True)
+    folder.mkdir(exist_ok=True)
+    (folder / f"{result.name}.json").write_text(json.dumps(document(result), indent=2) + "\n")
+    return result
+
+
+def table(result: Result) -> str:
+    """The result for people: medians, spread, ratio and goal."""
+    lines = [f"\n{result.name}, {result.unit}, {result.better} is better, rounds: {len(result.ours)}"]
+    for side, figures in (("ours", result.ours), ("anchor", result.anchor)):
+        if figures is not None:
+            spread = f"from {_figure(min(figures))} to {_figure(max(figures))}"
+            lines.append(f"  {side:<7} median {_figure(statistics.median(figures))}   {spread}")
+    if result.ratio is not None:
+        lines.append(f"  ratio   {result.ratio:.2f}" + ("" if result.goal is None else f" (goal {result.goal:.2f})"))
+    elif result.goal is not None:
+        lines.append(f"  goal    {'at least' if result.better == 'higher' else 'at most'} {result.goal:,g}")
+    return "\n".join(lines)
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The result for programs."""
+    ratio = result.ratio
+    return asdict(result) | {
+        "ratio": None if ratio is None else round(ratio, 3),
         "rounds": len(result.ours),
         "cores": os.cpu_count(),
         "versions": {
             "python": platform.python_version(),
             "pyspark": version("pyspark"),
             "confluent-kafka": version("confluent-kafka"),
-            "kafka": kafka_version,
+            "kafka": KAFKA_VERSION,
         },
     }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{result.name}.json").write_text(json.dumps(document, indent=2) + "\n")
+
+
+def _figure(figure: float) -> str:
+    return f"{figure:>12,.0f}" if abs(figure) >= 1000 else f"{figure:>12,.4g}"

@@ -55,9 +55,13 @@ class Consumer(Protocol):
     def close(self) -> None: ...
 
 
+Row = tuple[str, bytes | None, bytes | None, Headers, int | None, int | None]
+"""A record to be written: topic, key, value, headers, timestamp (ms), partition, as `Producer.produce` takes them."""
+
+
 class Producer(Protocol):
-    """Writes records. `produce` queues and never raises for a record; `flush` returns when all are durable, or
-    raises ProduceFailed with what is not."""
+    """Writes records. `produce` and `produce_all` queue and never raise for a record; `flush` returns when all are
+    durable, or raises ProduceFailed with what is not. It counts records from the first one after the last flush on."""
 
     def produce(
         self,
@@ -68,6 +72,10 @@ class Producer(Protocol):
         timestamp: int | None = None,
         partition: int | None = None,
     ) -> None: ...
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        """The same, of many records in their order."""
+        ...
+
     def flush(self) -> None: ...
     def close(self) -> None: ...
 
@@ -108,6 +116,10 @@ class Admin(Protocol):
         ...
 
     def topics(self) -> Sequence[str]: ...
+    def partition_counts(self) -> Mapping[str, int]:
+        """The number of partitions of every topic, in one call."""
+        ...
+
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
     ) -> None:
@@ -214,13 +226,17 @@ class TaskConfig(msgspec.Struct, frozen=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last; a standing one has no end."""
+    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last; a standing one has no end.
+
+    While nobody else wants its slot it may wait for more records, with one budget after the other, for `stay_ms`.
+    """
 
     lease_id: str
     tasks: tuple[TaskConfig, ...]
     leader_epoch: int
     budget_ms: int
     worker: dict[str, str]  # the worker's options: bootstrap.servers, group.id, config.storage.topic …
+    stay_ms: int = 0
 
     @property
     def standing(self) -> bool:
@@ -240,12 +256,12 @@ class LeaseEnd(StrEnum):
 
 
 class TaskReport(msgspec.Struct, frozen=True):
-    """What one task did in one lease. Positions are next offsets as `topic-partition` → int."""
+    """What one task did in one lease, so far or in all. Positions are next offsets as `topic-partition` → int."""
 
     connector: str
     task: int
     generation: int
-    end: LeaseEnd
+    end: LeaseEnd | None  # None: the lease goes on
     positions: dict[str, int]
     ends: dict[str, int]
     metrics: dict[str, int]  # cumulative, by the names of reporting/metrics.py
@@ -255,6 +271,13 @@ class TaskReport(msgspec.Struct, frozen=True):
     progressed: bool  # did this lease commit a new position?
     wake_at: int | None = None  # ms; when to run again although Kafka has nothing new
     trace: str | None = None  # for FAILED, and why for PARKED
+
+
+class LeaseProgress(msgspec.Struct, frozen=True):
+    """What a lease that goes on has done so far, as it writes it to the status topic."""
+
+    lease_id: str
+    reports: tuple[TaskReport, ...]
 
 
 class Election(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.errors import FailureType, ProduceFailed
-from engine.ports import Committed, SourcePosition
+from engine.ports import Committed, Row, SourcePosition
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 
 
@@ -125,6 +125,10 @@ class Producer:
     ) -> None:
         self.queue.append((topic, key, value, headers, timestamp))
 
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self.produce(*row)
+
     def flush(self) -> None:
         failing = self.fail_next.pop(0) if self.fail_next and self.queue else set()
         queue, self.queue = self.queue, []
@@ -165,6 +169,10 @@ class BatchingProducer:
         partition: int | None = None,
     ) -> None:
         self.queue.append((TopicPartition(topic, partition or 0), value))
+
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self.produce(*row)
 
     def flush(self) -> None:
         self.flushes += 1

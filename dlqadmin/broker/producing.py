@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from types import TracebackType
 from typing import Self
 
@@ -15,9 +16,9 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from engine import errors
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.clock import WorkerClock
-from engine.kafka.producer import Delivered
+from engine.kafka.producer import Report
 from engine.kafka.transactional import KafkaTransactional
-from engine.ports import Committed
+from engine.ports import Committed, Row
 from engine.record.record import Headers, TopicPartition
 
 TRANSACTION_TIMEOUT_MS = 30_000  # how long the chunk of a killed writer can hold back readers
@@ -153,6 +154,17 @@ class ChunkProducer:
         self.close()
 
 
+class _Noted(Report):
+    """Tells of a record that was written, too, and where."""
+
+    written: dict[int, Written]
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            self.written[self.ordinal] = Written(message.partition() or 0, message.offset() or 0)
+        super().__call__(error, message)
+
+
 class _Client(KafkaTransactional):
     """Notes where each record of its open transaction was written."""
 
@@ -173,16 +185,8 @@ class _Client(KafkaTransactional):
         super().__init__({name: str(value) for name, value in settings.items()})
         self._written = written
 
-    def _listener(self, ordinal: int, topic: str) -> Delivered:
-        note = super()._listener(ordinal, topic)
-
-        def on_delivery(error: KafkaError | None, message: Message) -> None:
-            if error is None:
-                self._written[ordinal] = Written(message.partition() or 0, message.offset() or 0)
-            else:
-                note(error, message)
-
-        return on_delivery
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
+        return (_Noted(self._lost, ordinal, self._written) for ordinal in count(self._queued))
 
 
 def _committed(progress: Progress) -> Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from engine.assembly.mirror_plan import Mirror, mirror_delivery, mirror_stages, mirror_targets, prepare
@@ -19,9 +19,8 @@ from engine.config import mirror, stream, topic_sink
 from engine.config.connector import ConnectorConfig
 from engine.config.options import Option, Problem, nearest
 from engine.config.worker import WorkerConfig
-from engine.kafka.sinks import file, sql
+from engine.kafka.sinks import file
 from engine.kafka.sources import file as source_file
-from engine.kafka.sources import sql as source_sql
 from engine.ports import Delivery, Kind
 from engine.record.stage import Stage
 from engine.steps import plugins
@@ -56,26 +55,12 @@ class ConnectorClass:
 
 
 _FILE = ConnectorClass(file.FileSink, file.OPTIONS)
-_SQL = ConnectorClass(
-    sql.SqlSink,
-    sql.OPTIONS,
-    delivery=lambda config, _worker: Delivery(config.own["delivery.guarantee"]),
-    opener="sql",
-)
 _FILE_SOURCE = ConnectorClass(
     source_file.FileSource,
     source_file.OPTIONS,
     Kind.SOURCE,
     targets=source_file.FileSource.targets,
     delivery=partial(source_delivery, source_file.FileSource),
-)
-_SQL_SOURCE = ConnectorClass(
-    source_sql.SqlSource,
-    source_sql.OPTIONS,
-    Kind.SOURCE,
-    source_sql.SqlSource.task_configs,
-    source_sql.SqlSource.targets,
-    partial(source_delivery, source_sql.SqlSource),
 )
 _STREAM = ConnectorClass(
     object,  # it is made of its processors, not of one object
@@ -107,25 +92,54 @@ CLASSES: dict[str, ConnectorClass] = {
     "FileStreamSink": _FILE,
     "FileStreamSinkConnector": _FILE,
     "org.apache.kafka.connect.file.FileStreamSinkConnector": _FILE,
-    "SqlSink": _SQL,
     "KafkaSink": _KAFKA,
     "stream": _STREAM,
     "FileStreamSource": _FILE_SOURCE,
     "FileStreamSourceConnector": _FILE_SOURCE,
     "org.apache.kafka.connect.file.FileStreamSourceConnector": _FILE_SOURCE,
-    "SqlSource": _SQL_SOURCE,
     "mirror": _MIRROR,
     "MirrorSourceConnector": _MIRROR,
     "MirrorSinkConnector": _MIRROR,
     "org.apache.kafka.connect.mirror.MirrorSourceConnector": _MIRROR,
     "org.apache.kafka.connect.mirror.MirrorSinkConnector": _MIRROR,
 }
+OF_DATABASES = ("SqlSink", "SqlSource")  # SQLAlchemy takes as long to load as all the rest: only who wants them does
+
+
+@cache
+def of_databases() -> Mapping[str, ConnectorClass]:
+    """The classes `OF_DATABASES` names."""
+    from engine.kafka.sinks import sql
+    from engine.kafka.sources import sql as source_sql
+
+    sink = ConnectorClass(
+        sql.SqlSink,
+        sql.OPTIONS,
+        delivery=lambda config, _worker: Delivery(config.own["delivery.guarantee"]),
+        opener="sql",
+    )
+    source = ConnectorClass(
+        source_sql.SqlSource,
+        source_sql.OPTIONS,
+        Kind.SOURCE,
+        source_sql.SqlSource.task_configs,
+        source_sql.SqlSource.targets,
+        partial(source_delivery, source_sql.SqlSource),
+    )
+    return dict(zip(OF_DATABASES, (sink, source), strict=True))
+
+
+def built_in() -> Mapping[str, ConnectorClass]:
+    """All classes of the engine's own."""
+    return {**CLASSES, **of_databases()}
 
 
 def find_class(name: str) -> tuple[ConnectorClass | None, list[Problem]]:
     """The class of a connector: built in, offered by an installed package, or at a dotted path of the user's own."""
     if name in CLASSES:
         return CLASSES[name], []
+    if name in OF_DATABASES:
+        return of_databases()[name], []
     if not name:
         return None, []  # its absence is reported with the other options
     text = "is no known class"
@@ -136,7 +150,7 @@ def find_class(name: str) -> tuple[ConnectorClass | None, list[Problem]]:
     else:
         if found is not None:
             return own_class(found), []
-    known = [*CLASSES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
+    known = [*CLASSES, *OF_DATABASES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
     return None, [("connector.class", name, text + nearest(name, known))]
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
 from engine.assembly.clients import Opening, base
+from engine.assembly.lease_telling import tell_progress
 from engine.assembly.mirror import open_mirror
 from engine.assembly.plan import validate
 from engine.assembly.sink import open_sink
 from engine.assembly.source import open_source
-from engine.assembly.sql_sink import open_sql_sink
 from engine.assembly.stream import open_stream
 from engine.assembly.topic_sink import open_topic_sink
 from engine.config.worker import WorkerConfig, parse_worker
@@ -21,12 +21,22 @@ from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, OpenTask, check_owned, must_stop, run_tasks, unopened
-from engine.ports import Kind, Lease, TaskConfig, TaskReport
+from engine.pipeline.lease import Deadline, check_owned, must_stop, run_tasks
+from engine.pipeline.open_task import OpenTask, unopened
+from engine.ports import Kind, Lease, LeaseProgress, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
 ALONE_PATIENCE_MS = 1000  # a longer one parks: how often was tried is committed, should the worker be killed
 FOR_EVER_MS = 2**62  # a stream waits where it stands: its memory ends with its lease
+
+
+def open_sql_sink(opening: Opening) -> OpenTask:
+    """Loads SQLAlchemy, which takes as long as all the rest."""
+    from engine.assembly import sql_sink
+
+    return sql_sink.open_sql_sink(opening)
+
+
 OPENERS: dict[str, Callable[[Opening], OpenTask]] = {
     Kind.SINK: open_sink,
     Kind.SOURCE: open_source,
@@ -44,6 +54,7 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
     gc.disable()  # each commit collects: a collection in the middle of a chunk costs a factor of four
     try:
         worker = parse_worker(lease.worker)
+        tell_progress(worker, LeaseProgress(lease.lease_id, ()))  # it has begun: Spark may have let it wait for a core
         try:
             tail = _config_tail(worker)
         except EngineError as error:
@@ -58,7 +69,10 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             admit = partial(check_owned, lease, tail, task)
             return _open(Opening(task, validate(task.config, worker), worker, clock, patience_ms, admit, careful, away))
 
-        return run_tasks(lease, tail, tail.clock, open_task, deadline)
+        def tell(reports: Sequence[TaskReport]) -> None:
+            tell_progress(worker, LeaseProgress(lease.lease_id, tuple(reports)))
+
+        return run_tasks(lease, tail, tail.clock, open_task, deadline, tell, worker.flush_interval_ms)
     finally:
         gc.enable()
 

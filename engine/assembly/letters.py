@@ -33,8 +33,7 @@ def open_dead_letters(
     if not errors.dlq_enable:
         return None
     topic_bytes = _topic_bytes(opening, letter_admin_settings(plan, worker))
-    settings, is_bounded = letter_settings(plan, worker)
-    settings.setdefault("message.max.bytes", str(topic_bytes))
+    settings, is_bounded = letter_settings(plan, worker, topic_bytes)
     producer: Producer
     if transaction is None or errors.dlq_elsewhere or _connection(errors.dlq_producer):
         producer = KafkaProducer(settings)
@@ -69,13 +68,15 @@ def letter_admin_settings(plan: ConnectorPlan, worker: WorkerConfig) -> dict[str
     return admin_settings(base(worker), worker.admin, *map(_connection, beside), config.admin)
 
 
-def letter_settings(plan: ConnectorPlan, worker: WorkerConfig) -> tuple[dict[str, str], bool]:
-    """The producer's settings; and were its time-outs bounded, because nobody had set them?
+def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int) -> tuple[dict[str, str], bool]:
+    """The producer's settings, for records as large as the topic takes; and were its time-outs bounded, because nobody
+    had set them?
 
     A flush lasts as long as a delivery may take, and holds up the lease's other tasks.
     """
     config = plan.config
-    layers = (base(worker), worker.producer, config.producer, config.errors.dlq_producer)
+    largest = {"message.max.bytes": str(topic_bytes)}
+    layers = (largest, base(worker), worker.producer, config.producer, config.errors.dlq_producer)
     make = unacknowledged_settings if plan.dead_letters == "best_effort" else producer_settings
     settings = make(*layers)
     if any(name in settings for name in DELIVERY_TIMEOUTS):

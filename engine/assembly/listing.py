@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.assembly.kinds import CLASSES, find_class
+from engine.assembly.kinds import built_in, find_class
 from engine.config.connector import all_options
 from engine.config.options import Option
 from engine.errors import NotFound
@@ -41,6 +41,7 @@ def connector_options(class_name: str) -> tuple[Option, ...]:
 
 
 def _connectors() -> Iterator[Plugin]:
-    yield from (Plugin(name, known.kind) for name, known in CLASSES.items())
-    yield from (Plugin(name, Kind.SINK) for name in plugins.names(plugins.SINKS) if name not in CLASSES)
-    yield from (Plugin(name, Kind.SOURCE) for name in plugins.names(plugins.SOURCES) if name not in CLASSES)
+    own = built_in()
+    yield from (Plugin(name, known.kind) for name, known in own.items())
+    yield from (Plugin(name, Kind.SINK) for name in plugins.names(plugins.SINKS) if name not in own)
+    yield from (Plugin(name, Kind.SOURCE) for name in plugins.names(plugins.SOURCES) if name not in own)

@@ -29,7 +29,7 @@ from engine.kafka.offsets import TaskOffsets
 from engine.pipeline.chain import Steps, applying
 from engine.pipeline.claim import PositionStore, claim_positions
 from engine.pipeline.commit import GroupStore, flush_letters, with_metadata
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.ports import Delivery, Producer
 from engine.record.record import RawRecord, Record
@@ -190,29 +190,20 @@ def _steps(opening: Opening, remote: Callable[[str], str], alias: str) -> Steps:
     """
     config = opening.plan.config
     transforms = (applying(build_transform(step, config.predicates)) for step in config.transforms)
-    origins: dict[tuple[str, int], dict[str, object]] = {}
+    origins: dict[tuple[str, int], tuple[str, dict[str, object]]] = {}
 
     def consumed(raw: RawRecord) -> Record:
-        origin = origins.get((raw.topic, raw.partition))
-        if origin is None:
+        place = raw.topic, raw.partition
+        known = origins.get(place)
+        if known is None:
             origin = {"cluster": alias, "topic": raw.topic, "partition": raw.partition}
-            origins[raw.topic, raw.partition] = origin
+            known = origins[place] = remote(raw.topic), origin
+        headers = tuple([(name, BYTES, data) for name, data in raw.headers]) if raw.headers else ()
         # By position: keywords would double the cost of the hottest line.
         return Record(
-            remote(raw.topic),
-            raw.partition,
-            raw.timestamp,
-            raw.key,
-            raw.value,
-            BYTES,
-            BYTES,
-            tuple((name, BYTES, data) for name, data in raw.headers) if raw.headers else (),
-            raw.offset,
-            raw.timestamp_type,
-            raw,
-            origin,
-            {"offset": raw.offset},
-        )
+            known[0], raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES, headers,
+            raw.offset, raw.timestamp_type, raw, known[1], {"offset": raw.offset},
+        )  # fmt: skip
 
     return tuple(enumerate([consumed, *transforms]))
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.assembly.kinds import CLASSES
+from engine.assembly.kinds import built_in
 from engine.config import connector, errors_policy, exactly_once_source, mirror, stream, topic_creation, worker
 from engine.config.options import REQUIRED, Option
 from engine.config.steps import TABLES
@@ -20,7 +20,7 @@ def render() -> str:
         ("Connector", connector.OPTIONS),
         ("Failures of records", errors_policy.OPTIONS),
         *(
-            (name, CLASSES[name].options or ())
+            (name, built_in()[name].options or ())
             for name in ("FileStreamSink", "SqlSink", "KafkaSink", "FileStreamSource", "SqlSource")
         ),
         ("stream", stream.OPTIONS),

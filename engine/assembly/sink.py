@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from engine.assembly.clients import (
     Opening,
@@ -16,7 +16,7 @@ from engine.assembly.letters import open_dead_letters
 from engine.pipeline.chain import Steps, sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import Commit, DurableThenCommit, GroupStore, flush_letters
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import TaskState
 from engine.ports import Consumer, Sink
@@ -25,6 +25,7 @@ from engine.record.stage import StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replayed import ReplayReporter
 from engine.steps.registry import build_converter, build_transform
+from engine.steps.unread import Unreading, takes_unread
 
 
 def open_sink(opening: Opening) -> OpenTask:
@@ -37,7 +38,8 @@ def open_sink(opening: Opening) -> OpenTask:
     commit = DurableThenCommit(
         sink.flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
     )
-    return sink_task(opening, Claimed(consumer, positions, state, letters, replayed), sink, commit)
+    claimed = Claimed(consumer, positions, state, letters, replayed)
+    return sink_task(opening, claimed, sink, commit, commits_aside=_flushes_anywhere(sink))
 
 
 class Claimed(NamedTuple):
@@ -58,10 +60,18 @@ def start_sink(opening: Opening) -> Any:
     return sink
 
 
-def sink_task(opening: Opening, claimed: Claimed, sink: Sink, commit: Commit, steps: Steps | None = None) -> OpenTask:
+def sink_task(
+    opening: Opening,
+    claimed: Claimed,
+    sink: Sink,
+    commit: Commit,
+    steps: Steps | None = None,
+    *,
+    commits_aside: bool = False,
+) -> OpenTask:
     """The task, at its first record; `steps` where it does more than read."""
     task = SinkTask(
-        steps=steps or reading_steps(opening),
+        steps=steps or reading_steps(opening, sink),
         sink=sink,
         guard=build_guard(opening, claimed.state, claimed.letters),
         consumer=claimed.consumer,
@@ -72,18 +82,32 @@ def sink_task(opening: Opening, claimed: Claimed, sink: Sink, commit: Commit, st
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
         chunk_records=CAREFUL_RECORDS if opening.careful else CHUNK_RECORDS,
+        commits_aside=commits_aside,
     )
     claimed.consumer.assign(claimed.positions)
     return OpenTask(opening.task, task, opening.plan.tolerance, opening.closing.close, opening.careful)
 
 
-def reading_steps(opening: Opening) -> Steps:
-    """Converters that read, and transforms, as a sink's or a stream's task begins with them."""
+def reading_steps(opening: Opening, sink: object = None) -> Steps:
+    """Converters that read, and transforms, as a sink's or a stream's task begins with them.
+
+    Where all of them, and the `sink` that gets what they make, can take values whose parts are unread, these stay so.
+    """
     config = opening.plan.config
     has_headers = any(stage.type is StageType.HEADER_CONVERTER and not stage.name for stage in opening.plan.stages)
+    value = build_converter(config.value_converter, is_key=False)
+    transforms = [build_transform(step, config.predicates) for step in config.transforms]
+    if all(map(takes_unread, (value, *transforms, sink))):
+        cast("Unreading", value).use_unread()
+        cast("Unreading", sink).use_unread()
     return sink_steps(
         build_converter(config.key_converter, is_key=True),
-        build_converter(config.value_converter, is_key=False),
+        value,
         build_converter(config.header_converter, is_key=False) if has_headers else None,
-        [build_transform(step, config.predicates) for step in config.transforms],
+        transforms,
     )
+
+
+def _flushes_anywhere(sink: object) -> bool:
+    """May its flush run on another thread than its put? As with unread values, a derived class speaks for itself."""
+    return "flushes_anywhere" in vars(type(sink)) and bool(getattr(sink, "flushes_anywhere", False))

@@ -19,7 +19,7 @@ from engine.kafka.settings import admin_settings
 from engine.pipeline.chain import Steps
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.producing import RecordWriter
 from engine.pipeline.source_boundary import Boundary, ConnectorBoundary, IntervalBoundary, PollBoundary
 from engine.pipeline.source_commit import DurableThenOffsets, SourceCommit, TransactionalOffsets

@@ -12,7 +12,7 @@ from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.ports import Delivery, Producer
 
 

@@ -30,7 +30,7 @@ from engine.pipeline.commit import (
     flush_letters,
 )
 from engine.pipeline.guard import Guard
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
@@ -169,7 +169,7 @@ def _end(stream: StreamConfig, sink: SinkConfig, first: int) -> End:
         build_converter(stream.header_converter, is_key=False),
         first,
     )
-    return End(steps, sink.topic, first + len(steps))
+    return End(steps, sink.topic, steps[-1][0] + 1)
 
 
 def _indexes(stages: tuple[Stage, ...], kind: StageType) -> dict[str, int]:

@@ -26,7 +26,7 @@ from engine.pipeline.commit import (
     TransactionalCommit,
     flush_letters,
 )
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.source_steps import source_steps
 from engine.ports import Delivery, Producer
 from engine.steps.registry import build_converter
@@ -51,7 +51,7 @@ def open_topic_sink(opening: Opening) -> OpenTask:
             flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
         )
         claimed = Claimed(consumer, positions, state, letters, replayed)
-        return sink_task(opening, claimed, sink, plain, _steps(opening))
+        return sink_task(opening, claimed, sink, plain, _steps(opening), commits_aside=True)
     group = f"connect-{opening.task.connector}"
     transaction, store = open_group(opening, consumer, keeps=opening.careful)
     positions, state = claim_positions(opening.task, plan.stages, consumer, store)
@@ -60,7 +60,7 @@ def open_topic_sink(opening: Opening) -> OpenTask:
         transaction, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), group
     )
     claimed = Claimed(consumer, positions, state, letters, replayed)
-    return sink_task(opening, claimed, _sink(opening, transaction), commit, _steps(opening))
+    return sink_task(opening, claimed, _sink(opening, transaction), commit, _steps(opening), commits_aside=True)
 
 
 def _sink(opening: Opening, producer: Producer) -> KafkaSink:
@@ -90,6 +90,6 @@ def _steps(opening: Opening) -> Steps:
         build_converter(own.key_converter, is_key=True),
         build_converter(own.value_converter, is_key=False),
         build_converter(config.header_converter, is_key=False),
-        len(reading),
+        reading[-1][0] + 1,
     )
     return (*reading, *writing)

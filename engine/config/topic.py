@@ -32,6 +32,7 @@ CONFIG_TOPIC_CONFIG = {
     "delete.retention.ms": "3600000",
 }
 LEADER_KEY = "leader"
+LEASE_KEY = b"lease"  # of the status topic: what a lease that goes on has done so far
 
 KeyValue = tuple[bytes, bytes | None]
 
@@ -82,12 +83,16 @@ class ConnectorState(msgspec.Struct, frozen=True):
 
 
 class Leader(msgspec.Struct, frozen=True):
-    """Who leads; `time` is the last heartbeat in ms, `url` where its REST API answers."""
+    """Who leads; `time` is the last heartbeat in ms, `url` where its REST API answers.
+
+    `crowded`: tasks wait for a slot, so that leases which stay only because nobody does are to end.
+    """
 
     epoch: int = 0
     worker_id: str = ""
     time: int = 0
     url: str = ""
+    crowded: bool = False
 
 
 class _Properties(msgspec.Struct):

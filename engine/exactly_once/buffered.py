@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from engine.ports import Producer
+from engine.ports import Producer, Row
 from engine.record.record import Headers
 
 
-class Written(msgspec.Struct, frozen=True, gc=False):
-    """A record as it was given to the producer."""
+class Written(NamedTuple):
+    """A Row of the producer's, its parts named."""
 
     topic: str
     key: bytes | None
@@ -17,10 +18,6 @@ class Written(msgspec.Struct, frozen=True, gc=False):
     headers: Headers
     timestamp: int | None
     partition: int | None
-
-    def to(self, producer: Producer) -> None:
-        """Give it to a producer."""
-        producer.produce(self.topic, self.key, self.value, self.headers, self.timestamp, self.partition)
 
 
 class Keeping:
@@ -40,6 +37,9 @@ class Keeping:
     ) -> None:
         self._waiting.append(Written(topic, key, value, headers, timestamp, partition))
 
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        self._waiting += map(Written._make, rows)
+
     def take(self) -> list[Written]:
         """What waits, from now on somebody else's."""
         waiting, self._waiting = self._waiting, []
@@ -54,10 +54,11 @@ class Buffered(Keeping):
         self._producer = producer
 
     def flush(self) -> None:
-        for one in self._waiting:
-            one.to(self._producer)
-        if self.take():  # not before: a transaction may refuse to begin
-            self._producer.flush()
+        if not self._waiting:
+            return
+        self._producer.produce_all(self._waiting)
+        self.take()  # not before: a transaction may refuse to begin
+        self._producer.flush()
 
     def clear(self) -> None:
         """Forget what waits."""

@@ -16,13 +16,12 @@ kept (`keeps=False`) does that: it is told so by Aborted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 
 from engine.errors import AbortableError, Aborted, EngineError, FailureType, ProduceFailed, RetriableError
-from engine.exactly_once.buffered import Written
-from engine.ports import Clock, Committed, TransactionalProducer
+from engine.ports import Clock, Committed, Row, TransactionalProducer
 from engine.record.record import Headers, TopicPartition
 
 MOST_RECORDS = 50_000  # more in one transaction make it no faster, and hold back every read_committed reader
@@ -63,9 +62,9 @@ class Transaction:
         self._keeps = keeps
         self._client: TransactionalProducer | None = None
         self._state = State.READY
-        self._kept: list[Written] = []  # acknowledged in the open transaction
+        self._kept: list[Row] = []  # acknowledged in the open transaction
         self._flushes: list[int] = []  # how many of them there were after each flush: brokers limit what comes together
-        self._pending: list[Written] = []  # produced since the last flush
+        self._pending: list[Row] = []  # produced since the last flush
         self._records = 0
         self._bytes = 0
         self._asked: Mapping[TopicPartition, Committed] = {}  # what the last commit was asked for
@@ -96,20 +95,26 @@ class Transaction:
         timestamp: int | None = None,
         partition: int | None = None,
     ) -> None:
-        """Write a record in the open transaction, or begin one. A broken one is only written again by `flush`.
+        """As `produce_all`."""
+        self.produce_all(((topic, key, value, headers, timestamp, partition),))
+
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        """Write records in the open transaction, or begin one. A broken one is only written again by `flush`.
 
         RetriableError: a commit was asked for, and is to be finished first.
         """
+        if not rows:
+            return
         if self._state is State.COMMITTING:
             raise RetriableError("the transaction before is not known to be committed yet")
         if self._state is State.READY:
             self._begin()
-        self._records += 1
-        self._bytes += len(value or b"") + len(key or b"")
+        self._records += len(rows)
+        self._bytes += sum([len(row[2] or b"") + len(row[1] or b"") for row in rows])
         if self._keeps:
-            self._pending.append(Written(topic, key, value, headers, timestamp, partition))
+            self._pending += rows
         if self._state is State.OPEN:
-            self._require().produce(topic, key, value, headers, timestamp, partition)
+            self._require().produce_all(rows)
 
     def flush(self) -> None:
         """Return when everything is acknowledged.
@@ -143,7 +148,7 @@ class Transaction:
         """How many records of it are acknowledged."""
         return len(self._kept)
 
-    def replace(self, after: int, records: Iterable[Written]) -> None:
+    def replace(self, after: int, records: Sequence[Row]) -> None:
         """Let these stand in it in place of all that was flushed after the first `after` records.
 
         The next flush, or the commit, writes it again.
@@ -241,8 +246,7 @@ class Transaction:
             self._check()
             client.begin()
             self._write_kept(client)
-            for one in self._pending:
-                one.to(client)
+            client.produce_all(self._pending)
         except BaseException:
             with suppress(EngineError):
                 client.close()
@@ -255,9 +259,8 @@ class Transaction:
         begin = 0
         try:
             for end in self._flushes:
-                for one in self._kept[begin:end]:
-                    one.to(client)
                 if end > begin:
+                    client.produce_all(self._kept[begin:end])
                     client.flush()
                 begin = end
         except (AbortableError, ProduceFailed) as error:
@@ -266,7 +269,7 @@ class Transaction:
                 raise Aborted(text) from error
             raise RetriableError(text) from error
 
-    def _keep(self, records: list[Written]) -> None:
+    def _keep(self, records: Sequence[Row]) -> None:
         """These are acknowledged."""
         self._kept += records
         self._flushes.append(len(self._kept))
@@ -305,7 +308,7 @@ def _is_rejected(error: EngineError) -> bool:
     return isinstance(cause, ProduceFailed) and cause.type is FailureType.MESSAGE_REJECTED
 
 
-def _of_all(lost: list[Written], error: EngineError) -> ProduceFailed:
+def _of_all(lost: Sequence[Row], error: EngineError) -> ProduceFailed:
     """The failure of everything that was produced since the last flush, and who is guilty of it."""
     cause = error.__cause__
     kind, reasons = FailureType.TRANSACTION_FAILED, dict[int, str]()
@@ -314,5 +317,5 @@ def _of_all(lost: list[Written], error: EngineError) -> ProduceFailed:
     elif isinstance(cause, ProduceFailed):
         kind = cause.type
         reasons = {at: row[1] for at, row in zip(cause.ordinals, cause.failures, strict=False) if at < len(lost)}
-    rows = tuple((one.topic, reasons.get(at, str(error))) for at, one in enumerate(lost))
+    rows = tuple((topic, reasons.get(at, str(error))) for at, (topic, *_) in enumerate(lost))
     return ProduceFailed(rows, tuple(range(len(lost))), kind, tuple(reasons))

@@ -34,17 +34,23 @@ class Connectors:
         self._url = url
         self.state = self.before = ConfigState()  # `before`: as it was when this driver last claimed the leadership
         self.epoch = 0
+        self._crowded = False
 
     def claim(self, now: int) -> None:
         """Become the leader: an epoch above all before it."""
         self.state = self.before = fold_all(self.state, self._log.read_to_end())
-        self.epoch = self.state.leader.epoch + 1
+        self.epoch, self._crowded = self.state.leader.epoch + 1, False
         self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url)))
 
     def heartbeat(self, now: int) -> None:
         """Still here."""
-        if self.leads():
-            self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url)))
+        self._beat(now, self._crowded)
+
+    def say_crowded(self, crowded: bool, now: int) -> None:
+        """Let running leases know, when it has changed, whether tasks wait for their slots."""
+        if crowded is not self._crowded:
+            self._beat(now, crowded)
+            self._crowded = crowded
 
     def prove(self) -> None:
         """Write something, which nobody but the leader can. Raises Fenced."""
@@ -130,9 +136,13 @@ class Connectors:
     def close(self) -> None:
         self._log.close()
 
+    def _beat(self, now: int, crowded: bool) -> None:
+        if self.leads():
+            self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url, crowded)))
+
     def _write(self, *rows: KeyValue) -> None:
         self._log.append(rows)
-        self.state = fold_all(self.state, self._log.read_to_end())
+        self.state = fold_all(self.state, self._log.read_back(rows[-1]))
 
 
 def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -> None:

@@ -28,6 +28,7 @@ class Examination:
         self.check = examine
         self.secrets = secrets
         self._known: dict[str, tuple[Mapping[str, str], ConnectorFacts]] = {}
+        self._all: tuple[Mapping[str, ConnectorState], dict[str, ConnectorFacts]] | None = None
 
     def facts(self, name: str, properties: Mapping[str, str]) -> ConnectorFacts:
         """The facts; problems of a stored configuration are its trace."""
@@ -41,16 +42,21 @@ class Examination:
         except Exception as error:  # noqa: BLE001, validation runs code of other packages: it must not end the herder
             facts = ConnectorFacts(trace=describe(error).text, secrets=tuple(self.secrets(properties)))
         self._known[name] = (properties, facts)
+        self._all = None
         return facts
 
     def all_facts(self, connectors: Mapping[str, ConnectorState]) -> dict[str, ConnectorFacts]:
-        """The facts of every connector that exists."""
-        return {
-            name: self.facts(name, entry.properties)
-            for name, entry in connectors.items()
-            if entry.properties is not None
-        }
+        """The facts of every connector that exists; the same object as long as nothing about them is new."""
+        if self._all is None or self._all[0] is not connectors:
+            facts = {
+                name: self.facts(name, entry.properties)
+                for name, entry in connectors.items()
+                if entry.properties is not None
+            }
+            self._all = connectors, facts
+        return self._all[1]
 
     def forget(self, name: str) -> None:
         """Ask again next time."""
         self._known.pop(name, None)
+        self._all = None

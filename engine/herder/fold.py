@@ -11,7 +11,7 @@ from engine.herder.rounds import wanted
 from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
 from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.ports import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
 from engine.reporting.metrics import Metric
 
@@ -21,23 +21,18 @@ HUNG = "the lease did not end in time, though nobody asked it to stop, and was c
 def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
     """The tasks the config topic asks for; leases that hold anything else are asked to stop.
 
-    A task of a new generation, or one that an operator restarted, starts with a clean record.
+    A task of a new generation, or one that an operator restarted, starts with a clean record. Connectors that are as
+    they were the last time are not looked at again.
     """
-    tasks: dict[TaskKey, TaskRun] = {}
-    for connector, entry in config.connectors.items():
-        if entry.properties is None:
-            continue
-        known = _known_positions(state, connector)
-        unfenced = wanted(connector, entry) is not None
-        for task in task_configs(config, connector):
-            key = (connector, task.task)
-            run = _run_of(state.tasks.get(key), task, known)
-            tasks[key] = replace(run, target=entry.target, unfenced=unfenced)
-    leases = {
-        lease_id: replace(run, stop_asked_at=now) if run.stop_asked_at is None and _lost_ground(run, config) else run
+    tasks = state.tasks
+    if config.connectors is not state.config.connectors:
+        tasks = _asked_for(state, config)
+    lost = {
+        lease_id: replace(run, stop_asked_at=now)
         for lease_id, run in state.leases.items()
+        if run.stop_asked_at is None and _lost_ground(run, config)
     }
-    return replace(state, tasks=tasks, leases=leases)
+    return replace(state, tasks=tasks, leases={**state.leases, **lost} if lost else state.leases, config=config)
 
 
 def fold_stepped_down(state: HerderState, now: int) -> HerderState:
@@ -52,6 +47,8 @@ def fold_stepped_down(state: HerderState, now: int) -> HerderState:
 def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> HerderState:
     """These leases run from now on; what was parked in their tasks has its next attempt."""
     granted = {lease.lease_id: LeaseRun(lease, now) for lease in leases}
+    if not granted:
+        return state
     tasks = dict(state.tasks)
     for run in granted.values():
         for config in run.lease.tasks:
@@ -75,6 +72,23 @@ def fold_reports(
             continue
         tasks[key] = _reported(task, report, task.config.restarts != held[key].restarts, now, settings)
     return replace(state, tasks=tasks)
+
+
+def fold_told(state: HerderState, progress: LeaseProgress, now: int) -> HerderState:
+    """A lease that goes on told what it has done so far; nothing yet when it begins."""
+    run = state.leases.get(progress.lease_id)
+    if run is None:
+        return state
+    leases = {**state.leases, progress.lease_id: run.heard(now)}
+    held = {(task.connector, task.task): task for task in run.lease.tasks}
+    tasks = dict(state.tasks) if progress.reports else state.tasks
+    for report in progress.reports:
+        task, lent = tasks.get((report.connector, report.task)), held.get((report.connector, report.task))
+        if task is None or lent is None:
+            continue
+        if (task.config.generation, task.config.restarts) == (report.generation, lent.restarts):
+            tasks[task.key] = _told(task, report, now)
+    return replace(state, tasks=tasks, leases=leases)
 
 
 def fold_lost(
@@ -109,6 +123,8 @@ def fold_retriable(state: HerderState, lease_id: str, now: int, settings: Settin
 def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
     """These leases were cancelled; their end is still to come."""
     cancelled = {lease_id: replace(state.leases[lease_id], cancelled=True) for lease_id in lease_ids}
+    if not cancelled:
+        return state
     return replace(state, leases={**state.leases, **cancelled})
 
 
@@ -170,12 +186,28 @@ def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
     return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
 
 
-def _known_positions(state: HerderState, connector: str) -> dict[TopicPartition, int]:
-    """Every position of the connector, whichever of its tasks has it."""
-    known: dict[TopicPartition, int] = {}
-    for (name, _), task in state.tasks.items():
-        if name == connector:
-            known |= task.positions
+def _asked_for(state: HerderState, config: ConfigState) -> dict[TaskKey, TaskRun]:
+    """The tasks of all connectors; those of a connector that has not changed are what they were."""
+    before = state.config.connectors
+    same = {name for name, entry in config.connectors.items() if before.get(name) is entry}
+    known = _known_positions(task for (name, _), task in state.tasks.items() if name not in same)
+    tasks = {key: task for key, task in state.tasks.items() if key[0] in same}
+    for connector, entry in config.connectors.items():
+        if connector in same or entry.properties is None:
+            continue
+        unfenced = wanted(connector, entry) is not None
+        for task in task_configs(config, connector):
+            key = (connector, task.task)
+            run = _run_of(state.tasks.get(key), task, known.get(connector, {}))
+            tasks[key] = replace(run, target=entry.target, unfenced=unfenced)
+    return tasks
+
+
+def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition, int]]:
+    """Every position of each connector, whichever of its tasks has it."""
+    known: dict[str, dict[TopicPartition, int]] = {}
+    for task in tasks:
+        known.setdefault(task.config.connector, {}).update(task.positions)
     return known
 
 
@@ -219,17 +251,7 @@ def _hold(state: HerderState, run: LeaseRun, until: int) -> HerderState:
 def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, settings: Settings) -> TaskRun:
     idle = report.end in (LeaseEnd.CAUGHT_UP, LeaseEnd.FENCED) and not report.progressed
     parked = report.wake_at if report.end is LeaseEnd.PARKED else None
-    figures = Figures(report.metrics, report.stage_failures, report.stage_dropped, report.tolerance)
-    after = replace(
-        task,
-        positions={**task.positions, **parse_positions(report.positions)},
-        ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
-        # A task that could not be opened reports no figures, which is not the same as zeros.
-        figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
-        behind=report.end is LeaseEnd.BUDGET,
-        last_run=now,
-        lost=0,
-    )
+    after = replace(_told(task, report, now), behind=report.end is LeaseEnd.BUDGET, last_run=now)
     if restarted or task.target is not TargetState.STARTED:
         return after
     if report.end is LeaseEnd.FAILED:
@@ -239,6 +261,18 @@ def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, sett
         parked_until=parked,
         parked_reason=report.trace if parked else None,
         not_before=report.wake_at or (now + settings.idle_delay_ms if idle else 0),
+    )
+
+
+def _told(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
+    figures = Figures(report.metrics, report.stage_failures, report.stage_dropped, report.tolerance)
+    return replace(
+        task,
+        positions={**task.positions, **parse_positions(report.positions)},
+        ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
+        # A task that could not be opened reports no figures, which is not the same as zeros.
+        figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
+        lost=0,
     )
 
 
@@ -256,7 +290,7 @@ def _lost(task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: i
     after = replace(task, positions={**task.positions, **own}, last_run=now)
     alone = len(run.lease.tasks) == 1
     # What kills its worker does so sooner; what hangs lives until it is cancelled.
-    lived = now - run.granted_at > settings.lost_forget_ms and not run.cancelled
+    lived = now - run.since > settings.lost_forget_ms and not run.cancelled
     lost = 1 if progressed or lived or not alone else task.lost + 1
     if lost >= settings.lost_limit:
         text = f"{lost} leases in a row were lost without committed progress; the last one:\n{trace}"

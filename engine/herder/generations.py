@@ -36,6 +36,7 @@ class Generations:
 
     def turn(self, now: int) -> None:
         """Write the generations that are needed."""
+        self._topics.forget()
         look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
         connectors = self._connectors.state.connectors
         for name, entry in connectors.items():

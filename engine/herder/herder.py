@@ -27,7 +27,7 @@ from engine.herder.leadership import Leadership
 from engine.herder.locating import Locating
 from engine.herder.mailbox import Mailbox
 from engine.herder.offset_changes import OffsetChanges, OffsetRow
-from engine.herder.plan import overdue, plan
+from engine.herder.plan import crowded, overdue, plan
 from engine.herder.positions import GroupOffsets
 from engine.herder.recommits import Recommits
 from engine.herder.requests import Requests
@@ -36,7 +36,7 @@ from engine.herder.status import StatusTopic, recall
 from engine.herder.timer import Timer
 from engine.herder.topics import Topics
 from engine.herder.troubles import Troubles
-from engine.herder.view import View, standing_by
+from engine.herder.view import View, leading, standing_by
 from engine.ports import Admin, Fence, SourceOffsets, TaskRunner
 from engine.record.record import TopicPartition
 
@@ -182,6 +182,8 @@ class Herder:
         if self._heartbeat_timer.due(now):
             self._connectors.heartbeat(now)
         self._state = self._endings.settle(self._state, now)
+        for progress in self._status.progress():
+            self._state = fold.fold_told(self._state, progress, now)
         self._generations.turn(now)
         self._state = fold.fold_config(self._state, self._connectors.state, now)
         self._cancel(now)
@@ -232,6 +234,7 @@ class Herder:
         self._offset_changes.granted(leases)
         for lease in leases:
             self._runner.submit(lease).add_done_callback(partial(self._endings.post, lease))
+        self._connectors.say_crowded(crowded(self._state, ends, now, self._settings), now)
 
     def _wake(self) -> None:
         self._mailbox.ask(lambda: None)
@@ -256,19 +259,9 @@ class Herder:
         return answer
 
     def _show(self, ends: Mapping[TopicPartition, int], now: int) -> None:
-        facts = self._examination.all_facts(self._connectors.state.connectors)
-        self._view = replace(
-            self._view,
-            ready=True,
-            trouble=None,
-            standby=False,
-            leader_url="",
-            config=self._connectors.state,
-            state=self._state,
-            ends=dict(ends),
-            facts=facts,
-            troubles=self._troubles.texts(facts),
-        )
+        config = self._connectors.state
+        facts = self._examination.all_facts(config.connectors)
+        self._view = leading(self._view, config, self._state, dict(ends), facts, self._troubles.texts(facts))
         self._status.publish(self._view, now)
 
     def _troubled(self, error: EngineError) -> None:

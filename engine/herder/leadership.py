@@ -86,7 +86,7 @@ class LeaderProducer(Keeping):
         client.begin()
         self._open = _Open.ABORT
         try:
-            one.to(client)
+            client.produce_all((one,))
             client.flush()
             self._open = _Open.COMMIT
             self._commit()
@@ -106,7 +106,10 @@ class LeaderProducer(Keeping):
             except AbortableError:
                 self._open = _Open.ABORT
         if self._open is _Open.ABORT:
-            self._require().abort()
+            try:
+                self._require().abort()
+            except AbortableError as error:  # it would say so for ever, as of an id that expired meanwhile
+                raise Fenced(f"the leader's producer is beyond use: {error}") from error
             self._open = _Open.NOTHING
 
     def _commit(self) -> None:

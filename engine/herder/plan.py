@@ -20,7 +20,7 @@ from engine.ports import Kind, Lease
 
 def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> tuple[Lease, ...]:
     """The leases to grant now; leases are short when more tasks are due than slots are free."""
-    ready = due(state, ends, now)
+    ready = sorted(due(state, ends, now), key=lambda task: (task.last_run, task.key))  # who waited longest first
     free = max(0, settings.slots - len(state.leases))
     standing = _standing(state, ready, settings)[:free]
     free -= len(standing)
@@ -35,16 +35,27 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
             leader_epoch=state.epoch,
             budget_ms=min(budget, settings.budget_ms),
             worker=settings.worker,
+            stay_ms=settings.stay_ms if len(units) <= free else 0,
         )
         for number, unit in enumerate([*standing, *units[:free]], start=1)
     )
 
 
-def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
-    """The tasks that could use a slot now, who waited longest first."""
+def crowded(state: HerderState, ends: Positions, now: int, settings: Settings) -> bool:
+    """Do tasks wait for a slot, now that leases were granted, or a lease inside Spark, which may have fewer cores?"""
+    if any(run.waits(now, settings) for run in state.leases.values() if not run.cancelled):
+        return True
+    if len(state.leases) < settings.slots:
+        return False
+    room = _room(state, settings) > 0
+    return any(task.config.kind is not Kind.STREAM or room for task in due(state, ends, now))
+
+
+def due(state: HerderState, ends: Positions, now: int) -> Iterator[TaskRun]:
+    """The tasks that could use a slot now."""
     held = {(task.connector, task.task) for task in state.leased()}
     older = outrun(state)
-    ready = [
+    return (
         task
         for task in state.tasks.values()
         if task.key not in held
@@ -60,8 +71,7 @@ def due(state: HerderState, ends: Positions, now: int) -> list[TaskRun]:
             or lag(task, ends) > 0
             or beyond(task, ends)
         )
-    ]
-    return sorted(ready, key=lambda task: (task.last_run, task.key))
+    )
 
 
 def outrun(state: HerderState) -> set[str]:
@@ -90,14 +100,20 @@ def _latest_end(run: LeaseRun, settings: Settings) -> float:
 
 def _standing(state: HerderState, ready: Sequence[TaskRun], settings: Settings) -> Sequence[tuple[TaskRun]]:
     """The streams' tasks that may have a slot for good, one each."""
+    return [(task,) for task in ready if task.config.kind is Kind.STREAM][: _room(state, settings)]
+
+
+def _room(state: HerderState, settings: Settings) -> int:
+    """How many more streams may have a slot."""
     running = sum(run.lease.standing for run in state.leases.values())
-    room = max(0, settings.slots - 1 - running)
-    return [(task,) for task in ready if task.config.kind is Kind.STREAM][:room]
+    return max(0, settings.slots - 1 - running)
 
 
 def _units(tasks: Sequence[TaskRun], ends: Positions, settings: Settings) -> Iterator[tuple[TaskRun, ...]]:
     alone = {task.key for task in tasks if task.behind or task.lost or lag(task, ends) >= settings.busy_lag}
-    light = tuple(task for task in tasks if task.key not in alone)
-    pools = [light[start : start + settings.pool_size] for start in range(0, len(light), settings.pool_size)]
+    pools = []
+    for kind in Kind:  # one of sources does not wait for more, as one of sinks does
+        light = tuple(task for task in tasks if task.key not in alone and task.config.kind is kind)
+        pools += [light[start : start + settings.pool_size] for start in range(0, len(light), settings.pool_size)]
     units = [(task,) for task in tasks if task.key in alone] + pools
     yield from sorted(units, key=lambda unit: unit[0].last_run)

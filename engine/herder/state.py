@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from engine.config.topic import TargetState
+from engine.config.topic import ConfigState, TargetState
 from engine.ports import Lease, TaskConfig
 from engine.record.record import TopicPartition
 
@@ -70,25 +70,46 @@ class TaskRun(msgspec.Struct, frozen=True):
 
 
 class LeaseRun(msgspec.Struct, frozen=True):
-    """A lease that was granted and has not ended. `stop_asked_at` is set once it lost a task of its own."""
+    """A lease that was granted and has not ended. `stop_asked_at` is set once it lost a task of its own.
+
+    `begun_at` and `told_at` are when it first and last told something: None while it waits inside Spark.
+    """
 
     lease: Lease
     granted_at: int
     stop_asked_at: int | None = None
     cancelled: bool = False
+    begun_at: int | None = None
+    told_at: int | None = None
+
+    @property
+    def since(self) -> int:
+        """When it began, as far as is known."""
+        return self.granted_at if self.begun_at is None else self.begun_at
 
     @property
     def deadline(self) -> int:
-        return self.granted_at + self.lease.budget_ms
+        """When its budget is over: each time that it tells something it begins anew, for as long as it may stay."""
+        told = self.since if self.told_at is None else self.told_at
+        return min(told, self.since + self.lease.stay_ms) + self.lease.budget_ms
+
+    def heard(self, now: int) -> LeaseRun:
+        """The same, after it has told something."""
+        return msgspec.structs.replace(self, begun_at=now if self.begun_at is None else self.begun_at, told_at=now)
+
+    def waits(self, now: int, settings: Settings) -> bool:
+        """Has it not begun, though it had time to? Whatever stayed when it was granted is gone after `stay_ms`."""
+        return self.begun_at is None and settings.begin_ms < now - self.granted_at <= settings.stay_ms
 
 
 class HerderState(msgspec.Struct, frozen=True):
-    """All tasks and all running leases of one leader."""
+    """All tasks and all running leases of one leader. `config` is what the tasks were made from."""
 
     epoch: int = 0
     tasks: dict[TaskKey, TaskRun] = {}
     leases: dict[str, LeaseRun] = {}
     granted: int = 0
+    config: ConfigState = ConfigState()
 
     def leased(self) -> Iterator[TaskConfig]:
         """The tasks that some running lease holds, as they were when it was granted."""
@@ -102,6 +123,8 @@ class Settings(msgspec.Struct, frozen=True):
     slots: int = 8
     budget_ms: int = 5000
     short_budget_ms: int = 1000
+    stay_ms: int = 300_000  # how long a lease may wait for more while nobody wants its slot; less than hung_ms
+    begin_ms: int = 1000  # how soon a lease that was granted begins where Spark has room for it
     graceful_ms: int = 5000
     busy_lag: int = 5000
     pool_size: int = 50

@@ -10,16 +10,19 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
-from engine.config.topic import KeyValue
+from engine.config.topic import LEASE_KEY, KeyValue
+from engine.errors import EngineError
 from engine.herder.fold import parse_positions
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.topic_log import Row, TopicLog
 from engine.herder.view import View, connector_status, task_status
+from engine.ports import LeaseProgress
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
 Statuses = dict[str, dict[str, Any]]
+Told = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 class StatusTopic:
@@ -28,48 +31,86 @@ class StatusTopic:
     def __init__(self, log: TopicLog) -> None:
         self._log = log
         self._written: Statuses = {}
+        self._told: Told = {}
+        self._shown: View | None = None
 
     def read(self) -> Statuses:
         """The last status of everything, as the leader before left it."""
-        self._written = fold_statuses({}, self._log.read_to_end())
-        self._log.stop_reading()
+        self._log.rewind()  # rows that passed while it led before were not kept
+        self._written, self._shown = fold_statuses({}, self._log.read_to_end()), None
         return self._written
+
+    def progress(self) -> list[LeaseProgress]:
+        """What running leases have told since they were asked last; what can't be read now is told again."""
+        try:
+            rows = self._log.passing()
+        except EngineError as error:
+            log.debug("what leases tell can't be read now: %s", error)
+            return []
+        found = (_progress(value) for key, value in rows if key == LEASE_KEY and value is not None)
+        return [progress for progress in found if progress is not None]
 
     def publish(self, view: View, now: int) -> None:
         """Write every changed status, durably."""
-        current = statuses(view)
+        if self._shown is not None and shows_the_same(self._shown, view):
+            return
+        self._told = tell(view, self._told)
+        current = {key: body for key, (_, body) in self._told.items()}
         rows = list(changes(self._written, current, now))
         if rows:
             self._log.append(rows)
-        self._written = current
+        self._written, self._shown = current, view
 
     def close(self) -> None:
         self._log.close()
 
 
-def statuses(view: View) -> Statuses:
-    """The status of every connector and task, by key of the status topic."""
-    rows: Statuses = {}
+def shows_the_same(before: View, after: View) -> bool:
+    """Did nothing happen between the two? A look costs nothing, however many tasks there are."""
+    return (
+        before.state.tasks is after.state.tasks
+        and before.state.leases is after.state.leases
+        and before.config.connectors is after.config.connectors
+        and before.facts is after.facts
+        and before.ends == after.ends
+        and before.troubles == after.troubles
+    )
+
+
+def tell(view: View, before: Told) -> Told:
+    """The status of every connector and task, by key of the status topic, each with what it was made from.
+
+    Of thousands of tasks few change from one moment to the next: what was told of the others still holds.
+    """
+    rows: Told = {}
+    held = {(task.connector, task.task) for task in view.state.leased()}
     for name in view.names():
-        rows[f"status-connector-{name}"] = connector_status(view, name)
+        rows[f"status-connector-{name}"] = (), connector_status(view, name)
+        facts = view.facts_of(name)
         for task in view.tasks(name):
-            rows[f"status-task-{name}-{task.config.task}"] = task_status(view, task)
+            key = f"status-task-{name}-{task.config.task}"
+            seen = (task, facts, view.worker_id, task.key in held, *map(view.ends.get, task.partitions))
+            told = before.get(key)
+            rows[key] = told if told is not None and told[0] == seen else (seen, task_status(view, task))
     return rows
 
 
 def changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyValue]:
     """The records that lead from one to the other."""
     for key, body in after.items():
-        if body != {name: value for name, value in before.get(key, {}).items() if name != "time"}:
+        known = before.get(key, {})
+        if body is not known and body != {name: value for name, value in known.items() if name != "time"}:
             yield key.encode(), orjson.dumps({**body, "time": now})
     for key in before.keys() - after.keys():
         yield key.encode(), None
 
 
 def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
-    """The last status by key."""
+    """The last status by key; what leases have told is none."""
     after = dict(before)
     for key, value in rows:
+        if key == LEASE_KEY:
+            continue
         name = (key or b"").decode(errors="replace")
         if value is None:
             after.pop(name, None)
@@ -92,7 +133,15 @@ def recall(state: HerderState, statuses: Statuses) -> HerderState:
         key: _recall(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {}), known.get(key[0], {}))
         for key, task in state.tasks.items()
     }
-    return HerderState(state.epoch, tasks, state.leases, state.granted)
+    return replace(state, tasks=tasks)
+
+
+def _progress(value: bytes) -> LeaseProgress | None:
+    try:
+        return msgspec.json.decode(value, type=LeaseProgress)
+    except msgspec.DecodeError as error:
+        log.warning("what a lease has told can't be read and is ignored: %s", error)
+        return None
 
 
 def _positions(statuses: Statuses) -> dict[str, dict[TopicPartition, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from engine.config.topic import KeyValue
 from engine.errors import EngineError, RetriableError
@@ -29,25 +29,26 @@ class TopicLog:
             self._consumer.assign(self._consumer.begin_offsets([self._at]))
             self._reading = True
         end = self._consumer.end_offsets([self._at])[self._at]
-        rows: list[Row] = []
-        idle = 0
-        while self._consumer.positions().get(self._at, 0) < end:
-            fetched = self._poll(POLL_S)
-            rows += fetched
-            idle = 0 if fetched else idle + 1
-            if idle * POLL_S > IDLE_TIMEOUT_S:
-                self._reading = False
-                raise RetriableError(f"topic {self._at.topic} could not be read to its end at {end}")
-        return rows
+        return self._read_until(lambda _: self._consumer.positions().get(self._at, 0) >= end, [], f"its end at {end}")
+
+    def read_back(self, written: KeyValue) -> list[Row]:
+        """Every row not read yet, up to the end and this one, which was appended.
+
+        A transaction may be committed before its marker is in the log: until then the end does not pass its record.
+        """
+        return self._read_until(lambda rows: written in rows, self.read_to_end(), "what was written last")
+
+    def rewind(self) -> None:
+        """Read from the beginning next time."""
+        self._reading = False
 
     def tail(self) -> list[Row]:
         """What has arrived since, without waiting."""
         return self._poll(0) if self._reading else self.read_to_end()
 
-    def stop_reading(self) -> None:
-        """Only appending from here on."""
-        self._consumer.assign({})
-        self._reading = False
+    def passing(self) -> list[Row]:
+        """As `tail`, for rows that may be missed: after trouble it goes on where it is."""
+        return self._fetch(0)
 
     def append(self, rows: Iterable[KeyValue]) -> None:
         """Write the rows in order; they are durable on return."""
@@ -59,10 +60,24 @@ class TopicLog:
         self._consumer.close()
         self._producer.close()
 
+    def _read_until(self, done: Callable[[list[Row]], bool], rows: list[Row], goal: str) -> list[Row]:
+        idle = 0
+        while not done(rows):
+            fetched = self._poll(POLL_S)
+            rows += fetched
+            idle = 0 if fetched else idle + 1
+            if idle * POLL_S > IDLE_TIMEOUT_S:
+                self._reading = False
+                raise RetriableError(f"topic {self._at.topic} could not be read to {goal}")
+        return rows
+
     def _poll(self, timeout_s: float) -> list[Row]:
         try:
-            return [(record.key, record.value) for record in self._consumer.poll(1000, timeout_s)]
+            return self._fetch(timeout_s)
         except EngineError:
             # Rows may have been fetched and not returned: nothing read so far can be trusted to be whole.
             self._reading = False
             raise
+
+    def _fetch(self, timeout_s: float) -> list[Row]:
+        return [(record.key, record.value) for record in self._consumer.poll(1000, timeout_s)]

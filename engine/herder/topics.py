@@ -15,14 +15,21 @@ class Topics:
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
+        self._counts: Mapping[str, int] | None = None
+
+    def forget(self) -> None:
+        """Ask again which partitions there are, when somebody wants to know."""
+        self._counts = None
 
     def partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
-        """The existing partitions of the topics that a connector reads."""
-        names = self._admin.topics() if properties.get("topics.regex", "").strip() else named_topics(properties)
+        """The partitions of the topics that a connector reads, as they were when first asked for."""
+        if self._counts is None:
+            self._counts = self._admin.partition_counts()
+        names = sorted(self._counts) if properties.get("topics.regex", "").strip() else named_topics(properties)
         return [
             TopicPartition(topic, number)
             for topic in wanted_topics(properties, names)
-            for number in range(self._admin.partitions(topic) or 0)
+            for number in range(self._counts.get(topic, 0))
         ]
 
     def ends(self, tasks: Iterable[TaskConfig]) -> dict[TopicPartition, int]:

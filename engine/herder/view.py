@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count, takewhile
 from typing import Any
 
 import msgspec
@@ -66,7 +67,8 @@ class View(msgspec.Struct, frozen=True):
 
     def tasks(self, connector: str) -> list[TaskRun]:
         """The connector's tasks in order."""
-        return [task for (name, _), task in sorted(self.state.tasks.items()) if name == connector]
+        tasks = self.state.tasks
+        return [tasks[connector, number] for number in takewhile(lambda number: (connector, number) in tasks, count())]
 
     def facts_of(self, connector: str) -> ConnectorFacts:
         return self.facts.get(connector, ConnectorFacts())
@@ -79,6 +81,19 @@ class View(msgspec.Struct, frozen=True):
         if self.facts_of(connector).watch is not None:
             return sorted(read)  # what it names are patterns
         return sorted(read or named_topics(entry.properties or {}))
+
+
+def leading(
+    view: View,
+    config: ConfigState,
+    state: HerderState,
+    ends: dict[TopicPartition, int],
+    facts: dict[str, ConnectorFacts],
+    troubles: dict[str, str],
+) -> View:
+    """The view while this driver leads."""
+    seen = View(view.worker_id, ready=True, slots=view.slots)
+    return msgspec.structs.replace(seen, config=config, state=state, ends=ends, facts=facts, troubles=troubles)
 
 
 def standing_by(view: View, leader: Leader | None) -> View:

@@ -43,6 +43,10 @@ class KafkaAdmin:
     def topics(self) -> list[str]:
         return sorted(self._metadata().topics)
 
+    def partition_counts(self) -> dict[str, int]:
+        found = self._metadata().topics
+        return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
     ) -> None:
@@ -68,7 +72,7 @@ class KafkaAdmin:
         late_s = time.monotonic() + TOPIC_SEEN_TIMEOUT_S
         while time.monotonic() < late_s:
             try:
-                if len(self.end_offsets(partitions)) == len(partitions):
+                if len(self._offsets(partitions, OffsetSpec.latest())) == len(partitions):
                     return
             except RetriableError:
                 self._metadata()  # the client would keep what it knew of a topic that had no leader yet
@@ -137,7 +141,8 @@ class KafkaAdmin:
             try:
                 with translated():
                     answer = future.result(max(0.0, late_s - time.monotonic()))
-                found[TopicPartition(one.topic, one.partition)] = answer.offset
+                if answer.offset >= 0:
+                    found[TopicPartition(one.topic, one.partition)] = answer.offset
             except EngineError as error:
                 trouble = error
         if trouble is not None and not found:

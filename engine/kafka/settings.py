@@ -26,6 +26,7 @@ CONSUMER_FIXED = {
     "auto.offset.reset": "error",
 }
 PRODUCER_DEFAULTS = {"linger.ms": "20", "compression.type": "lz4"}
+QUEUE_KBYTES = 65_536  # what a producer holds at most; 1 GB, the client's own, is a worker's memory
 PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}
 TRANSACTION_DEFAULTS = {"delivery.timeout.ms": "30000", "transaction.timeout.ms": "60000"}
 QUICK = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}  # for a few small records
@@ -91,7 +92,8 @@ def consumer_settings(group: str, *layers: Mapping[str, str]) -> dict[str, str]:
 
 def producer_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """An idempotent producer."""
-    return {**SHARED, **PRODUCER_DEFAULTS, **_merged(layers), **PRODUCER_FIXED}
+    merged = _merged(layers)
+    return {**SHARED, **PRODUCER_DEFAULTS, **_queue(merged), **merged, **PRODUCER_FIXED}
 
 
 def transactional_settings(transactional_id: str, *layers: Mapping[str, str]) -> dict[str, str]:
@@ -107,7 +109,8 @@ def transactional_id(group: str, connector: str, task: int) -> str:
 
 def unacknowledged_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """A producer that honours `acks` as given: dead letters on another cluster, at best effort."""
-    return {**SHARED, **PRODUCER_DEFAULTS, **_merged(layers), "enable.idempotence": "false"}
+    merged = _merged(layers)
+    return {**SHARED, **PRODUCER_DEFAULTS, **_queue(merged), **merged, "enable.idempotence": "false"}
 
 
 def admin_settings(*layers: Mapping[str, str]) -> dict[str, str]:
@@ -143,6 +146,13 @@ def _unseen(prefix: str, name: str, value: str, reason: str) -> Problem:
     """A problem that shows no secret, neither one under a misspelt name nor one in the client's own words."""
     safe = MASK if is_secret(name) or nearest(name, SECRETS) else shown(value)
     return prefix + name, safe, reason.replace(value, safe) if value and safe != value else reason
+
+
+def _queue(merged: Mapping[str, str]) -> dict[str, str]:
+    """How much a producer holds. The largest record that it may send must fit in."""
+    largest = merged.get("message.max.bytes", "0")
+    largest_kbytes = int(largest) // 1024 + 1 if largest.isdecimal() else 0  # the client refuses what is no number
+    return {"queue.buffering.max.kbytes": str(max(QUEUE_KBYTES, largest_kbytes))}
 
 
 def _merged(layers: tuple[Mapping[str, str], ...]) -> dict[str, str]:

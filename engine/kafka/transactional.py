@@ -18,7 +18,7 @@ from engine.kafka.errors import (
     translate,
     translated_transactional,
 )
-from engine.kafka.producer import FLUSH_SLICE_S, Delivered, KafkaProducer
+from engine.kafka.producer import FLUSH_SLICE_S, Failure, KafkaProducer
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 
@@ -35,22 +35,20 @@ class KafkaTransactional(KafkaProducer):
         super().__init__(settings)
         self._timeout_s = timeout_s
         self._connection = {name: value for name, value in settings.items() if name.startswith(CONNECTION)}
-        self._lost = False  # has a record of the open transaction come to nothing?
         self._members: dict[str, Any] = {}  # group → the client's word for a member of it
 
     def init(self) -> None:
         patiently(self._init)
 
     def begin(self) -> None:
-        self._forget()
+        self._take()
         with translated_transactional():
             self._client.begin_transaction()
 
     def flush(self) -> None:
         with translated_transactional():
             self._deliver()
-        failures, lost = sorted(self._failures, key=lambda row: row[0]), self._lost
-        self._forget()
+        lost, failures = bool(self._lost), self._take()
         if not failures:
             return
         failed = _failed(failures)
@@ -72,8 +70,8 @@ class KafkaTransactional(KafkaProducer):
         patiently(send)
 
     def commit(self) -> None:
-        if self._failures and not self._lost:  # refused before they left: the client itself would commit without them
-            raise CommitFailed(str(_failed(self._failures)))
+        if self._refused and not self._lost:  # they never left: the client itself would commit without them
+            raise CommitFailed(str(_failed(self._refused)))
         try:
             with translated_transactional():
                 self._client.commit_transaction(self._timeout_s)
@@ -83,7 +81,7 @@ class KafkaTransactional(KafkaProducer):
     def abort(self) -> None:
         with translated_transactional():
             self._client.abort_transaction(self._timeout_s)
-        self._forget()
+        self._take()
 
     def _init(self) -> None:
         with translated_transactional():
@@ -124,18 +122,6 @@ class KafkaTransactional(KafkaProducer):
         if raised:
             raise raised[0]
 
-    def _forget(self) -> None:
-        self._failures, self._queued, self._lost = [], 0, False
-
-    def _listener(self, ordinal: int, topic: str) -> Delivered:
-        note = super()._listener(ordinal, topic)
-
-        def on_delivery(error: ck.KafkaError | None, message: ck.Message) -> None:
-            self._lost = self._lost or error is not None
-            note(error, message)
-
-        return on_delivery
-
     def _member(self, group: str) -> Any:
         """Asked for once: making a consumer takes its time. It never joins the group."""
         if group not in self._members:
@@ -148,7 +134,7 @@ class KafkaTransactional(KafkaProducer):
         return self._members[group]
 
 
-def _failed(failures: Sequence[tuple[int, str, ck.KafkaError]]) -> ProduceFailed:
+def _failed(failures: Sequence[Failure]) -> ProduceFailed:
     """Their failures, by the causes among them. Raises Fenced or FatalError where that is one."""
     causes = [row for row in failures if row[2].code() not in CONSEQUENCES] or failures
     kinds = [failure_type(error) for _, _, error in causes]

@@ -7,8 +7,12 @@ from typing import Any, Protocol
 
 from engine.errors import TransformError
 from engine.pipeline.guard import Step
+from engine.pipeline.outcome import Misstep
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, Schema
+
+KEY, VALUE = range(2)  # stages of a sink's converters
+Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
 class Converter(Protocol):
@@ -27,14 +31,24 @@ Steps = tuple[Step, ...]
 
 
 def sink_steps(key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]) -> Steps:
-    """Steps of a sink: key, value and headers converters, then transforms. Indexes follow that order.
+    """Steps of a sink: key, value and headers converters, then transforms. Stages follow that order.
 
     Without a header converter there is no header stage, and headers stay bytes.
     """
-    converting: list[Callable[[Any], Any]] = [_convert_key(key), _convert_value(value)]
+    converting: list[Callable[[Any], Any]] = [_convert(key, value)]
     if header is not None:
         converting.append(_convert_headers(header))
-    return tuple(enumerate([*converting, *map(applying, transforms)]))
+    return tuple(enumerate([*converting, *map(applying, transforms)], start=VALUE))
+
+
+def passes_bytes(converter: object) -> bool:
+    """Is it a converter of the engine's own that leaves bytes as they are?"""
+    return bool(vars(type(converter)).get("passes_bytes"))
+
+
+def steps_from(steps: Steps, stage: int) -> Steps:
+    """The steps that are left where a stage is to be tried again."""
+    return tuple(step for step in steps if step[0] >= stage)
 
 
 def applying(transform: Transform) -> Callable[[Record], Record | None]:
@@ -53,51 +67,40 @@ def applying(transform: Transform) -> Callable[[Record], Record | None]:
     return checked
 
 
-def _convert_key(converter: Converter) -> Callable[[RawRecord], Record]:
-    to_connect = converter.to_connect
+def _convert(key: Converter, value: Converter) -> Callable[[RawRecord | Record], Record]:
+    """Key and value in one step, so that one record is built; given one whose key is done, it goes on with the value.
 
-    def convert_key(raw: RawRecord) -> Record:
-        schema, key = to_connect(raw.topic, raw.key, raw.headers)
-        # By position: keywords would double the cost of the hottest line.
+    By position: keywords would double the cost of the hottest line.
+    """
+    read_key, read_value = key.to_connect, value.to_connect
+    passes_key, passes_value = passes_bytes(key), passes_bytes(value)
+
+    def convert(given: RawRecord | Record) -> Record:
+        if type(given) is RawRecord:
+            raw = given
+            headers: Rows = tuple((name, BYTES, data) for name, data in raw.headers) if raw.headers else ()
+            try:
+                key_schema, key = (BYTES, raw.key) if passes_key else read_key(raw.topic, raw.key, raw.headers)
+            except Exception as error:
+                raise Misstep(KEY, raw, error) from error
+        else:
+            assert isinstance(given, Record)
+            assert given.raw is not None
+            raw, headers, key_schema, key = given.raw, given.headers, given.key_schema, given.key
+        try:
+            value_schema, value = (BYTES, raw.value) if passes_value else read_value(raw.topic, raw.value, raw.headers)
+        except Exception as error:
+            half = Record(
+                raw.topic, raw.partition, raw.timestamp, key, raw.value, key_schema, BYTES, headers,
+                raw.offset, raw.timestamp_type, raw,
+            )  # fmt: skip
+            raise Misstep(VALUE, half, error) from error
         return Record(
-            raw.topic,
-            raw.partition,
-            raw.timestamp,
-            key,
-            raw.value,
-            schema,
-            BYTES,
-            tuple((name, BYTES, data) for name, data in raw.headers) if raw.headers else (),
-            raw.offset,
-            raw.timestamp_type,
-            raw,
-        )
+            raw.topic, raw.partition, raw.timestamp, key, value, key_schema, value_schema, headers,
+            raw.offset, raw.timestamp_type, raw,
+        )  # fmt: skip
 
-    return convert_key
-
-
-def _convert_value(converter: Converter) -> Callable[[Record], Record]:
-    to_connect = converter.to_connect
-
-    def convert_value(record: Record) -> Record:
-        raw = record.raw
-        assert raw is not None
-        schema, value = to_connect(raw.topic, raw.value, raw.headers)
-        return Record(
-            record.topic,
-            record.partition,
-            record.timestamp,
-            record.key,
-            value,
-            record.key_schema,
-            schema,
-            record.headers,
-            record.offset,
-            record.timestamp_type,
-            raw,
-        )
-
-    return convert_value
+    return convert
 
 
 def _convert_headers(converter: Converter) -> Callable[[Record], Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -24,6 +25,7 @@ class ConfigTail:
         self.partition = TopicPartition(topic, 0)
         self.clock = clock
         self.state = ConfigState()
+        self._lock = threading.Lock()  # tasks that commit aside ask whether they are to stop
         consumer.assign({self.partition: consumer.begin_offsets([self.partition])[self.partition]})
 
     def read_to_end(self) -> ConfigState:
@@ -34,13 +36,14 @@ class ConfigTail:
             self.poll(timeout_s=0.1)
             if self.clock.now_ms() > late_ms:
                 raise RetriableError(f"the config topic {self.partition.topic} could not be read to its end")
-        return self.state
+        return self.poll()  # what another thread has just polled is in the state when the lock is free
 
     def poll(self, timeout_s: float = 0) -> ConfigState:
         """The state after what has arrived."""
-        for raw in self.consumer.poll(POLL_RECORDS, timeout_s):
-            self.state = fold_config(self.state, raw.key, raw.value)
-        return self.state
+        with self._lock:
+            for raw in self.consumer.poll(POLL_RECORDS, timeout_s):
+                self.state = fold_config(self.state, raw.key, raw.value)
+            return self.state
 
 
 def denied(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd | None:

@@ -162,9 +162,7 @@ class DatabaseCommit:
 def _write(producer: Producer, letters: Sequence[Letter]) -> None:
     if not letters:
         return
-    for one in letters:
-        record = one.record
-        producer.produce(record.topic, record.key, record.value, record.headers, record.timestamp)
+    producer.produce_all([one.record for one in letters])
     try:
         producer.flush()
     except ProduceFailed as error:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from msgspec.structs import replace
-
 from engine.config.handlers import Role
 from engine.errors import Aborted, FatalError, RetriableError, TaskError
-from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Raised, Skipped, Trouble
+from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Misstep, Raised, Skipped, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
-from engine.pipeline.telling import describe_to_handler, unconverted, why
+from engine.pipeline.telling import describe_to_handler, read_whole, unconverted, why
 from engine.policy.asking import NamedHandler, Reply
 from engine.policy.classify import classify
 from engine.policy.handlers import Response, may_pass
@@ -25,11 +23,12 @@ from engine.ports import Clock
 from engine.record.context import TOLERANCE_NAME, ErrorContext
 from engine.record.record import Origin, RawRecord, Record
 from engine.record.stage import Stage, StageType
-from engine.record.trace import describe
+from engine.record.trace import describe, forget_frames
 from engine.reporting.metrics import Metric
 
 BATCHED = (StageType.TASK_PUT, StageType.KAFKA_PRODUCE)
-Step = tuple[int, Callable[[Any], Any]]  # the stage's index, and what it does; None from it means filtered
+OF_NO_RECORD = (TaskError, FatalError, Aborted)  # nobody is to blame, or asked
+Step = tuple[int, Callable[[Any], Any]]  # its last stage's index, and what it does; None from it means filtered
 
 
 class Reporter(Protocol):
@@ -79,6 +78,7 @@ class Guard:
         self.jitter = jitter
         self.patience_ms = patience_ms
         self.handlers = handlers or {}
+        self._task_id = f"{connector}-{state.task}"
         self._waits: ParkedRetry | None = None  # what this lease has parked
 
     def run(self, steps: Sequence[Step], items: Iterable[Any], out: list[Any]) -> Raised | None:
@@ -94,25 +94,29 @@ class Guard:
                         given = FILTERED
                         break
                 append(given)
-        except (TaskError, FatalError, Aborted):  # of no record: nobody is to blame, or asked
-            raise
         except Exception as error:  # noqa: BLE001, the one broad except on a record's way
-            return Raised(index, given, error)
-        return None
+            raised = error.raised if isinstance(error, Misstep) else Raised(index, given, error)
+        else:
+            return None
+        if isinstance(raised.error, OF_NO_RECORD):
+            raise raised.error
+        return raised
 
     def failed(self, raised: Raised, origin: Origin, trouble: Trouble) -> Trouble | Errored | Interrupted:
         """Count a failure; then wait and answer how things stand for the next attempt, or that there is none."""
         now = self.clock.now_ms()
-        place = Place.of(origin, raised.index)
-        trouble = self.count_failure(place, self._gone_on_with(place, trouble), now)
-        verdict = classify(self.stages[raised.index].type, raised.error, self.retry_on)
+        index = raised.index
+        if self.state.parked is not None and not trouble.failures:
+            trouble = self._gone_on_with(self.state.parked, Place.of(origin, index), trouble)
+        trouble = self.count_failure(index, trouble, now)
+        verdict = classify(self.stages[index].type, raised.error, self.retry_on)
         delay = None
         if verdict.retry:
             delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
         if delay is None:
             return self.errored(raised, origin, trouble, tolerable=verdict.tolerate)
         wake_at = now + delay
-        before, self.state.parked = self.state.parked, ParkedRetry(place, trouble, wake_at)
+        before, self.state.parked = self.state.parked, ParkedRetry(Place.of(origin, index), trouble, wake_at)
         if delay > self.patience_ms(now):
             self._keep(before)
             return Interrupted(wake_at)
@@ -120,42 +124,35 @@ class Guard:
             return Interrupted(None)
         self.state.parked = before
         self.state.metrics[Metric.TOTAL_RETRIES] += 1
+        forget_frames(raised.error)
         return trouble
 
     def rejected(self, raised: Raised, origin: Origin) -> Errored:
         """A sink named this record as the guilty one: a failure that is not retried."""
-        trouble = self.count_failure(Place.of(origin, raised.index), Trouble(), self.clock.now_ms())
+        trouble = self.count_failure(raised.index, Trouble(), self.clock.now_ms())
         return self.errored(raised, origin, trouble, tolerable=True)
 
     def errored(self, raised: Raised, origin: Origin, trouble: Trouble, *, tolerable: bool) -> Errored:
         """The error as a value, with its context rendered where it was raised."""
         now = self.clock.now_ms()
-        given = unconverted(raised.given) if isinstance(raised.given, RawRecord) else raised.given
-        trace, class_name, message, root_class, root_message = describe(raised.error)
+        given, named = raised.given, self.handlers.get(raised.index)
+        record = None
+        if isinstance(given, RawRecord):
+            record = unconverted(given)
+        elif isinstance(given, Record):
+            record = read_whole(given)
+        original = origin if isinstance(origin, RawRecord) and given is not None else None
+        name = TOLERANCE_NAME if named is None else named.name
+        # By position, as all that every error costs.
         context = ErrorContext(
-            record=given if isinstance(given, Record) else None,
-            original=origin if isinstance(origin, RawRecord) and raised.given is not None else None,
-            stages=self.stages,
-            index=raised.index,
-            exception=trace,
-            exception_class=class_name,
-            message=message,
-            root_class=root_class,
-            root_message=root_message,
-            attempt=trouble.failures - 1,
-            task_id=f"{self.connector}-{self.state.task}",
-            connector=self.connector,
-            time_of_error=now,
-            first_failure_time=trouble.first_ms,
-            elapsed_ms=now - trouble.first_ms,
-            handler=self._name_of_handler(raised.index),
-        )
+            record, original, self.stages, raised.index, *describe(raised.error), trouble.failures - 1,
+            self._task_id, self.connector, now, trouble.first_ms, now - trouble.first_ms, name,
+        )  # fmt: skip
         errored = Errored(context, origin, raised.error, tolerable)
-        named = self.handlers.get(raised.index)
-        if named is None or not tolerable or raised.given is None:
+        if named is None or not tolerable or given is None:
             return errored  # of a batch, as a whole: only its guilty records are asked about, when they are known
         # Asked at once, so that nothing behind an error that stops the task is worked on.
-        return replace(errored, reply=self._ask(named, errored))
+        return self._answered(named, errored)
 
     def would_fail(self, before: ToleranceState, errored: Errored) -> tuple[bool, ToleranceState]:
         """Would this error stop the task, after those already in `before`? Decides nothing.
@@ -180,7 +177,7 @@ class Guard:
         metrics = self.state.metrics
         named = self.handlers.get(context.index)
         if named is not None and errored.tolerable and errored.reply is None:
-            errored = replace(errored, reply=self._ask(named, errored))
+            errored = self._answered(named, errored)
         if errored.reply is not None and errored.reply.response is Response.RETRY:
             raise RetriableError(why(errored)) from errored.error
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
@@ -193,6 +190,7 @@ class Guard:
         if named is not None:
             metrics[Metric.DROPPED_RECORDS_TOTAL] += 1
             self.state.stage_dropped[context.index] += 1
+        forget_frames(errored.error)
         return Skipped(self.dead_letters is not None)
 
     def log(self, errored: Errored) -> None:
@@ -216,6 +214,9 @@ class Guard:
             reporter.report(context, origin)
         if self.dead_letters is None:
             return bool(self.reporters)
+        if not stops and not self.state.reported:
+            self.dead_letters.report(context, origin)
+            return True
         mark = Mark.of(Place.of(origin, context.index), self.dead_letters.topic)
         others = list(self.state.reported)
         known = mark in others
@@ -226,9 +227,9 @@ class Guard:
         self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else tuple(others)
         return not known or bool(self.reporters)
 
-    def _name_of_handler(self, index: int) -> str:
-        named = self.handlers.get(index)
-        return TOLERANCE_NAME if named is None else named.name
+    def _answered(self, named: NamedHandler, errored: Errored) -> Errored:
+        reply = self._ask(named, errored)
+        return Errored(errored.context, errored.origin, errored.error, errored.tolerable, reply)
 
     def _ask(self, named: NamedHandler, errored: Errored) -> Reply:
         answers: list[Any] = []
@@ -242,12 +243,12 @@ class Guard:
             return named.crashed(describe(raised.error).text)
         return named.reply(answers[0][0], may_retry=may_pass(errored.error))
 
-    def count_failure(self, place: Place, trouble: Trouble, now: int) -> Trouble:
-        """One more failure."""
+    def count_failure(self, index: int, trouble: Trouble, now: int) -> Trouble:
+        """One more failure, of a stage."""
         state = self.state
         state.metrics[Metric.TOTAL_RECORD_FAILURES] += 1
         state.metrics[Metric.LAST_FAILURE_TIMESTAMP] = now
-        state.stage_failures[place.index] += 1
+        state.stage_failures[index] += 1
         return Trouble(trouble.failures + 1, trouble.first_ms or now)
 
     def _keep(self, before: ParkedRetry | None) -> None:
@@ -265,14 +266,11 @@ class Guard:
     def _is_of_batch(self, parked: ParkedRetry) -> bool:
         return self.stages[parked.place.index].type in BATCHED
 
-    def _gone_on_with(self, place: Place, trouble: Trouble) -> Trouble:
+    def _gone_on_with(self, parked: ParkedRetry, place: Place, trouble: Trouble) -> Trouble:
         """How things stand: a first failure may be the next one of what an earlier lease had parked.
 
         A put, or a produce, is of a batch, which may begin with another record, or for another end, each time.
         """
-        parked = self.state.parked
-        if parked is None or trouble.failures > 0:
-            return trouble
         of_batch = self._is_of_batch(parked) and self.stages[place.index].type is self.stages[parked.place.index].type
         if parked.place != place and not of_batch:
             return trouble

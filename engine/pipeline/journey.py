@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from engine.errors import RetriableError
-from engine.pipeline.guard import Guard, Step
+from engine.pipeline.chain import Steps, steps_from
+from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
 from engine.record.record import Origin, RawRecord, Record
 from engine.reporting.metrics import Metric
 
+LONGEST_RUN = 32  # records, any of which may begin to be slow
 Entry = Record | Filtered | Errored
 
 
 def convert(
-    guard: Guard, steps: Sequence[Step], origins: Sequence[RawRecord | Record], entries: list[Any]
+    guard: Guard,
+    steps: Steps,
+    origins: Sequence[RawRecord | Record],
+    entries: list[Any],
+    is_late: Callable[[], bool] = lambda: False,
 ) -> Interrupted | None:
-    """Fill `entries` in order; stop after an error that the policy will not tolerate."""
-    todo = iter(origins)
+    """Fill `entries` in order; stop after an error that the policy will not tolerate, and where it is late.
+
+    The time is looked at after the first record, and then after ever longer runs.
+    """
+    todo, run = iter(origins), 1
     trial = guard.state.tolerance
-    while (raised := guard.run(steps, todo, entries)) is not None:
-        entry = again(guard, steps, raised, origins[len(entries)])
-        if isinstance(entry, Interrupted):
-            return entry
-        entries.append(entry)
-        if isinstance(entry, Errored):
-            stops, trial = guard.would_fail(trial, entry)
-            if stops:
-                break
+    while len(entries) < len(origins):
+        raised = guard.run(steps, islice(todo, run), entries)
+        if raised is not None:
+            entry = again(guard, steps, raised, origins[len(entries)])
+            if isinstance(entry, Interrupted):
+                return entry
+            entries.append(entry)
+            if isinstance(entry, Errored):
+                stops, trial = guard.would_fail(trial, entry)
+                if stops:
+                    return None
+        if is_late():
+            return None
+        run = min(2 * run, LONGEST_RUN)
     return None
 
 
-def attempt(guard: Guard, steps: Sequence[Step], given: Any, origin: Origin) -> Any:
+def attempt(guard: Guard, steps: Steps, given: Any, origin: Origin) -> Any:
     """What comes of one thing through the steps; an Errored or Interrupted where nothing does."""
     out: list[Any] = []
     raised = guard.run(steps, (given,), out)
@@ -49,11 +64,9 @@ def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | 
     delivered = filtered = done = 0
     failed: Failed | RetriableError | None = None
     for entry in entries:
-        if isinstance(entry, Record):
-            delivered += 1
-        elif entry is FILTERED:
+        if entry is FILTERED:
             filtered += 1
-        else:
+        elif type(entry) is Errored:
             try:
                 outcome = guard.decide(entry)
             except RetriableError as error:
@@ -65,6 +78,8 @@ def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | 
             entries[done] = outcome
             bucket = Metric.RECORDS_DEAD_LETTERED if outcome.dead_lettered else Metric.RECORDS_SKIPPED
             metrics[bucket] += 1
+        else:
+            delivered += 1
         done += 1
     metrics[Metric.RECORDS_CONSUMED] += done
     metrics[Metric.RECORDS_DELIVERED] += delivered
@@ -72,16 +87,15 @@ def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | 
     return failed, done
 
 
-def again(guard: Guard, steps: Sequence[Step], raised: Raised, origin: Origin) -> Entry | Interrupted:
+def again(guard: Guard, steps: Steps, raised: Raised, origin: Origin) -> Entry | Interrupted:
     """Repeat the failed step as long as the policy allows, then the steps after it."""
-    first = steps[0][0]
     trouble = Trouble()
     while True:
         verdict = guard.failed(raised, origin, trouble)
         if not isinstance(verdict, Trouble):
             return verdict
         out: list[Any] = []
-        failure = guard.run(steps[raised.index - first :], (raised.given,), out)
+        failure = guard.run(steps_from(steps, raised.index), (raised.given,), out)
         if failure is None:
             entry: Entry = out[0]
             return entry

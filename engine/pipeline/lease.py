@@ -1,72 +1,30 @@
-"""A lease: its tasks polled in turn until each is caught up, out of time, stopped, parked or failed."""
+"""A lease: its tasks polled in turn until each is caught up, out of time, stopped, parked or failed.
+
+While nobody else wants its slot, tasks that have caught up wait in it for more.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
-
-import msgspec
 
 from engine.config.topic import ConfigState
-from engine.errors import Aborted, ClusterAway, EngineError, Fenced, RetriableError
+from engine.errors import Aborted, EngineError, Fenced, RetriableError
+from engine.pipeline.aside import Aside
 from engine.pipeline.claim import ConfigTail, denied
-from engine.pipeline.outcome import Failed, Interrupted
-from engine.pipeline.task_state import TaskFigures, TaskState
-from engine.policy.tolerance import TolerancePolicy
+from engine.pipeline.open_task import TROUBLE_PAUSE_MS, OpenTask, close, ended_by, never_opened, report_of
+from engine.pipeline.outcome import End, Failed
+from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
+from engine.pipeline.staying import Staying
 from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
-from engine.record.record import TopicPartition
-from engine.record.trace import describe
 
 POLL_TIMEOUT_S = 0.1
+POOL_PAUSE_MS = 5  # between looks at all the tasks of a pool that waits for records
 COLLECT_INTERVAL_MS = 500
 COLLECT_PAUSES = 20  # so many times as long as it took it then rests: it grows with the memory of a stream
-TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could not be reached
-AWAY_PAUSE_MS = 15_000  # and another cluster: each look for it costs the lease's other tasks seconds
-Open = Callable[[TaskConfig, bool], "OpenTask"]  # the last: in small steps, after an abort
-
-
-class Task(Protocol):
-    """A task of any kind, during one lease."""
-
-    state: TaskState
-
-    @property
-    def committed(self) -> Mapping[TopicPartition, int]: ...
-    @property
-    def progressed(self) -> bool:
-        """Did this lease commit anything new?"""
-        ...
-
-    def step(self, timeout_s: float) -> Failed | Interrupted | None:
-        """Poll and process one chunk; commit when it is time. None: it may go on."""
-        ...
-
-    def save(self) -> Failed | Interrupted | None:
-        """Commit, if anything moved since the last time."""
-        ...
-
-    def is_idle(self) -> bool:
-        """Is there nothing more to do now?"""
-        ...
-
-    def wake_at(self) -> int | None:
-        """When to run an idle task again (ms); None: when its partitions hold something new."""
-        ...
-
-    def known_ends(self) -> Mapping[TopicPartition, int]: ...
-    def figures(self) -> TaskFigures: ...
-
-
-class OpenTask(msgspec.Struct, frozen=True):
-    """A claimed task with its clients."""
-
-    config: TaskConfig
-    task: Task
-    tolerance: TolerancePolicy
-    close: Callable[[], None]
-    careful: bool = False  # it goes in small steps, so that whatever aborts its transactions is found
+Open = Callable[[TaskConfig, bool], OpenTask]  # the last: in small steps, after an abort
+Tell = Callable[[Sequence[TaskReport]], None]  # what a lease has done so far; it never fails
 
 
 class Deadline:
@@ -82,24 +40,45 @@ class Deadline:
 
 
 def run_tasks(
-    lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open, deadline: Deadline
+    lease: Lease,
+    tail: ConfigTail,
+    clock: Clock,
+    open_task: Open,
+    deadline: Deadline,
+    tell: Tell = lambda _: None,
+    commit_interval_ms: int = COMMIT_INTERVAL_MS,
 ) -> tuple[TaskReport, ...]:
-    """Claim and run each task of the lease; one report each, in the order they ended."""
-    return _Running(lease, tail, clock, open_task, deadline).run()
+    """Claim and run each task of the lease; one report each, in the order they ended.
+
+    `tell` is called now and then while the lease stays beyond its budget, or comes to rest and has committed that.
+    """
+    return _Running(lease, tail, clock, open_task, deadline, tell, commit_interval_ms).run()
 
 
 class _Running:
     """One lease under way: the tasks that are open, and the reports of those that have ended."""
 
-    def __init__(self, lease: Lease, tail: ConfigTail, clock: Clock, open_task: Open, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        tail: ConfigTail,
+        clock: Clock,
+        open_task: Open,
+        deadline: Deadline,
+        tell: Tell,
+        commit_interval_ms: int,
+    ) -> None:
         self._lease = lease
         self._tail = tail
         self._clock = clock
         self._open_task = open_task
         self._deadline = deadline
+        self._tell = tell
+        self._commit_interval_ms = commit_interval_ms
         self._active: list[OpenTask] = []
         self._reports: list[TaskReport] = []
         self._collect_ms = 0
+        self._aside = Aside[End | None]()
 
     def run(self) -> tuple[TaskReport, ...]:
         for config in self._lease.tasks:
@@ -108,20 +87,74 @@ class _Running:
                 self._active.append(opened)
             else:
                 self._reports.append(opened)
+        try:
+            self._run()
+        finally:
+            self._aside.close()
+        return tuple(self._reports)
+
+    def _run(self) -> None:
         self._deadline.start()
-        self._collect_ms = self._clock.now_ms() + COLLECT_INTERVAL_MS
+        now = self._clock.now_ms()
+        self._staying = Staying(self._lease, now, self._commit_interval_ms)
+        self._collect_ms = now + COLLECT_INTERVAL_MS
         while self._active:
             try:
                 state = self._tail.poll()
             except EngineError as error:
                 if self._outlasts(error):
                     continue  # nothing is done meanwhile, but its memory must not end with that
+                self._settle()
                 self._reports += [self._ended(opened, error) for opened in self._active]
                 break
-            self._collect()
-            for opened in tuple(self._active):
-                self._turn(opened, state)
-        return tuple(self._reports)
+            if self._sweep(state) or self._lease.standing:
+                self._collect()
+
+    def _sweep(self, state: ConfigState) -> bool:
+        """A turn of each task; did any of them find something, as far as they tell?"""
+        now = self._clock.now_ms()
+        stays = self._may_stay(state)
+        waits = stays and self._staying.lingers(now)
+        is_over = not self._lease.standing and now >= self._deadline.at_ms
+        timeout_s = 0 if waits and len(self._active) > 1 else POLL_TIMEOUT_S / len(self._active)
+        goes_on = waits and is_over and self._staying.goes_on(len(self._active), now)
+        if goes_on or (waits and not is_over and self._staying.is_to_tell(now)):
+            self._tell_all()
+            is_over = False
+        came = False
+        for opened in tuple(self._active):
+            if not self._turn(opened, state, timeout_s, waits=waits and not is_over, is_over=is_over):
+                continue
+            count = opened.task.last_count
+            if count is not None:
+                self._staying.saw(opened.config.task_id, count, now)
+            came = came or count != 0
+        if not came and timeout_s == 0:
+            self._clock.wait(POOL_PAUSE_MS)
+        return came
+
+    def _may_stay(self, state: ConfigState) -> bool:
+        """May the tasks wait for more: does nobody want the slot, nor to hear how the others have ended?"""
+        return (
+            self._lease.stay_ms > 0
+            and not state.leader.crowded
+            and not self._reports
+            and all(opened.task.last_count is not None for opened in self._active)
+        )
+
+    def _tell_all(self) -> None:
+        """Say what the tasks have done; where one has ended by then, the lease's end says it, which is near."""
+        self._settle()
+        if self._reports:
+            return
+        self._deadline.start()
+        self._staying.told()
+        self._tell([report_of(opened, None, None, None, self._clock) for opened in self._active])
+
+    def _settle(self) -> None:
+        """Wait for the commits that are under way, and take what came of them."""
+        for opened in tuple(self._active):
+            self._take_save(opened)
 
     def _outlasts(self, error: EngineError) -> bool:
         return self._lease.standing and isinstance(error, RetriableError) and not self._clock.wait(TROUBLE_PAUSE_MS)
@@ -135,34 +168,52 @@ class _Running:
         ended_ms = self._clock.now_ms()
         self._collect_ms = ended_ms + max(COLLECT_INTERVAL_MS, COLLECT_PAUSES * (ended_ms - began_ms))
 
-    def _turn(self, opened: OpenTask, state: ConfigState) -> None:
-        lease, clock = self._lease, self._clock
-        out_of_time = LeaseEnd.BUDGET if not lease.standing and clock.now_ms() >= self._deadline.at_ms else None
-        stop = LeaseEnd.STOPPED if denied(state, opened.config, lease.leader_epoch) else out_of_time
-        turned: OpenTask | TaskReport | None
+    def _turn(self, opened: OpenTask, state: ConfigState, timeout_s: float, *, waits: bool, is_over: bool) -> bool:
+        """Was it made? In a pool that waits for records nobody is to wait for the commit of another."""
+        out_of_time = LeaseEnd.BUDGET if is_over else None
+        stop = LeaseEnd.STOPPED if denied(state, opened.config, self._lease.leader_epoch) else out_of_time
+        is_patient = stop is not None or not waits or timeout_s > 0
+        if not is_patient and self._aside.is_under_way(opened.config.task_id):
+            return False
+        if not self._take_save(opened):
+            return False
+        if not is_patient and opened.task.saves_aside:
+            self._aside.begin(opened.config.task_id, opened.task.save)
+            return False
+        self._make(opened, lambda: _turn(opened, stop, timeout_s, self._clock, waits=waits))
+        return True
+
+    def _take_save(self, opened: OpenTask) -> bool:
+        """Wait for the task's commit, if one is under way; does the task go on after it?"""
+        return self._make(opened, lambda: _ended(opened, self._aside.take(opened.config.task_id), self._clock))
+
+    def _make(self, opened: OpenTask, turn: Callable[[], TaskReport | None]) -> bool:
+        """Does the task go on after this? Else it was opened anew, or its report is there."""
+        made: OpenTask | TaskReport | None
         try:
-            turned = _turn(opened, stop, POLL_TIMEOUT_S / len(self._active), clock)
+            made = turn()
         except Aborted as aborted:
-            turned = self._claim_again(opened, aborted)
+            made = self._claim_again(opened, aborted)
         except Exception as error:  # noqa: BLE001, as with opening: a sink flushes beyond the guard
-            turned = self._ended(opened, error)
-        if isinstance(turned, OpenTask):
-            self._active[self._active.index(opened)] = turned
-        elif turned is not None:
+            made = self._ended(opened, error)
+        if isinstance(made, OpenTask):
+            self._active[self._active.index(opened)] = made
+        elif made is not None:
             self._active.remove(opened)
-            self._reports.append(turned)
+            self._reports.append(made)
+        return made is None
 
     def _claim(self, config: TaskConfig, *, careful: bool = False) -> OpenTask | TaskReport:
         end = denied(self._tail.state, config, self._lease.leader_epoch)
         if end is not None:
-            return _unopened(config, end)
+            return never_opened(config, end)
         try:
             opened = self._open_task(config, careful)
         except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end other tasks
-            return _unopened(config, *_ended_by(error, self._clock))
+            return never_opened(config, *ended_by(error, self._clock))
         parked = opened.task.state.parked
         if parked is not None and parked.until_ms > self._clock.now_ms():
-            return _close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), self._clock)
+            return close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), self._clock)
         return opened
 
     def _claim_again(self, opened: OpenTask, aborted: Aborted) -> OpenTask | TaskReport:
@@ -176,7 +227,7 @@ class _Running:
         return again
 
     def _ended(self, opened: OpenTask, error: Exception) -> TaskReport:
-        return _close(opened, *_ended_by(error, self._clock), self._clock)
+        return close(opened, *ended_by(error, self._clock), self._clock)
 
 
 def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
@@ -196,66 +247,26 @@ def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
         raise Fenced(f"{task.task_id} has moved on, or is to stop")
 
 
-def unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: Clock) -> tuple[TaskReport, ...]:
-    """The reports of tasks that could not even be claimed."""
-    return tuple(_unopened(config, *_ended_by(error, clock)) for config in tasks)
-
-
-def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock) -> TaskReport | None:
+def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock, *, waits: bool) -> TaskReport | None:
     task = opened.task
     ended = task.save() if stop is not None else task.step(timeout_s)
-    if ended is None and stop is None and task.is_idle():
+    may_catch_up = stop is None or (stop is LeaseEnd.BUDGET and task.last_count is not None)
+    if ended is None and may_catch_up and not waits and task.is_idle():
         stop = LeaseEnd.CAUGHT_UP
         ended = task.save()
-    if isinstance(ended, Failed):
-        return _close(opened, LeaseEnd.FAILED, None, f"{ended.message}\n{ended.context.exception}", clock)
     if ended is not None:
-        end = LeaseEnd.STOPPED if ended.wake_at is None else LeaseEnd.PARKED
-        return _close(opened, end, ended.wake_at, task.state.why_parked() if end is LeaseEnd.PARKED else None, clock)
+        return _ended(opened, ended, clock)
     if stop is None:
         return None
-    return _close(opened, stop, task.wake_at() if stop is LeaseEnd.CAUGHT_UP else None, None, clock)
+    return close(opened, stop, task.wake_at() if stop is LeaseEnd.CAUGHT_UP else None, None, clock)
 
 
-def _ended_by(error: Exception, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
-    """What an exception outside a record's own operations means for the task."""
-    if isinstance(error, Fenced):
-        return LeaseEnd.FENCED, None, None
-    if isinstance(error, RetriableError):
-        pause_ms = AWAY_PAUSE_MS if isinstance(error, ClusterAway) else TROUBLE_PAUSE_MS
-        return LeaseEnd.PARKED, clock.now_ms() + pause_ms, f"{type(error).__name__}: {error}"
-    return LeaseEnd.FAILED, None, describe(error).text
-
-
-def _close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
-    task = opened.task
-    ends, figures = task.known_ends(), task.figures()
-    with suppress(Exception):  # whatever counts is committed; the rest is read again
-        opened.close()
-    return TaskReport(
-        connector=opened.config.connector,
-        task=opened.config.task,
-        generation=opened.config.generation,
-        end=end,
-        positions=_named(task.committed),
-        ends=_named(ends),
-        metrics=figures.metrics,
-        stage_failures=figures.stage_failures,
-        stage_dropped=figures.stage_dropped,
-        tolerance=opened.tolerance.used(figures.tolerance, clock.now_ms()),
-        progressed=task.progressed,
-        wake_at=wake_at,
-        trace=trace,
-    )
-
-
-def _unopened(config: TaskConfig, end: LeaseEnd, wake_at: int | None = None, trace: str | None = None) -> TaskReport:
-    """The report of a task that did nothing; it has no metrics, which is not the same as zeros."""
-    return TaskReport(
-        config.connector, config.task, config.generation, end, {}, {}, {}, {}, {}, {}, progressed=False,
-        wake_at=wake_at, trace=trace,
-    )  # fmt: skip
-
-
-def _named(offsets: Mapping[TopicPartition, int]) -> dict[str, int]:
-    return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items() if offset >= 0}
+def _ended(opened: OpenTask, end: End | None, clock: Clock) -> TaskReport | None:
+    """The report of a task that ends by itself, if it does."""
+    if end is None:
+        return None
+    if isinstance(end, Failed):
+        return close(opened, LeaseEnd.FAILED, None, f"{end.message}\n{end.context.exception}", clock)
+    if end.wake_at is None:
+        return close(opened, LeaseEnd.STOPPED, None, None, clock)
+    return close(opened, LeaseEnd.PARKED, end.wake_at, opened.task.state.why_parked(), clock)

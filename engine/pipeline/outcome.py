@@ -72,3 +72,11 @@ class Raised(msgspec.Struct, frozen=True):
     index: int
     given: Any
     error: Exception
+
+
+class Misstep(Exception):
+    """Raised by a step that is several stages at once: which of them failed, and what that one was given."""
+
+    def __init__(self, index: int, given: Any, error: Exception) -> None:
+        super().__init__(index, given, error)
+        self.raised = Raised(index, given, error)

@@ -14,8 +14,7 @@ import msgspec
 from engine.errors import EngineError, ProduceFailed, RetriableError
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Errored, Interrupted, Raised, Trouble
-from engine.pipeline.task_state import Place
-from engine.ports import Producer
+from engine.ports import Producer, Row
 from engine.record.record import Headers, Origin, Record
 
 
@@ -34,6 +33,10 @@ class Outgoing(msgspec.Struct, frozen=True):
     origin: Origin
     given: Record
     index: int | None = None
+
+    def as_row(self) -> Row:
+        """As the producer takes it."""
+        return self.topic, self.key, self.value, self.headers, self.timestamp, self.partition
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -99,10 +102,7 @@ class _Writing:
         return self._answers
 
     def _produce(self, part: Sequence[int]) -> ProduceFailed | None:
-        produce = self._producer.produce
-        for place in part:
-            one = self._records[place]
-            produce(one.topic, one.key, one.value, one.headers, one.timestamp, one.partition)
+        self._producer.produce_all([self._records[place].as_row() for place in part])
         try:
             self._producer.flush()
         except ProduceFailed as error:
@@ -143,7 +143,7 @@ class _Writing:
             if stops or place >= self._end:
                 return
             origin = self._origin(place)
-            self._guard.count_failure(Place.of(origin, self._stage(place)), Trouble(), context.time_of_error)
+            self._guard.count_failure(self._stage(place), Trouble(), context.time_of_error)
             raised = self._raised(place, error)
             stops = self._errored(place, self._guard.errored(raised, origin, trouble, tolerable=verdict.tolerable))
 

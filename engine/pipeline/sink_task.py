@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import RecordError, RetriableError
@@ -11,7 +11,7 @@ from engine.pipeline.guard import Guard, Step
 from engine.pipeline.journey import convert, settle
 from engine.pipeline.outcome import End, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble, Verdict
 from engine.pipeline.progress import Progress
-from engine.pipeline.task_state import Place, TaskFigures, TaskState
+from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.classify import STOP
 from engine.ports import Clock, Consumer, Sink
 from engine.record.record import RawRecord, Record, TopicPartition
@@ -25,7 +25,10 @@ SLOW_MS = 10_000  # a chunk that takes longer is put and committed as far as it 
 
 
 class SinkTask:
-    """One task during one lease. It never looks behind a record that is not processed yet."""
+    """One task during one lease. It never looks behind a record that is not processed yet.
+
+    `commits_aside`: nothing that a commit of it calls, its sink's flush above all, is bound to a thread.
+    """
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class SinkTask:
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
         chunk_records: int = CHUNK_RECORDS,
+        commits_aside: bool = False,
     ) -> None:
         self.steps = tuple(steps)
         self.sink = sink
@@ -50,6 +54,7 @@ class SinkTask:
         self.state = state
         self.clock = clock
         self.chunk_records = chunk_records
+        self.commits_aside = commits_aside
         self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
         self.put_index = len(guard.stages) - 1
         self.last_count = 0  # records of the last poll
@@ -62,6 +67,10 @@ class SinkTask:
     @property
     def progressed(self) -> bool:
         return self.progress.progressed
+
+    @property
+    def saves_aside(self) -> bool:
+        return self.commits_aside and self.progress.is_due
 
     def step(self, timeout_s: float) -> End | None:
         """Poll and process one chunk; commit when it is time. None: it may go on.
@@ -80,17 +89,14 @@ class SinkTask:
         return self.save() if self.progress.is_due or self._left else None
 
     def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
-        """Take a chunk as far as it goes, each record into exactly one bucket; a slow one is gone on with later."""
-        in_time, entries = _InTime(raws, self.clock), list[Any]()
-        end: End | None = convert(self.guard, self.steps, in_time, entries)
+        """Take a chunk as far as it goes, each record into exactly one bucket; what is left is gone on with later."""
+        late_ms, entries = self.clock.now_ms() + SLOW_MS, list[Any]()
+        end: End | None = convert(self.guard, self.steps, raws, entries, lambda: self.clock.now_ms() >= late_ms)
         end = self._put(raws, entries) or end
         failed, done = settle(self.guard, entries)
-        self._tell(raws, entries[:done])
+        self._tell(raws[:done], entries)
         self._left = raws[done:]
         self.progress.hold(self._left)
-        if self._left and not in_time.is_over:
-            # The error that was to stop the task may have come to be let go since: what is behind it is not passed by.
-            return failed or end or Interrupted(self.clock.now_ms())
         return failed or end
 
     def save(self) -> Interrupted | None:
@@ -117,12 +123,12 @@ class SinkTask:
     def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> End | None:
         """Put the records among `entries`; rejected ones become errors, the others are put again."""
         trouble = Trouble()
-        while places := [place for place, entry in enumerate(entries) if isinstance(entry, Record)]:
-            batch = [entries[place] for place in places]
+        while batch := [entry for entry in entries if isinstance(entry, Record)]:
             raised = self._try_put(batch)
             if raised is None:
                 self._put_again_succeeded()
                 return None
+            places = [place for place, entry in enumerate(entries) if isinstance(entry, Record)]
             rejected = record_errors(raised.error, len(batch))
             if rejected:
                 for index, cause in rejected.items():
@@ -180,7 +186,7 @@ class SinkTask:
                         parts.append((part, None))
                         continue
                 else:
-                    self.guard.count_failure(Place.of(raws[part[0]], self.put_index), trouble, self.clock.now_ms())
+                    self.guard.count_failure(self.put_index, trouble, self.clock.now_ms())
             if len(part) > 1:
                 middle = len(part) // 2
                 parts += [(part[middle:], None), (part[:middle], None)]
@@ -209,27 +215,9 @@ class SinkTask:
 
     def _tell(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
         """Report what became of replayed records; a record without headers, as most are, costs one look."""
-        for raw, entry in zip(raws, settled, strict=False):
+        for place, raw in enumerate(raws):
             if raw.headers:
-                self.replayed.report(raw, outcome_of(entry))
-
-
-class _InTime(list[RawRecord]):
-    """Records, gone through until it is late; the first always is."""
-
-    def __init__(self, raws: Sequence[RawRecord], clock: Clock) -> None:
-        super().__init__(raws)
-        self._clock = clock
-        self.is_over = False
-
-    def __iter__(self) -> Iterator[RawRecord]:
-        now_ms = self._clock.now_ms
-        late_ms = now_ms() + SLOW_MS
-        for raw in super().__iter__():
-            yield raw
-            if now_ms() >= late_ms:
-                self.is_over = True
-                return
+                self.replayed.report(raw, outcome_of(settled[place]))
 
 
 def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:

@@ -34,6 +34,9 @@ class SourceTask:
     `boundary` says when to commit; `commit_interval_ms` where there is none.
     """
 
+    last_count: int | None = None
+    saves_aside = False
+
     def __init__(
         self,
         *,

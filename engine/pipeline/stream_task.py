@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 class StreamTask:
     """One task during its lease, which ends only on stop: its processors keep what they know in memory."""
 
+    last_count: int | None = None
+    saves_aside = False
+
     def __init__(
         self,
         *,

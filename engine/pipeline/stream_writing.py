@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.exactly_once.buffered import Written
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Errored, Interrupted
@@ -56,7 +55,7 @@ class UnitWriter:
         if self._transaction is None or not any(unit.written for unit in units[count:]):
             return
         kept = [row for unit in units[:count] for row in unit.written]
-        self._transaction.replace(self._flushed, [_written(row) for row in kept])
+        self._transaction.replace(self._flushed, [row.as_row() for row in kept])
         for unit in units[count:]:
             unit.outputs, unit.written = unit.written + unit.outputs, []
 
@@ -111,7 +110,3 @@ def _take(
             else:
                 unit.written.append(row)
     return held, first
-
-
-def _written(row: Outgoing) -> Written:
-    return Written(row.topic, row.key, row.value, row.headers, row.timestamp, row.partition)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec.structs import replace
+
 from engine.pipeline.outcome import Errored
 from engine.policy.handlers import ErrorHandlerContext
 from engine.record.record import Origin, Punctuation, RawRecord, Record
-from engine.record.schema import BYTES
+from engine.record.schema import BYTES, Schema
+from engine.record.unread import read_all
+
+Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
 def unconverted(raw: RawRecord) -> Record:
@@ -23,6 +30,21 @@ def unconverted(raw: RawRecord) -> Record:
         raw.timestamp_type,
         raw,
     )
+
+
+def read_whole(record: Record) -> Record:
+    """The record without unread parts: the same one where it has none."""
+    key, value, headers = read_all(record.key), read_all(record.value), _whole_headers(record.headers)
+    if key is record.key and value is record.value and headers is record.headers:
+        return record
+    return replace(record, key=key, value=value, headers=headers)
+
+
+def _whole_headers(headers: Rows) -> Rows:
+    if not headers:
+        return headers
+    read = tuple((name, schema, read_all(value)) for name, schema, value in headers)
+    return read if any(new[2] is not old[2] for new, old in zip(read, headers, strict=True)) else headers
 
 
 def describe_to_handler(errored: Errored) -> ErrorHandlerContext:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
 import orjson
 
 MAX_ENTRIES = 48  # keeps the state small in commit metadata; up to here every error has its own time
 SLOTS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class ToleranceState:
+class ToleranceState(msgspec.Struct, frozen=True):
     """Errors so far. `window` holds (time in ms, errors) rows, oldest first."""
 
     total: int = 0
@@ -48,7 +48,7 @@ class TolerancePolicy:
     def add(self, state: ToleranceState, now_ms: int) -> ToleranceState:
         """The state after one more error at `now_ms`."""
         if self.rate_limit == -1:
-            return replace(state, total=state.total + 1)
+            return ToleranceState(state.total + 1, state.window)
         now_ms = max(now_ms, state.window[-1][0]) if state.window else now_ms
         window = (*self._within(state, now_ms), (now_ms, 1))
         return ToleranceState(state.total + 1, self._coalesce(window) if len(window) > MAX_ENTRIES else window)

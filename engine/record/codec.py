@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import msgspec
 import orjson
+from msgspec import UNSET
 
+from engine.record.body import VERSION, Body, body_of, original_row, pointer_row, stage_row
 from engine.record.context import ErrorContext
 from engine.record.decoding import DecodedContext, decode
-from engine.record.record import Headers, RawRecord, Record
 from engine.record.stage import Stage
-from engine.record.values import to_json, write_value
+from engine.record.values import to_json
 
-__all__ = ["VERSION", "DecodedContext", "decode", "encode"]
+__all__ = ["VERSION", "DecodedContext", "Encoder", "decode", "encode"]
 
-VERSION = 1
 NO_LIMIT = 2**63 - 1
 _SHORT, _SHORTER, _SHORTEST = 500, 150, 30  # characters kept of a text that has to be cut
 _TOPIC = 249
 _ODD = re.compile("[^ -~]")  # characters that JSON may write in several bytes
 _TEXTS = ("exception", "exception_class", "message", "root_class", "root_message", "task_id", "connector", "handler")
 
-Json = dict[str, Any]
+
+class Encoder:
+    """Writes error contexts; the stages, which those of one task share, once.
+
+    A context is never larger than `max_bytes` where that is 4 kB or more. What is too large loses, in this order, the
+    converted record, the configs, the trace, and the original bytes, of which size and digest remain; `truncated` names
+    the last step taken.
+    """
+
+    def __init__(self, *, include_configs: bool = False, include_messages: bool = False) -> None:
+        self._include_configs = include_configs
+        self._include_messages = include_messages
+        self._stages: tuple[Stage, ...] = ()
+        self._written = msgspec.Raw(b"[]")  # those stages
+
+    def encode(self, context: ErrorContext, max_bytes: int = NO_LIMIT) -> bytes:
+        """The context as JSON."""
+        if context.stages is not self._stages:
+            rows = [stage_row(stage, include_configs=self._include_configs) for stage in context.stages]
+            self._stages, self._written = context.stages, msgspec.Raw(_dump(rows))
+        body = body_of(context, self._written, include_messages=self._include_messages)
+        data = _dump(body)
+        return data if len(data) <= max_bytes else _shortened(body, context, max_bytes)
 
 
 def encode(
@@ -37,163 +57,57 @@ def encode(
     include_messages: bool = False,
     max_bytes: int = NO_LIMIT,
 ) -> bytes:
-    """The context as JSON, never larger than `max_bytes` where that is 4 kB or more.
+    """One context as JSON; see Encoder."""
+    encoder = Encoder(include_configs=include_configs, include_messages=include_messages)
+    return encoder.encode(context, max_bytes)
 
-    What is too large loses, in this order, the converted record, the configs, the trace, and the original
-    bytes, of which size and digest remain; `truncated` names the last step taken.
-    """
-    body = _body(context, include_configs=include_configs, include_messages=include_messages)
-    data = _dump(body)
-    for step, cut in _CUTS if len(data) > max_bytes else ():
+
+def _shortened(body: Body, context: ErrorContext, max_bytes: int) -> bytes:
+    body.stages = orjson.loads(bytes(body.stages))
+    for step, cut in _CUTS:
         cut(body, context)
-        body["truncated"] = step
+        body.truncated = step
         data = _dump(body)
         if len(data) <= max_bytes:
             break
     return data
 
 
-def _body(context: ErrorContext, *, include_configs: bool, include_messages: bool) -> Json:
-    body: Json = {
-        "record": context.record and _record(context.record, include_messages=include_messages),
-        "index": context.index,
-        "exception": context.exception,
-        "attempt": context.attempt,
-        "task_id": context.task_id,
-        "time_of_error": context.time_of_error,
-        "stages": [_stage(stage, include_configs=include_configs) for stage in context.stages],
-        "version": VERSION,
-        "connector": context.connector,
-        "first_failure_time": context.first_failure_time,
-        "elapsed_ms": context.elapsed_ms,
-        "handler": context.handler,
-        "exception_class": context.exception_class,
-        "message": context.message,
-        "root_class": context.root_class,
-        "root_message": context.root_message,
-    }
-    original = context.original
-    if original is not None and not (include_messages and _is_original(context.record, original)):
-        body["original_record"] = _original(original, include_messages=include_messages)
-    return body
+def _cut_record(body: Body, context: ErrorContext) -> None:
+    if body.original_record is UNSET and context.original is not None:
+        body.original_record = original_row(context.original, include_messages=True)  # `record` was the original
+    if body.record is not None:
+        body.record.key = body.record.value = body.record.headers = UNSET
 
 
-def _stage(stage: Stage, *, include_configs: bool) -> Json:
-    body: Json = {"type": stage.type.value, "class": stage.class_name}
-    if include_configs:
-        body["config"] = dict(stage.config)
-    return body
-
-
-def _record(record: Record, *, include_messages: bool) -> Json:
-    body: Json = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "timestamp": record.timestamp,
-        "timestamp_type": record.timestamp_type,
-        "offset": record.offset,
-    }
-    if include_messages:
-        body["key"] = write_value(record.key_schema, record.key)
-        body["value"] = write_value(record.value_schema, record.value)
-        body["headers"] = [{"key": name, **write_value(schema, value)} for name, schema, value in record.headers]
-    if record.source_partition is not None:
-        body["source_partition"] = _texts(record.source_partition)
-    if record.source_offset is not None:
-        body["source_offset"] = _texts(record.source_offset)
-    return body
-
-
-def _texts(source: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): value if isinstance(value, str) else to_json(value) for name, value in source.items()}
-
-
-def _original(raw: RawRecord, *, include_messages: bool) -> Json:
-    body: Json = {
-        "topic": raw.topic,
-        "partition": raw.partition,
-        "offset": raw.offset,
-        "timestamp": raw.timestamp,
-        "timestamp_type": raw.timestamp_type,
-    }
-    if include_messages:
-        body["key"] = _base64(raw.key)
-        body["value"] = _base64(raw.value)
-        body["headers"] = [{"key": name, "value": _base64(value)} for name, value in raw.headers]
-    return body
-
-
-def _is_original(record: Record | None, raw: RawRecord) -> bool:
-    """Does `record`, as written, say all that `raw` does?"""
-    return (
-        record is not None
-        and (record.topic, record.partition, record.offset) == (raw.topic, raw.partition, raw.offset)
-        and (record.timestamp, record.timestamp_type) == (raw.timestamp, raw.timestamp_type)
-        and _same_bytes(record.key, raw.key)
-        and _same_bytes(record.value, raw.value)
-        and _raw_headers(record) == raw.headers
-    )
-
-
-def _same_bytes(value: Any, raw: bytes | None) -> bool:
-    return (value is None or isinstance(value, bytes)) and value == raw
-
-
-def _raw_headers(record: Record) -> Headers | None:
-    if all(value is None or isinstance(value, bytes) for _, _, value in record.headers):
-        return tuple((name, value) for name, _, value in record.headers)
-    return None
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()
-
-
-def _cut_record(body: Json, context: ErrorContext) -> None:
-    if "original_record" not in body and context.original is not None:
-        body["original_record"] = _original(context.original, include_messages=True)  # `record` was the original
-    for name in ("key", "value", "headers"):
-        if body["record"]:
-            body["record"].pop(name, None)
-
-
-def _cut_configs(body: Json, context: ErrorContext) -> None:  # noqa: ARG001 (every cut is called alike)
-    for stage in body["stages"]:
+def _cut_configs(body: Body, context: ErrorContext) -> None:  # noqa: ARG001 (every cut is called alike)
+    for stage in body.stages:
         stage.pop("config", None)
 
 
-def _cut_trace(body: Json, context: ErrorContext) -> None:
-    body["exception"] = f"{context.exception_class}: {context.message}"
+def _cut_trace(body: Body, context: ErrorContext) -> None:
+    body.exception = f"{context.exception_class}: {context.message}"
     for name in _TEXTS[:5]:
-        body[name] = body[name][:_SHORT]
+        setattr(body, name, getattr(body, name)[:_SHORT])
 
 
-def _cut_original(body: Json, context: ErrorContext) -> None:
-    original = context.original
-    if original is None or "value" not in body.get("original_record", ()):
-        return  # there is nothing, or messages are excluded
-    body["original_record"] = _original(original, include_messages=False) | {
-        "key_size": None if original.key is None else len(original.key),
-        "value_size": None if original.value is None else len(original.value),
-        "headers_size": sum(
-            len(name.encode("utf-8", "replace")) + len(value or b"") for name, value in original.headers
-        ),
-        "value_sha256": None if original.value is None else hashlib.sha256(original.value).hexdigest(),
-    }
+def _cut_original(body: Body, context: ErrorContext) -> None:
+    if context.original is not None and body.original_record is not UNSET and body.original_record.value is not UNSET:
+        body.original_record = pointer_row(context.original)
 
 
-def _cut_to_pointer(body: Json, context: ErrorContext, shorten: Callable[[str], str], most_stages: int) -> None:
+def _cut_to_pointer(body: Body, context: ErrorContext, shorten: Callable[[str], str], most_stages: int) -> None:
     _cut_original(body, context)
     for name in _TEXTS:
-        body[name] = shorten(body[name])
-    for row in (body["record"], body.get("original_record")):
-        if row:
-            row["topic"] = _ODD.sub("?", row["topic"][:_TOPIC])
-            row.pop("source_partition", None)
-            row.pop("source_offset", None)
-    if len(body["stages"]) > most_stages and 0 <= context.index < len(body["stages"]):
-        body["stages"], body["index"] = [body["stages"][context.index]], 0
-    for stage in body["stages"]:
+        setattr(body, name, shorten(getattr(body, name)))
+    if body.record is not None:
+        body.record.topic = _ODD.sub("?", body.record.topic[:_TOPIC])
+        body.record.source_partition = body.record.source_offset = UNSET
+    if body.original_record is not UNSET:
+        body.original_record.topic = _ODD.sub("?", body.original_record.topic[:_TOPIC])
+    if len(body.stages) > most_stages and 0 <= context.index < len(body.stages):
+        body.stages, body.index = [body.stages[context.index]], 0
+    for stage in body.stages:
         stage["class"] = shorten(stage["class"])
 
 
@@ -205,7 +119,7 @@ def _shortest(text: str) -> str:
     return _ODD.sub("?", text[:_SHORTEST])
 
 
-_CUTS: tuple[tuple[str, Callable[[Json, ErrorContext], None]], ...] = (
+_CUTS: tuple[tuple[str, Callable[[Body, ErrorContext], None]], ...] = (
     ("record", _cut_record),
     ("configs", _cut_configs),
     ("trace", _cut_trace),
@@ -214,8 +128,22 @@ _CUTS: tuple[tuple[str, Callable[[Json, ErrorContext], None]], ...] = (
 )
 
 
-def _dump(body: Json) -> bytes:
+def _dump(body: Any) -> bytes:
     try:
-        return orjson.dumps(body)
-    except TypeError:
-        return to_json(msgspec.to_builtins(body)).encode()
+        return _encode(body)
+    except UnicodeEncodeError:  # lone surrogates
+        pass
+    if isinstance(body, Body) and isinstance(body.stages, msgspec.Raw):
+        body = msgspec.structs.replace(body, stages=orjson.loads(bytes(body.stages)))
+    return to_json(msgspec.to_builtins(body, enc_hook=_plain)).encode()
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for somebody's own class: the text, or the number, that it is; else what it says of itself."""
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return f"{value}"
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode

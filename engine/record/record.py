@@ -22,8 +22,11 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
-class RawRecord(msgspec.Struct, frozen=True):
-    """A record as Kafka keeps it: bytes, untouched. `timestamp` in ms, −1 where the topic has none."""
+class RawRecord(msgspec.Struct, frozen=True, gc=False):
+    """A record as Kafka keeps it: bytes, untouched. `timestamp` in ms, −1 where the topic has none.
+
+    It can't be part of a cycle, so the garbage collector is spared it.
+    """
 
     topic: str
     partition: int

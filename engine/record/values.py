@@ -15,19 +15,18 @@ from engine.record.schema import TYPES, Schema
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # alone it is no Unicode: written as `_valid` writes it
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
+_BYTES = (bytes, bytearray, memoryview)
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
-def write_value(schema: Schema | None, value: Any) -> dict[str, str | None]:
-    """`{schema, value}`: bytes as base64, text as it is, everything else as JSON."""
-    kind = schema.type if schema else type_of(value)
-    if value is None:
-        return {"schema": kind, "value": None}
-    if isinstance(value, bytes | bytearray | memoryview):
-        return {"schema": "BYTES", "value": base64.b64encode(bytes(value)).decode()}
+def write_value(schema: Schema | None, value: Any) -> tuple[str | None, str | bytes | None]:
+    """`schema` and `value`: bytes as they are (base64 in JSON), text as it is, everything else as JSON."""
+    if isinstance(value, _BYTES):
+        return "BYTES", bytes(value)
     if isinstance(value, str):
-        return {"schema": "STRING", "value": _valid(value)}
-    return {"schema": kind, "value": to_json(value)}
+        return "STRING", _valid(value)
+    kind = schema.type if schema else type_of(value)
+    return kind, None if value is None else to_json(value)
 
 
 def read_value(kind: str | None, text: Any) -> Any:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 
 from engine.errors import ProduceFailed
 from engine.policy.classify import classify
 from engine.policy.retry import RetryPolicy, backoff_ms
-from engine.ports import Clock, Producer
-from engine.record.codec import encode
+from engine.ports import Clock, Producer, Row
+from engine.record.codec import Encoder
 from engine.record.context import ErrorContext
 from engine.record.record import Headers, Origin, RawRecord
 from engine.record.stage import StageType
@@ -19,15 +20,7 @@ from engine.reporting.metrics import Metric, Metrics
 HEADER_PREFIX = "__connect.errors."
 ENVELOPE_BYTES = 512  # what a batch adds to one record
 LEAST_CONTEXT_BYTES = 4096
-
-
-class DeadLetter(msgspec.Struct, frozen=True):
-    """A record of the dead letter topic. `timestamp` is the time of the error (ms)."""
-
-    key: bytes | None
-    value: bytes
-    headers: Headers
-    timestamp: int
+BATCH_LETTERS = 100  # are given to the producer together
 
 
 class Unwritten(msgspec.Struct, frozen=True):
@@ -63,10 +56,10 @@ class DeadLetterReporter:
     ) -> None:
         self.producer = producer
         self.topic = topic
-        self.include_configs = include_configs
         self.include_messages = include_messages
+        self.encoder = Encoder(include_configs=include_configs, include_messages=include_messages)
         self.context_headers = context_headers
-        self.max_bytes = max_bytes
+        self.room = max_bytes - ENVELOPE_BYTES
         self.metrics = metrics
         self.retry = retry
         self.clock = clock
@@ -75,12 +68,13 @@ class DeadLetterReporter:
         self.least_ms = least_ms
         self.failures = failures
         self.first_ms = first_ms
-        self._waiting: list[DeadLetter] = []
+        self._waiting: list[Row] = []  # not durable yet
+        self._produced = 0  # so many of them the producer has
 
     def report(self, context: ErrorContext, origin: Origin) -> None:
-        letter = self._letter(context, origin)
-        self._waiting.append(letter)
-        self._produce(letter)
+        self._waiting.append(self._letter(context, origin))
+        if len(self._waiting) - self._produced >= BATCH_LETTERS:
+            self._produce()
 
     def flush(self) -> Unwritten | None:
         """None when all are durable; Unwritten when the wait for another attempt would be too long, or was ended.
@@ -88,6 +82,7 @@ class DeadLetterReporter:
         Raises ProduceFailed when the retries are exhausted, or can't help: the task fails, nothing is lost.
         """
         while self._waiting:
+            self._produce()
             try:
                 self.producer.flush()
             except ProduceFailed as error:
@@ -100,27 +95,23 @@ class DeadLetterReporter:
                     return Unwritten(now + delay)
                 if self.clock.wait(delay):
                     return Unwritten(None)
-                for letter in self._waiting:
-                    self._produce(letter)
             else:
                 self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting)
-                self._waiting = []
+                self._waiting, self._produced = [], 0
         self.metrics[Metric.TOTAL_RETRIES] += self.failures  # each was tried again, here or in an earlier lease
         self.failures, self.first_ms = 0, 0
         return None
 
     def keep_last(self, count: int) -> None:
         """Forget all letters that are not durable but the last ones, which are produced again."""
-        self._waiting = self._waiting[len(self._waiting) - count :] if count else []
-        for letter in self._waiting:
-            self._produce(letter)
+        self._waiting, self._produced = self._waiting[len(self._waiting) - count :] if count else [], 0
 
     def _failed(self, error: ProduceFailed, now: int) -> int | None:
         """Count it; how long to wait for the next attempt (ms), None if there is none."""
         self.failures, self.first_ms = self.failures + 1, self.first_ms or now
         self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(error.failures)
         self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
-        self._waiting = [self._waiting[ordinal] for ordinal in error.ordinals]
+        self._waiting, self._produced = [self._waiting[ordinal] for ordinal in error.ordinals], 0
         if not classify(StageType.KAFKA_PRODUCE, error).retry:
             return None
         elapsed, jitter = now - self.first_ms, self.jitter()
@@ -129,51 +120,68 @@ class DeadLetterReporter:
             return backoff_ms(self.failures, self.retry.delay_max_ms, jitter)
         return delay
 
-    def _produce(self, letter: DeadLetter) -> None:
-        self.producer.produce(self.topic, letter.key, letter.value, letter.headers, letter.timestamp)
+    def _produce(self) -> None:
+        """Give the producer what it does not have."""
+        self.producer.produce_all(self._waiting[self._produced :])
+        self._produced = len(self._waiting)
 
-    def _letter(self, context: ErrorContext, origin: Origin) -> DeadLetter:
+    def _letter(self, context: ErrorContext, origin: Origin) -> Row:
+        """The record of the dead letter topic; its timestamp is the time of the error."""
         key: bytes | None = None
         headers: Headers = ()
         if isinstance(origin, RawRecord):
             key, headers = origin.key if self.include_messages else None, origin.headers
         more = connect_headers(context, origin) if self.context_headers else ()
-        room = self.max_bytes - ENVELOPE_BYTES
+        size, most = _size(key, headers), self.room - LEAST_CONTEXT_BYTES
         # Size never fails a task: what other tools read goes first, then what the record brought along.
-        if _size(key, (*headers, *more)) <= room - LEAST_CONTEXT_BYTES:
-            headers = (*headers, *more)
-        elif _size(key, headers) > room - LEAST_CONTEXT_BYTES:
-            key, headers = None, ()
-        value = encode(
-            context,
-            include_configs=self.include_configs,
-            include_messages=self.include_messages,
-            max_bytes=room - _size(key, headers),
-        )
-        return DeadLetter(key, value, headers, context.time_of_error)
+        if more and (whole := size + _size(None, more)) <= most:
+            headers, size = (*headers, *more), whole
+        elif size > most:
+            key, headers, size = None, (), 0
+        value = self.encoder.encode(context, self.room - size)
+        return self.topic, key, value, headers, context.time_of_error, None
 
 
 def connect_headers(context: ErrorContext, origin: Origin) -> Headers:
     """Kafka Connect's own headers of a dead letter, for other tools; coordinates only of what was consumed."""
-    stage = context.stage
-    rows = {}
+    rows: Headers = ()
     if isinstance(origin, RawRecord):
-        rows = {"topic": origin.topic, "partition": str(origin.partition), "offset": str(origin.offset)}
-    rows |= {
-        "connector.name": context.connector,
-        "task.id": context.task_id.rpartition("-")[2],
-        "stage": str(stage.type),
-        "class.name": stage.class_name,
-        "exception.class.name": context.exception_class,
-        "exception.message": context.message,
-        "exception.stacktrace": context.exception,
-    }
-    # A header of an exception without a message is there, and null, as other tools know it.
-    return tuple((HEADER_PREFIX + name, _utf8(text) if text else None) for name, text in rows.items())
+        rows = (
+            _header("topic", origin.topic),
+            _header("partition", str(origin.partition)),
+            _header("offset", str(origin.offset)),
+        )
+    stage = context.stage
+    return (
+        *rows,
+        *_stage_headers(context.connector, context.task_id, stage.type, stage.class_name),
+        _header("exception.class.name", context.exception_class),
+        _header("exception.message", context.message),
+        _header("exception.stacktrace", context.exception),
+    )
+
+
+@lru_cache(256)
+def _stage_headers(connector: str, task_id: str, kind: StageType, class_name: str) -> Headers:
+    """Those that are the same for each error of a stage."""
+    return (
+        _header("connector.name", connector),
+        _header("task.id", task_id.rpartition("-")[2]),
+        _header("stage", str(kind)),
+        _header("class.name", class_name),
+    )
+
+
+def _header(name: str, text: str) -> tuple[str, bytes | None]:
+    """A header of an exception without a message is there, and null, as other tools know it."""
+    return HEADER_PREFIX + name, _utf8(text) if text else None
 
 
 def _size(key: bytes | None, headers: Headers) -> int:
-    return len(key or b"") + sum(len(_utf8(name)) + len(value or b"") + 10 for name, value in headers)
+    size = len(key or b"")
+    for name, value in headers:
+        size += len(_utf8(name)) + len(value or b"") + 10
+    return size
 
 
 def _utf8(text: str) -> bytes:

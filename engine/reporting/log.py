@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.record.codec import encode
+from engine.record.codec import Encoder
 from engine.record.context import ErrorContext
 from engine.record.record import Origin
 
@@ -16,15 +16,8 @@ class LogReporter:
     """Writes each context to the log."""
 
     def __init__(self, *, include_configs: bool, include_messages: bool, max_bytes: int = MAX_BYTES) -> None:
-        self.include_configs = include_configs
-        self.include_messages = include_messages
+        self.encoder = Encoder(include_configs=include_configs, include_messages=include_messages)
         self.max_bytes = max_bytes
 
     def report(self, context: ErrorContext, origin: Origin) -> None:  # noqa: ARG002, the port's
-        text = encode(
-            context,
-            include_configs=self.include_configs,
-            include_messages=self.include_messages,
-            max_bytes=self.max_bytes,
-        )
-        logger.error("%s", text.decode())
+        logger.error("%s", self.encoder.encode(context, self.max_bytes).decode())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
-from engine.config.java_regex import Pattern, compile_java
+from engine.config.java_regex import compile_java
 from engine.config.options import Problem, parse
 from engine.config.transforms import HAS_HEADER_KEY, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from engine.record.record import Record
 from engine.steps.options import checked
+from engine.steps.unread import takes_unread
+
+_TOPICS = 1000  # that are remembered: each is looked at closely once
 
 
 class Predicate(Protocol):
@@ -23,9 +27,10 @@ class TopicNameMatches:
     """Does the whole topic name match the pattern?"""
 
     OPTIONS = TOPIC_NAME_MATCHES
+    takes_unread = True
 
     def __init__(self) -> None:
-        self._pattern: Pattern = compile_java("")
+        self._matches: Callable[[str], object] = compile_java("").fullmatch
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -39,16 +44,17 @@ class TopicNameMatches:
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = checked(self.OPTIONS, self.problems, configs)
-        self._pattern = compile_java(values["pattern"])
+        self._matches = lru_cache(_TOPICS)(compile_java(values["pattern"]).fullmatch)
 
     def test(self, record: Record) -> bool:
-        return self._pattern.fullmatch(record.topic) is not None
+        return self._matches(record.topic) is not None
 
 
 class HasHeaderKey:
     """Has the record a header of that name?"""
 
     OPTIONS = HAS_HEADER_KEY
+    takes_unread = True
 
     def __init__(self) -> None:
         self._name = ""
@@ -64,6 +70,7 @@ class RecordIsTombstone:
     """Is the value null?"""
 
     OPTIONS = RECORD_IS_TOMBSTONE
+    takes_unread = True
 
     def configure(self, configs: Mapping[str, str]) -> None:
         parse(self.OPTIONS, configs)
@@ -79,6 +86,11 @@ class Conditional:
         self.transform = transform
         self._predicate = predicate
         self._negate = negate
+
+    @property
+    def takes_unread(self) -> bool:
+        """Do both?"""
+        return takes_unread(self.transform) and takes_unread(self._predicate)
 
     def configure(self, configs: Mapping[str, str]) -> None:
         self.transform.configure(configs)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.assembly.kinds import CLASSES
+from engine.assembly.kinds import CLASSES, of_databases
 from engine.kafka.sinks.sql import SqlSink
 from engine.record.record import Record
 
@@ -54,4 +54,4 @@ def stop_once() -> None:
 
 
 for stopped in (StoppedBeforeRows, StoppedWithRows):
-    CLASSES[stopped.__name__] = replace(CLASSES["SqlSink"], factory=stopped)
+    CLASSES[stopped.__name__] = replace(of_databases()["SqlSink"], factory=stopped)

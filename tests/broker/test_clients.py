@@ -12,7 +12,7 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
-from engine.ports import Committed
+from engine.ports import Committed, Row
 from engine.record.record import RawRecord, TopicPartition
 
 Read = Callable[[KafkaConsumer, int], list[RawRecord]]
@@ -80,6 +80,22 @@ def test_key_value_and_headers_come_back_byte_for_byte(
     assert (first.key, first.value, first.headers, first.timestamp) == (None, None, headers, 123)
     assert (second.key, second.value, second.headers, second.timestamp_type) == (b"", b"", (), "CREATE_TIME")
     assert (third.key, len(third.value or b"")) == (b"\x00\xff", 10_000_000)
+
+
+def test_records_of_all_kinds_keep_their_order_and_time(
+    topic: str, consumer: KafkaConsumer, producer: KafkaProducer
+) -> None:
+    stamps = [1_700_000_000_000 + number for number in range(500)]
+    rows: list[Row] = [
+        (topic, None if number % 3 else b"k", b"%d" % number, (("h", b"1"),) if number % 7 == 0 else (), stamp, 0)
+        for number, stamp in enumerate(stamps)
+    ]
+    producer.produce_all(rows[:200])
+    producer.produce(*rows[200])
+    producer.produce_all(rows[201:])
+    producer.flush()
+    found = read(consumer, 500)
+    assert [(topic, one.key, one.value, one.headers, one.timestamp, one.partition) for one in found] == rows
 
 
 def test_a_flush_names_the_records_that_were_refused(topic: str, consumer: KafkaConsumer, broker: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +11,14 @@ from pathlib import Path
 import httpx
 
 from benchmarks.anchors import start_connect
-from demo.network import HOST, free_ports, wait_until
+from benchmarks.programs import Program
+from demo.network import HOST, wait_until
 from tests.conformance.case import Case, Kind
 from tests.conformance.java import RECORDING_SINK, compile_sink
 from tests.spark.engine_process import Engine
 
 FILES = "org.apache.kafka.connect.file.FileStream"
 START_TIMEOUT_S = 120
-STOP_TIMEOUT_S = 15  # it closes connectors one by one; all that counts was sent when they had settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +90,14 @@ class Side:
 @contextmanager
 def kafka_connect(folder: Path, bootstrap: str) -> Iterator[Side]:
     """Real Kafka Connect, standalone."""
-    port = free_ports(1)[0]
     classes = compile_sink(folder / "classes")
-    process = start_connect(folder / "connect", bootstrap, port, classes=classes, worker="consumer.fetch.min.bytes=1\n")
-    with httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60) as http:
-        try:
-            wait_until(lambda: _answers(http, process), "Kafka Connect", START_TIMEOUT_S)
-            yield Side("theirs", RECORDING_SINK, bootstrap, folder, http, lambda: _end(process))
-        finally:
-            _end(process)
+    worker = "consumer.fetch.min.bytes=1\n"
+    with (
+        start_connect(folder / "connect", bootstrap, classes=classes, worker=worker) as program,
+        httpx.Client(base_url=f"http://{HOST}:{program.port}", timeout=60) as http,
+    ):
+        wait_until(lambda: _answers(http, program), "Kafka Connect", START_TIMEOUT_S)
+        yield Side("theirs", RECORDING_SINK, bootstrap, folder, http, program.stop)
 
 
 @contextmanager
@@ -112,20 +110,10 @@ def engine(folder: Path, bootstrap: str) -> Iterator[Side]:
         started.close()
 
 
-def _answers(http: httpx.Client, process: subprocess.Popen[bytes]) -> bool:
-    if process.poll() is not None:
-        raise RuntimeError(f"Kafka Connect ended with {process.returncode}")
+def _answers(http: httpx.Client, program: Program) -> bool:
+    program.check()
     try:
         return http.get("/connectors").is_success
     except httpx.TransportError:
         time.sleep(0.2)
         return False
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

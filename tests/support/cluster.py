@@ -31,6 +31,7 @@ SETTINGS = Settings(
     slots=3, poll_ms=0, trouble_ms=0, heartbeat_ms=3000, graceful_ms=1000, budget_ms=2000, short_budget_ms=500,
     kill_delay_ms=500, retriable_delay_ms=300, idle_delay_ms=100, topics_every_ms=500, growth_every_ms=1000,
     recommit_ms=4000, fencing_delay_ms=100, fencing_delay_max_ms=1000, lost_limit=1_000, hung_ms=20_000,
+    stay_ms=100,  # some dozens of looks for more: each of them is a step of the test
 )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
 from engine.pipeline.guard import Guard
-from engine.pipeline.lease import Deadline, OpenTask, check_owned, must_stop, run_tasks, unopened
+from engine.pipeline.lease import Deadline, check_owned, must_stop, run_tasks
+from engine.pipeline.open_task import OpenTask, unopened
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.policy.retry import RetryPolicy

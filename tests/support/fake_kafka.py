@@ -128,6 +128,11 @@ class FakeAdmin:
     def topics(self) -> list[str]:
         return self._kafka.request("metadata", lambda: sorted(self._kafka.topics))
 
+    def partition_counts(self) -> dict[str, int]:
+        return self._kafka.request(
+            "metadata", lambda: {name: len(topic.logs) for name, topic in self._kafka.topics.items()}
+        )
+
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
     ) -> None:

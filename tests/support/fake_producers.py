@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from engine.errors import (
@@ -15,11 +15,11 @@ from engine.errors import (
     ProduceFailed,
     RetriableError,
 )
-from engine.ports import Committed
+from engine.ports import Committed, Row
 from engine.record.record import Headers, TopicPartition
 from tests.support.fake_broker import Answer, Broker, Ending, Identity, InvalidMapping
 
-Row = tuple[bytes | None, bytes | None, Headers, int | None]  # key, value, headers, timestamp
+Queued = tuple[bytes | None, bytes | None, Headers, int | None]  # key, value, headers, timestamp
 
 
 class FakeProducer:
@@ -28,7 +28,7 @@ class FakeProducer:
     def __init__(self, kafka: Broker, max_request_bytes: int = 1_000_000_000) -> None:
         self._kafka = kafka
         self._max_request_bytes = max_request_bytes
-        self._queue: list[tuple[int, TopicPartition, Row]] = []
+        self._queue: list[tuple[int, TopicPartition, Queued]] = []
         self._refused: list[tuple[int, str]] = []
         self._count = 0
 
@@ -48,6 +48,10 @@ class FakeProducer:
         at = self._kafka.choose(topic, key) if partition is None else TopicPartition(topic, partition)
         self._queue.append((ordinal, at, (key, value, headers, timestamp)))
 
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self.produce(*row)
+
     def flush(self) -> None:
         """One request for each partition, in the order in which they were first written to."""
         failed: dict[int, tuple[str, FailureType]] = {}
@@ -63,11 +67,11 @@ class FakeProducer:
     def close(self) -> None:
         self._queue = []
 
-    def _send(self, at: TopicPartition, batch: list[Row]) -> None:
+    def _send(self, at: TopicPartition, batch: list[Queued]) -> None:
         self._kafka.request("produce", lambda: self._kafka.produce(None, at, batch))
 
-    def _batches(self) -> dict[TopicPartition, list[tuple[int, Row]]]:
-        batches: dict[TopicPartition, list[tuple[int, Row]]] = {}
+    def _batches(self) -> dict[TopicPartition, list[tuple[int, Queued]]]:
+        batches: dict[TopicPartition, list[tuple[int, Queued]]] = {}
         for ordinal, at, row in self._queue:
             batches.setdefault(at, []).append((ordinal, row))
         return batches
@@ -188,7 +192,7 @@ class FakeTransactional(FakeProducer):
             self._ask(call, lambda: self._kafka.end(self._who(), ending))
         self._step = Step.READY
 
-    def _send(self, at: TopicPartition, batch: list[Row]) -> None:
+    def _send(self, at: TopicPartition, batch: list[Queued]) -> None:
         self._is_known = True
         self._guarded("produce", lambda: self._kafka.produce(self._who(), at, batch))
 
@@ -237,6 +241,6 @@ def _of_batch(at: TopicPartition, ordinals: list[int], error: EngineError) -> Pr
     return ProduceFailed(((at.topic, reason),) * len(ordinals), tuple(ordinals), kind)
 
 
-def _of(at: TopicPartition, rows: list[tuple[int, Row]], reason: str, kind: FailureType) -> ProduceFailed:
+def _of(at: TopicPartition, rows: list[tuple[int, Queued]], reason: str, kind: FailureType) -> ProduceFailed:
     """The failure of a whole batch."""
     return ProduceFailed(((at.topic, reason),) * len(rows), tuple(ordinal for ordinal, _ in rows), kind)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, repeat
 
 import confluent_kafka as ck
 
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.errors import translated
 from engine.kafka.mirror.offset_sync import MOST_OUTSTANDING, OffsetSync
-from engine.kafka.producer import Delivered, KafkaProducer
+from engine.kafka.producer import Failure, KafkaProducer, Report
 from engine.kafka.transactional import KafkaTransactional
+from engine.ports import Row
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -57,17 +59,20 @@ def ended(
     }
 
 
-def _telling(written: Offsets, inner: Delivered) -> Delivered:
-    def on_delivery(error: ck.KafkaError | None, message: ck.Message) -> None:
+class TellingReport(Report):
+    """Notes the offset, too."""
+
+    written: Offsets
+
+    def __call__(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         if error is not None:
-            inner(error, message)
+            super().__call__(error, message)
             return
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if topic is not None and partition is not None and offset is not None:
             at = TopicPartition(topic, partition)
-            written[at] = (written[at][0] if at in written else offset, offset)
-
-    return on_delivery
+            before = self.written.get(at)
+            self.written[at] = (offset if before is None else before[0], offset)
 
 
 class TellingProducer(KafkaProducer):
@@ -79,8 +84,8 @@ class TellingProducer(KafkaProducer):
         super().__init__(settings)
         self._written = written
 
-    def _listener(self, ordinal: int, topic: str) -> Delivered:
-        return _telling(self._written, super()._listener(ordinal, topic))
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
+        return reports(rows, self._lost, self._queued, self._written)
 
 
 class TellingTransactional(KafkaTransactional):
@@ -92,8 +97,19 @@ class TellingTransactional(KafkaTransactional):
         super().__init__(settings)
         self._written = written
 
-    def _listener(self, ordinal: int, topic: str) -> Delivered:
-        return _telling(self._written, super()._listener(ordinal, topic))
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
+        return reports(rows, self._lost, self._queued, self._written)
+
+
+def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
+    """Reports of records that are written together. Of each partition only the first and the last one need to tell."""
+    made = list(map(Report, repeat(failures), range(begin, begin + len(rows))))
+    places = [row[::5] for row in rows]  # topic and partition
+    lasts = dict(zip(places, count()))
+    firsts = dict(zip(reversed(places), range(len(rows) - 1, -1, -1), strict=True))
+    for at in {*firsts.values(), *lasts.values()}:
+        made[at] = TellingReport(failures, begin + at, written)
+    return made
 
 
 class SyncSender:

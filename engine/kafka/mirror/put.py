@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from engine.errors import Aborted, ConversionError, EngineError, ProduceFailed, RecordError, RetriableError
@@ -10,10 +11,11 @@ from engine.exactly_once.transaction import Transaction
 from engine.kafka.mirror.offset_sync import OffsetSync
 from engine.kafka.sinks.topic import KafkaSink
 from engine.ports import Producer
-from engine.record.record import Record, TopicPartition
+from engine.record.record import RawRecord, Record, TopicPartition
 
 Remote = Callable[[str], str]
 Written = Mapping[TopicPartition, tuple[int, int]]  # the first and the last offset
+BYTES = {bytes, type(None)}
 
 
 class Span(NamedTuple):
@@ -33,18 +35,20 @@ class Spans:
 
     def add(self, records: Sequence[Record]) -> None:
         """These were put. One that a transform sent elsewhere tells nothing about its partition."""
-        spans = self._spans
+        put: dict[tuple[str, int], list[RawRecord]] = {}
         for record in records:
             raw = record.raw
-            if raw is None or record.partition != raw.partition:
-                continue
-            at = TopicPartition(record.topic, raw.partition)
-            before = spans.get(at)
-            if before is None:
-                spans[at] = Span(TopicPartition(raw.topic, raw.partition), raw.offset, raw.offset)
-            else:
-                in_order = before.in_order and raw.offset > before.last
-                spans[at] = Span(before.origin, before.first, raw.offset, in_order)
+            if raw is not None and record.partition == raw.partition:
+                put.setdefault((record.topic, raw.partition), []).append(raw)
+        for place, raws in put.items():
+            at, first, last = TopicPartition(*place), raws[0], raws[-1]
+            before = self._spans.get(at)
+            origin, begin = TopicPartition(first.topic, first.partition), first.offset
+            in_order = all(one.offset < other.offset for one, other in pairwise(raws))
+            if before is not None:
+                in_order = in_order and before.in_order and begin > before.last
+                origin, begin = before.origin, before.first
+            self._spans[at] = Span(origin, begin, last.offset, in_order)
 
     def scatter(self, records: Sequence[Record]) -> None:
         """Some of these were put, others wait: of their partitions nothing can be said before the next commit."""
@@ -93,10 +97,7 @@ class MirrorPut:
 
     def put(self, records: Sequence[Record]) -> None:
         self._look_at_topics(records)
-        unfit = [at for at, record in enumerate(records) if not _are_bytes(record)]
-        if unfit:
-            text = "a mirror writes bytes: a transform made something else of key, value or a header"
-            raise ExceptionGroup("no bytes", [RecordError(at, ConversionError(text)) for at in unfit])
+        _check_bytes(records)
         try:
             self._sink.put(records)
         except EngineError:
@@ -117,6 +118,8 @@ class MirrorPut:
         """The producer is its opener's."""
 
     def _look_at_topics(self, records: Sequence[Record]) -> None:
+        if {record.topic for record in records} <= self._known:
+            return
         try:
             for record in records:
                 if record.topic not in self._known:
@@ -128,8 +131,16 @@ class MirrorPut:
             raise
 
 
+def _check_bytes(records: Sequence[Record]) -> None:
+    """Raises what names the records that are none."""
+    kinds = {type(record.value) for record in records} | {type(record.key) for record in records}
+    if kinds <= BYTES and not any(record.headers for record in records):
+        return
+    unfit = [at for at, record in enumerate(records) if not _are_bytes(record)]
+    if unfit:
+        text = "a mirror writes bytes: a transform made something else of key, value or a header"
+        raise ExceptionGroup("no bytes", [RecordError(at, ConversionError(text)) for at in unfit])
+
+
 def _are_bytes(record: Record) -> bool:
-    key, value = record.key, record.value
-    if not ((value is None or type(value) is bytes) and (key is None or type(key) is bytes)):
-        return False
-    return all(data is None or type(data) is bytes for _, _, data in record.headers)
+    return {type(record.key), type(record.value), *(type(data) for _, _, data in record.headers)} <= BYTES

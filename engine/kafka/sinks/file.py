@@ -6,77 +6,107 @@ import base64
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, BinaryIO
 
+import msgspec
 import orjson
 
 from engine.config.options import Option
-from engine.errors import RecordError, RetriableError
+from engine.errors import ConversionError, RecordError, RetriableError
 from engine.record.record import Record
+from engine.record.unread import read_all
+from engine.steps.converters.json_writing import dumps, to_json
 
 OPTIONS = (Option("file", "string", None, "The file to append to; unset: standard output."),)
+_UNWRITABLE = (TypeError, ValueError, RecursionError, ConversionError)
 
 
 class FileSink:
     """Appends values: text and bytes as they are, everything else as JSON, null as `null`."""
 
     put_is_idempotent = False
+    takes_unread = True
+    flushes_anywhere = True
+
+    def __init__(self) -> None:
+        self._encode: Callable[[Any], bytes] = partial(orjson.dumps, default=_plain)
+
+    def use_unread(self) -> None:
+        """From now on values are JSON, and parts of them may be unread: these are written as they are."""
+        self._encode = msgspec.json.Encoder().encode
 
     def start(self, config: Mapping[str, str]) -> None:
         path = config.get("file")
         self._file: BinaryIO
         try:
-            self._file = open(path, "ab") if path else sys.stdout.buffer  # noqa: SIM115, closed in stop
+            # Unbuffered: what could not be written is put again, and must not be kept here to be written too.
+            self._file = open(path, "ab", buffering=0) if path else _stdout()  # noqa: SIM115, closed in stop
         except OSError as error:
             raise RetriableError(f"{path}: {error.strerror}") from error
-        self._is_regular = bool(path) and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        self._is_own = bool(path)
+        self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
     def put(self, records: Sequence[Record]) -> None:
+        encode = self._encode
         try:
-            lines = [orjson.dumps(record.value, _plain) if type(record.value) is dict else _line(record.value)
-                     for record in records]  # fmt: skip
-        except (TypeError, ValueError):
-            raise _rejected(records) from None
+            lines = [encode(value) if type(value := record.value) is dict else _line(value) for record in records]
+        except _UNWRITABLE:
+            lines = _one_by_one(records)
         lines.append(b"")
+        left = memoryview(b"\n".join(lines))
         try:
-            self._file.write(b"\n".join(lines))
+            while left:
+                left = left[self._file.write(left) or 0 :]  # all of it, but for a disk that is nearly full
         except OSError as error:
             raise RetriableError(str(error)) from error
 
     def flush(self) -> None:
+        """Make durable what was put: it can be seen already."""
         try:
-            self._file.flush()
             if self._is_regular:
                 os.fsync(self._file.fileno())
         except OSError as error:
             raise RetriableError(str(error)) from error
 
     def stop(self) -> None:
-        if self._file is not sys.stdout.buffer:
+        if self._is_own:
             with suppress(OSError):  # what was committed is on the disk already
                 self._file.close()
+
+
+def _stdout() -> BinaryIO:
+    """Standard output, without the buffer before it where there is one."""
+    return getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
+
+
+def _one_by_one(records: Sequence[Record]) -> list[bytes]:
+    """The lines. Raises what says which of the records can't be written."""
+    lines, errors = [], []
+    for index, record in enumerate(records):
+        try:
+            lines.append(_line(read_all(record.value)))
+        except _UNWRITABLE as error:
+            errors.append(RecordError(index, error))
+    if errors:
+        raise ExceptionGroup("values that have no text", errors)
+    return lines
 
 
 def _line(value: Any) -> bytes:
     if type(value) is str:
         return value.encode()
-    return value if type(value) is bytes else orjson.dumps(value, _plain)
+    if type(value) is bytes:
+        return value
+    try:
+        return orjson.dumps(value, _plain)
+    except TypeError:  # integers beyond 64 bits, lone surrogates, depth: as JsonConverter writes them
+        return dumps(to_json(None, value))
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} has no text")
-
-
-def _rejected(records: Sequence[Record]) -> ExceptionGroup[RecordError]:
-    """Which of the records can't be written."""
-    errors = []
-    for index, record in enumerate(records):
-        try:
-            _line(record.value)
-        except (TypeError, ValueError) as error:
-            errors.append(RecordError(index, error))
-    return ExceptionGroup("values that have no text", errors)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.errors import AbortableError, Aborted, DataError, ProduceFailed, RecordError, RetriableError
 from engine.exactly_once.transaction import Transaction
-from engine.ports import Producer
+from engine.ports import Producer, Row
 from engine.record.record import Headers, Record
 
 Place = tuple[str, int, int]
@@ -65,16 +65,7 @@ class KafkaSink:
     def _write(self, records: Sequence[Record]) -> None:
         self._check_topics(records)
         todo = [record for record in records if _place(record) not in self._done] if self._done else records
-        produce, keeps = self._producer.produce, self._keeps_partition
-        for record in todo:
-            produce(
-                self._topic or record.topic,
-                record.key,
-                record.value,
-                _headers(record),
-                record.timestamp if record.timestamp and record.timestamp > 0 else None,
-                record.partition if keeps else None,
-            )
+        self._producer.produce_all(self._rows(todo))
         if not self._flushes:
             return
         before = 0 if self._transaction is None else self._transaction.flushed
@@ -89,6 +80,20 @@ class KafkaSink:
             if self._transaction is not None and len(failed.ordinals) < len(records):
                 raise _named(failed) from failed
             raise
+
+    def _rows(self, records: Sequence[Record]) -> list[Row]:
+        topic, keeps = self._topic, self._keeps_partition
+        return [
+            (
+                topic or record.topic,
+                record.key,
+                record.value,
+                _headers(record) if record.headers else (),
+                stamp if (stamp := record.timestamp) and stamp > 0 else None,
+                record.partition if keeps else None,
+            )
+            for record in records
+        ]
 
     def _take_back(self, todo: Sequence[Record], failed: ProduceFailed, before: int) -> None:
         """Of a put that failed nothing is left in a transaction; elsewhere what is written is not written again."""
@@ -120,7 +125,7 @@ def _named(failed: ProduceFailed) -> ExceptionGroup[RecordError]:
 
 
 def _headers(record: Record) -> Headers:
-    return tuple((name, data) for name, _, data in record.headers) if record.headers else ()
+    return tuple((name, data) for name, _, data in record.headers)
 
 
 def _place(record: Record) -> Place:

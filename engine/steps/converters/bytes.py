@@ -15,6 +15,7 @@ class ByteArrayConverter:
     """Passes bytes through and refuses everything else."""
 
     OPTIONS = BYTE_ARRAY_CONVERTER
+    passes_bytes = True  # nobody needs to ask it about bytes
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         """It has nothing to configure."""

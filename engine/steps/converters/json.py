@@ -12,12 +12,12 @@ from engine.config.steps import JSON_CONVERTER
 from engine.errors import ConversionError
 from engine.record.record import Headers
 from engine.record.schema import Schema
+from engine.record.unread import DIGITS, LONG_NUMBER
 from engine.steps.converters import json_schema
-from engine.steps.converters.json_data import Inexact, from_json
+from engine.steps.converters.json_data import Inexact
+from engine.steps.converters.json_envelope import Envelopes
 from engine.steps.converters.json_text import (
     CLOSING,
-    DIGITS,
-    LONG_NUMBER,
     SHALLOW,
     TAIL,
     check_depth,
@@ -25,6 +25,7 @@ from engine.steps.converters.json_text import (
     read_rare,
     read_whole,
 )
+from engine.steps.converters.json_top import top_level
 from engine.steps.converters.json_writing import DEFAULT, How, dumps, to_json
 
 _loads = orjson.loads
@@ -35,12 +36,14 @@ class JsonConverter:
     """With `schemas.enable` (the default) values are envelopes; without, any JSON."""
 
     OPTIONS = JSON_CONVERTER
+    takes_unread = True
 
     def __init__(self) -> None:
         self._envelope = True
         self._how = DEFAULT
         self._cache_size = 1000
-        self._read: dict[bytes, Schema | None] = {}
+        self._leaves_unread = False
+        self._envelopes = Envelopes(self._cache_size, replace_null=True)
         self._written: dict[int, tuple[Schema, orjson.Fragment]] = {}
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
@@ -48,26 +51,21 @@ class JsonConverter:
         self._envelope = values["schemas.enable"]
         self._how = How(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
         self._cache_size = values["schemas.cache.size"]
+        self._envelopes = Envelopes(self._cache_size, replace_null=self._how.replace_null)
+
+    def use_unread(self) -> None:
+        """From now on what has no schema may have parts that are unread (`engine.record.unread`)."""
+        self._leaves_unread = not self._envelope
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         """The value, with its schema if it came in an envelope. Raises ConversionError."""
         if data is None:
             return None, None
-        try:
-            value = _loads(data)
-        except orjson.JSONDecodeError as refusal:
-            value = read_rare(data, refusal)
-        else:
-            if LONG_NUMBER in data.translate(DIGITS):
-                value = read_whole(data, value)
-        if len(data) > SHALLOW and data[-TAIL] in CLOSING:
-            check_depth(data)
-        if not self._envelope:
-            return None, value
-        try:
-            return self._opened(data, value)
-        except RecursionError as error:
-            raise ConversionError(_TOO_DEEP) from error
+        if self._envelope:
+            return self._opened(topic, data)
+        if self._leaves_unread and (members := top_level(data)) is not None:
+            return None, members
+        return None, _read(data)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         """The bytes; a value that is null and has no schema is a tombstone. Raises ConversionError."""
@@ -81,32 +79,21 @@ class JsonConverter:
         except RecursionError as error:
             raise ConversionError(_TOO_DEEP) from error
 
-    def _opened(self, data: bytes, value: Any) -> tuple[Schema | None, Any]:
+    def _opened(self, topic: str, data: bytes) -> tuple[Schema | None, Any]:
+        envelopes = self._envelopes
         try:
-            return self._open(value)
+            found = envelopes.open_like_the_last(topic, data)
+            return envelopes.open(topic, data, _read(data)) if found is None else found
         except Inexact:
-            return self._open(read_exactly(data))
+            return self._opened_exactly(topic, data)
+        except RecursionError as error:
+            raise ConversionError(_TOO_DEEP) from error
 
-    def _open(self, value: Any) -> tuple[Schema | None, Any]:
-        if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
-            raise ConversionError(
-                'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
-            )
-        schema = self._schema(value["schema"])
-        return schema, from_json(schema, value["payload"], replace_null=self._how.replace_null)
-
-    def _schema(self, row: Any) -> Schema | None:
+    def _opened_exactly(self, topic: str, data: bytes) -> tuple[Schema | None, Any]:
         try:
-            key = orjson.dumps(row)
-        except TypeError:  # lone surrogates, numbers read exactly
-            return json_schema.read(row, replace_null=self._how.replace_null)
-        if b"null" in key:  # an infinite number is written as null too
-            key = repr(row).encode()
-        if key not in self._read:
-            if len(self._read) >= self._cache_size:
-                self._read.clear()
-            self._read[key] = json_schema.read(row, replace_null=self._how.replace_null)
-        return self._read[key]
+            return self._envelopes.open(topic, data, read_exactly(data))
+        except RecursionError as error:
+            raise ConversionError(_TOO_DEEP) from error
 
     def _fragment(self, schema: Schema) -> orjson.Fragment:
         """The schema's text; kept by identity, since the records of a topic share their schema."""
@@ -117,3 +104,17 @@ class JsonConverter:
             kept = schema, orjson.Fragment(dumps(json_schema.write(schema, self._how)))
             self._written[id(schema)] = kept
         return kept[1]
+
+
+def _read(data: bytes) -> Any:
+    """All of the JSON. Raises ConversionError."""
+    try:
+        value = _loads(data)
+    except orjson.JSONDecodeError as refusal:
+        value = read_rare(data, refusal)
+    else:
+        if LONG_NUMBER in data.translate(DIGITS):
+            value = read_whole(data, value)
+    if len(data) > SHALLOW and data[-TAIL] in CLOSING:
+        check_depth(data)
+    return value

@@ -7,17 +7,22 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from types import NoneType
 from typing import Any
 
 from engine.errors import ConversionError
-from engine.record.schema import Schema
+from engine.record.schema import Field, Schema
 from engine.steps.converters.scalars import crowded
 from engine.steps.converters.text import DAY_MS, EPOCH
 from engine.steps.defaults import default_of
 from engine.steps.java.numbers import long_of, narrow, shortest_float32
 
 LOGICAL = "org.apache.kafka.connect.data."
+Reader = Callable[[Any], Any]
 _BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
+_FLOATS = ("FLOAT32", "FLOAT64")
+_NUMBERS = frozenset((*_BITS, *_FLOATS))
+_SAME: dict[str, type] = {"STRING": str, "BOOLEAN": bool}  # what JSON has of these needs no change
 _MAX_DECIMAL = 10_000  # bytes: turning them into digits takes time by the square
 _QUARTET = re.compile(r"[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==")
 _QUARTETS = re.compile(rf"[\x00-\x20]*(?:(?:{_QUARTET.pattern})[\x00-\x20]*)*")
@@ -27,103 +32,167 @@ class Inexact(Exception):
     """A number that the fast parser may have rounded stands where its digits count: the text must be read again."""
 
 
-def from_json(schema: Schema | None, value: Any, *, replace_null: bool = True) -> Any:
-    """Connect data. Raises ConversionError, or Inexact where a float is not good enough.
+def reader(schema: Schema | None, *, replace_null: bool = True) -> Reader:
+    """What makes Connect data of a payload. It raises ConversionError, or Inexact where a float is not good enough.
 
     As in Kafka Connect, a payload of another type is read as 0, false or null, and a number that is too large wraps.
     """
     if schema is None:
-        return value
-    if value is None:
-        return _null(schema, replace_null=replace_null)
+        return lambda value: value
+    read = _reader(schema, replace_null)
+
+    def read_or_null(value: Any) -> Any:
+        return _null(schema, replace_null) if value is None else read(value)
+
+    return read_or_null
+
+
+def _reader(schema: Schema, replace: bool) -> Reader:
+    """For what is not null."""
     logical = _LOGICAL.get(schema.name) if schema.name is not None else None
-    if logical is not None:
+    return _READERS[schema.type](schema, replace) if logical is None else _logical(schema, logical)
+
+
+def _logical(schema: Schema, convert: Callable[[Schema, Any], Any]) -> Reader:
+    def read(value: Any) -> Any:
         try:
-            return logical(schema, value)
+            return convert(schema, value)
         except (ValueError, OverflowError, ArithmeticError) as error:
             raise ConversionError(f"{value!r:.60} is no {schema.name}: {error}") from error
-    return _READ[schema.type](schema, value, replace_null)
+
+    return read
 
 
-def _null(schema: Schema, *, replace_null: bool) -> Any:
-    if schema.default is not None and replace_null:
+def _null(schema: Schema, replace: bool) -> Any:
+    if schema.default is not None and replace:
         return default_of(schema)
     if schema.optional:
         return None
     raise ConversionError(f"null for a {schema.type} that is not optional")
 
 
-def _boolean(_schema: Schema, value: Any, _replace: bool) -> bool:
-    return value is True
+def _boolean(_schema: Schema, _replace: bool) -> Reader:
+    return lambda value: value is True
 
 
-def _integer(schema: Schema, value: Any, _replace: bool) -> int:
+def _integer(schema: Schema, _replace: bool) -> Reader:
     bits = _BITS[schema.type]
-    match value:
-        case bool():
-            return 0
-        case int():
-            return narrow(value, bits)
-        case float():
+    lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+    def read(value: Any) -> int:
+        if type(value) is int:
+            return value if lowest <= value <= highest else narrow(value, bits)
+        if isinstance(value, float):
             raise Inexact
-        case Decimal():
-            return narrow(long_of(value), bits)
-    return 0
+        return narrow(long_of(value), bits) if isinstance(value, Decimal) else 0
+
+    return read
 
 
-def _floating(schema: Schema, value: Any, _replace: bool) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return 0.0
-    try:
-        number = float(value) + 0.0  # minus zero loses its sign
-    except OverflowError:
-        number = float("inf") if value > 0 else float("-inf")
-    return shortest_float32(number) if schema.type == "FLOAT32" else number
+def _floating(schema: Schema, _replace: bool) -> Reader:
+    is_short = schema.type == "FLOAT32"
+
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            return 0.0
+        try:
+            number = float(value) + 0.0  # minus zero loses its sign
+        except OverflowError:
+            number = float("inf") if value > 0 else float("-inf")
+        return shortest_float32(number) if is_short else number
+
+    return read
 
 
-def _string(_schema: Schema, value: Any, _replace: bool) -> str | None:
-    return value if isinstance(value, str) else None
+def _string(_schema: Schema, _replace: bool) -> Reader:
+    return lambda value: value if isinstance(value, str) else None
 
 
-def _bytes(_schema: Schema, value: Any, _replace: bool) -> bytes | None:
-    return _base64(value) if isinstance(value, str) else None
+def _bytes(_schema: Schema, _replace: bool) -> Reader:
+    return lambda value: _base64(value) if isinstance(value, str) else None
 
 
-def _array(schema: Schema, value: Any, replace: bool) -> list[Any]:
-    held = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    return [from_json(schema.items, item, replace_null=replace) for item in held]
+def _array(schema: Schema, replace: bool) -> Reader:
+    item = reader(schema.items, replace_null=replace)
+
+    def read(value: Any) -> list[Any]:
+        held = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+        return list(map(item, held))
+
+    return read
 
 
-def _map(schema: Schema, value: Any, replace: bool) -> dict[Any, Any]:
+def _map(schema: Schema, replace: bool) -> Reader:
     assert schema.keys is not None
-    if schema.keys.type == "STRING":
+    item = reader(schema.items, replace_null=replace)
+
+    def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ConversionError(f"{value!r:.60} is no MAP: with text as keys that is an object")
-        return {key: from_json(schema.items, item, replace_null=replace) for key, item in value.items()}
-    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-        raise ConversionError(f"{value!r:.60} is no MAP: with other keys than text that is a list of pairs")
-    keys = [from_json(schema.keys, key, replace_null=replace) for key, _ in value]
-    items = [from_json(schema.items, item, replace_null=replace) for _, item in value]
-    if crowded(keys):
-        raise ConversionError("a MAP with so many keys of one hash can't be held")
-    try:
-        return dict(zip(keys, items, strict=True))
-    except TypeError as error:
-        raise ConversionError(f"a MAP with {schema.keys.type} keys can't be held") from error
+        return {key: item(part) for key, part in value.items()}
+
+    return read if schema.keys.type == "STRING" else _pairs(schema.keys, item, replace)
 
 
-def _struct(schema: Schema, value: Any, replace: bool) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ConversionError(f"{value!r:.60} is no STRUCT")
-    held = {}
-    for field in schema.fields:
+def _pairs(schema: Schema, item: Reader, replace: bool) -> Reader:
+    """A MAP whose keys are of another type than text."""
+    of_key = reader(schema, replace_null=replace)
+
+    def read(value: Any) -> dict[Any, Any]:
+        if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            raise ConversionError(f"{value!r:.60} is no MAP: with other keys than text that is a list of pairs")
+        keys = [of_key(key) for key, _ in value]
+        items = [item(part) for _, part in value]
+        if crowded(keys):
+            raise ConversionError("a MAP with so many keys of one hash can't be held")
         try:
-            found = from_json(field.schema, value.get(field.name), replace_null=replace)
-            _check_nulls(field.schema, found)
-        except ConversionError as error:
-            raise ConversionError(f"field {field.name}: {error}") from error
-        held[field.name] = found
-    return held
+            return dict(zip(keys, items, strict=True))
+        except TypeError as error:
+            raise ConversionError(f"a MAP with {schema.type} keys can't be held") from error
+
+    return read
+
+
+def _struct(schema: Schema, replace: bool) -> Reader:
+    rows = tuple(_row(field, replace) for field in schema.fields)
+
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ConversionError(f"{value!r:.60} is no STRUCT")
+        held = {}
+        part_of = value.get
+        for name, as_they_are, convert in rows:
+            part = part_of(name)
+            if type(part) in as_they_are:
+                held[name] = part
+                continue
+            try:
+                held[name] = convert(part)
+            except ConversionError as error:
+                raise ConversionError(f"field {name}: {error}") from error
+        return held
+
+    return read
+
+
+def _row(field: Field, replace: bool) -> tuple[str, frozenset[type], Reader]:
+    """A field's name, the types of parts that stay as they are, and what reads the others."""
+    schema = field.schema
+    may_be_null = schema.optional and (schema.default is None or not replace)
+    logical = schema.name in _LOGICAL
+    same = {_SAME[schema.type]} if schema.type in _SAME and not logical else set()
+    if may_be_null:
+        same.add(NoneType)
+        if schema.type in _NUMBERS and not logical:
+            return field.name, frozenset(same), _reader(schema, replace)
+    read = reader(schema, replace_null=replace)
+
+    def checked(value: Any) -> Any:
+        found = read(value)
+        _check_nulls(schema, found)
+        return found
+
+    return field.name, frozenset(same), checked
 
 
 def _check_nulls(schema: Schema, value: Any) -> None:
@@ -215,10 +284,10 @@ _LOGICAL: dict[str, Callable[[Schema, Any], Any]] = {
     f"{LOGICAL}Time": _time,
     f"{LOGICAL}Timestamp": _timestamp,
 }
-_READ: dict[str, Callable[[Schema, Any, bool], Any]] = {
+_READERS: dict[str, Callable[[Schema, bool], Reader]] = {
     "BOOLEAN": _boolean,
     **dict.fromkeys(_BITS, _integer),
-    **dict.fromkeys(("FLOAT32", "FLOAT64"), _floating),
+    **dict.fromkeys(_FLOATS, _floating),
     "STRING": _string,
     "BYTES": _bytes,
     "ARRAY": _array,

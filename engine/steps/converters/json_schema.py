@@ -8,7 +8,7 @@ import msgspec
 
 from engine.errors import ConversionError
 from engine.record.schema import Field, Schema
-from engine.steps.converters.json_data import from_json
+from engine.steps.converters.json_data import reader
 from engine.steps.converters.json_writing import DEFAULT, How, to_json
 from engine.steps.java.numbers import narrow
 
@@ -20,7 +20,7 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def read(row: Any, *, replace_null: bool = True) -> Schema | None:
-    """The schema; None for null. Raises ConversionError, and Inexact as `from_json` does."""
+    """The schema; None for null. Raises ConversionError, and Inexact as a `reader` does."""
     if row is None:
         return None
     told = row.get("type") if isinstance(row, dict) else None
@@ -40,7 +40,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     )
     if "default" not in row:
         return schema
-    default = from_json(schema, row["default"], replace_null=replace_null)
+    default = reader(schema, replace_null=replace_null)(row["default"])
     if kind == "STRUCT" and default is not None:
         raise ConversionError("a struct schema can't have a default")
     if default is None and not schema.optional:

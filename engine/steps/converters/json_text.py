@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from engine.errors import ConversionError
+from engine.record.unread import BEYOND
 
 MAX_DEPTH = 1000
 MAX_NUMBER = 1000  # characters
@@ -16,10 +17,7 @@ SHALLOW = 2 * MAX_DEPTH + 1  # bytes: what nests deeper is longer
 TAIL = 64  # and ends in many brackets: one byte near the end tells most of what does not
 CLOSING = frozenset(b"]} \t\n\r")
 _MAX_EXPONENT = 2**31 - 1
-
-DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))  # all digits made 0, the rest nothing
-LONG_NUMBER = b"0" * 19  # in what is translated so, a number that may need more than 64 bits
-_BEYOND = re.compile(rb"-[0-9]{19}|[0-9]{20}")
+_CUT_OFF = "unexpected end of data"  # what the fast parser says of JSON that is good as far as it goes
 
 _BLANK = " \t\n\r"
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?', re.DOTALL)
@@ -41,6 +39,8 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
     """
     if not data.strip(_BLANK.encode()):
         return None
+    if str(refusal).startswith(_CUT_OFF):
+        raise ConversionError(f"{len(data)} bytes are not JSON: {refusal}") from refusal
     text, rest = _decoded(data)
     try:
         text = _TOKEN.sub(_without_zeros, text.lstrip(_BLANK))
@@ -56,7 +56,7 @@ def read_whole(data: bytes, value: Any) -> Any:
 
     Raises ConversionError for numbers of too many characters.
     """
-    return _again(_DECODER, data) if _BEYOND.search(data) else value
+    return _again(_DECODER, data) if BEYOND.search(data) else value
 
 
 def read_exactly(data: bytes) -> Any:
@@ -147,9 +147,5 @@ def _decimal(text: str) -> Decimal:
     return Decimal(text)
 
 
-def _float(text: str) -> float:
-    return float(_decimal(text))
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_float)
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 _EXACT = json.JSONDecoder(parse_constant=_refuse, parse_float=_decimal)

@@ -13,6 +13,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _FLOATING = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
 _HEXADECIMAL = re.compile(r"([+-]?0x(?:[\da-f]++(?:\.[\da-f]*+)?|\.[\da-f]++)p[+-]?\d+)[fd]?", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[+-]?(?:Infinity|NaN)")
+_SURE = 8  # characters: the point and six digits, by which 32 bits can tell all numbers apart
 _FLOAT32_MAX = 3.4028234663852886e38
 _BLANK = "".join(map(chr, range(33)))  # what Java trims
 
@@ -77,6 +78,8 @@ def float32(number: float) -> float:
 
 def shortest_float32(number: float) -> float:
     """Like `float32`, as the number that is written with the fewest digits: 0.1, not 0.10000000149011612."""
+    if number == 0 or (1e-37 < abs(number) < 1e38 and len(repr(number)) < _SURE):
+        return number
     rounded = float32(number)
     if not math.isfinite(rounded):
         return rounded

@@ -16,11 +16,12 @@ from engine.config.transforms import CAST
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
+from engine.record.unread import read
 from engine.record.values import type_of
 from engine.steps.converters.text import DAY_MS, connect_text, millis
 from engine.steps.java.numbers import float32, float_of, float_text, integer_of, long_of, narrow, shortest_float32
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache
+from engine.steps.transforms.schemas import SchemaCache, schemas_of
 from engine.steps.transforms.side import need_fields, side_of, with_side
 
 _LOGICAL = (Decimal, date, time)  # a datetime is a date
@@ -31,6 +32,7 @@ class Cast:
     """Kafka Connect's Cast$Key and $Value. Null stays null; fields without a type stay as they are."""
 
     OPTIONS = CAST
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
@@ -75,12 +77,13 @@ class Cast:
         fields = dict(need_fields(schema, value, "type casting", defaults=self._replace_null))
         if schema is None:
             for name, kind in self._types.items():
-                fields[name] = _cast(name, kind, None, fields.get(name))  # a field that was missing is there, as null
+                part = read(fields.get(name))  # a field that was missing is there, as null
+                fields[name] = _cast(name, kind, None, part)
             return with_side(record, None, fields, key=self._key)
-        for field in schema.fields:
-            name = field.name
-            if name in self._types:
-                fields[name] = _cast(name, self._types[name], field.schema, fields.get(name))
+        schemas = schemas_of(schema)
+        for name, kind in self._types.items():
+            if name in schemas:
+                fields[name] = _cast(name, kind, schemas[name], fields.get(name))
         return with_side(record, self._schemas(schema), fields, key=self._key)
 
     def _updated(self, schema: Schema) -> Schema:

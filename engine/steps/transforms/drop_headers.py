@@ -15,6 +15,7 @@ class DropHeaders:
     """Kafka Connect's DropHeaders: every header of these names is gone."""
 
     OPTIONS = DROP_HEADERS
+    takes_unread = True
 
     def __init__(self) -> None:
         self._names: frozenset[str] = frozenset()

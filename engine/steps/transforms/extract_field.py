@@ -10,6 +10,7 @@ from engine.config.transforms import EXTRACT_FIELD
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
+from engine.record.unread import read
 from engine.steps.defaults import default_of
 from engine.steps.options import checked
 from engine.steps.transforms.field_path import shown, split_path
@@ -23,6 +24,7 @@ class ExtractField:
     """Kafka Connect's ExtractField$Key and $Value. Null stays null; a field that a map has not is null."""
 
     OPTIONS = EXTRACT_FIELD
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
@@ -56,7 +58,7 @@ class ExtractField:
         for name in self._path:
             if value is None:
                 return None
-            value = need_dict(None, value, _PURPOSE).get(name)
+            value = read(need_dict(None, value, _PURPOSE).get(name))
         return value
 
     def _with_schema(self, schema: Schema, value: Any) -> tuple[Schema, Any]:

@@ -13,6 +13,7 @@ class Filter:
     """Kafka Connect's Filter: drops every record that comes to it."""
 
     OPTIONS = FILTER
+    takes_unread = True
 
     def configure(self, configs: Mapping[str, str]) -> None:
         parse(self.OPTIONS, configs)

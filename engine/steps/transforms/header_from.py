@@ -12,6 +12,7 @@ from engine.config.transforms import HEADER_FROM
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
+from engine.record.unread import read_all
 from engine.steps.options import checked
 from engine.steps.transforms.schemas import SchemaCache, field_of, with_fields
 from engine.steps.transforms.side import need_fields, side_of, with_side
@@ -21,6 +22,7 @@ class HeaderFrom:
     """Kafka Connect's HeaderFrom$Key and $Value. A field that a map has not becomes a header of null."""
 
     OPTIONS = HEADER_FROM
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
@@ -47,7 +49,7 @@ class HeaderFrom:
         """The record with more headers. Raises TransformError where there can be no such field."""
         schema, value = side_of(record, key=self._key)
         fields = need_fields(schema, value, f"header {self._operation}", defaults=self._defaults)
-        rows = tuple((header, _schema_of(schema, name), fields.get(name)) for name, header in self._headers)
+        rows = tuple((header, _schema_of(schema, name), read_all(fields.get(name))) for name, header in self._headers)
         record = msgspec.structs.replace(record, headers=record.headers + rows)
         if self._operation == "copy":
             return record

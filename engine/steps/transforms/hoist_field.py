@@ -17,6 +17,7 @@ class HoistField:
     """Kafka Connect's HoistField$Key and $Value: a map, or a STRUCT, of one field. Null is hoisted too."""
 
     OPTIONS = HOIST_FIELD
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"

@@ -41,6 +41,7 @@ class InsertField:
     """Kafka Connect's InsertField$Key and $Value. Null stays null; a map's field of the same name is replaced."""
 
     OPTIONS = INSERT_FIELD
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"

@@ -16,6 +16,7 @@ class InsertHeader:
     """Kafka Connect's InsertHeader; headers of the same name stay."""
 
     OPTIONS = INSERT_HEADER
+    takes_unread = True
 
     def __init__(self) -> None:
         self._header = ("", *parse_text(""))

@@ -12,8 +12,10 @@ from engine.config.transforms import MASK_FIELD
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
+from engine.record.unread import read
 from engine.steps.converters.text import EPOCH
 from engine.steps.java.numbers import decimal_of, long_of, narrow, shortest_float32
+from engine.steps.transforms.schemas import schemas_of
 from engine.steps.transforms.side import need_fields, side_of, with_side
 
 _BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
@@ -33,6 +35,7 @@ class MaskField:
     """Kafka Connect's MaskField$Key and $Value: null stays null, the rest becomes the replacement, or 0 and empty."""
 
     OPTIONS = MASK_FIELD
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
@@ -50,9 +53,9 @@ class MaskField:
         """The record, masked. Raises TransformError for what has no fields, and for a type that has no mask."""
         schema, value = side_of(record, key=self._key)
         fields = need_fields(schema, value, "masking", defaults=self._defaults)
-        schemas = {field.name: field.schema for field in schema.fields} if schema is not None else {}
+        schemas = schemas_of(schema)
         masked = {
-            name: self._masked(name, schemas.get(name), fields.get(name))
+            name: self._masked(name, schemas.get(name), read(fields.get(name)))
             for name in self._names
             if schema is None or name in schemas
         }

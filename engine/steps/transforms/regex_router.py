@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -13,15 +14,19 @@ from engine.config.transforms import REGEX_ROUTER
 from engine.record.record import Record
 from engine.steps.options import checked
 
+_TOPICS = 1000  # that are remembered: each is looked at closely once
+
 
 class RegexRouter:
     """Kafka Connect's RegexRouter: a topic that matches as a whole gets the replacement's name."""
 
     OPTIONS = REGEX_ROUTER
+    takes_unread = True
 
     def __init__(self) -> None:
         self._pattern: Pattern = compile_java("")
         self._replacement: Callable[[Any], str] = str
+        self._route: Callable[[str], str] = self._replaced
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -41,10 +46,14 @@ class RegexRouter:
         values = checked(self.OPTIONS, self.problems, configs)
         self._pattern = compile_java(values["regex"])
         self._replacement = compile_replacement(values["replacement"], self._pattern)
+        self._route = lru_cache(_TOPICS)(self._replaced)
 
     def apply(self, record: Record) -> Record:
         """The record, on its new topic."""
-        found = self._pattern.fullmatch(record.topic)
-        if found is None:
-            return record
-        return msgspec.structs.replace(record, topic=self._pattern.sub(self._replacement, record.topic, count=1))
+        topic = self._route(record.topic)
+        return record if topic == record.topic else msgspec.structs.replace(record, topic=topic)
+
+    def _replaced(self, topic: str) -> str:
+        if self._pattern.fullmatch(topic) is None:
+            return topic
+        return self._pattern.sub(self._replacement, topic, count=1)

@@ -16,6 +16,7 @@ class ReplaceField:
     """Kafka Connect's ReplaceField$Key and $Value."""
 
     OPTIONS = REPLACE_FIELD
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
@@ -38,11 +39,10 @@ class ReplaceField:
         if value is None:
             return record
         fields = need_fields(schema, value, "field replacement", defaults=self._replace_null)
-        include, exclude, renames = self._include, self._exclude, self._renames
-        if include:
-            fields = {name: part for name, part in fields.items() if name in include and name not in exclude}
-        elif exclude:
-            fields = {name: part for name, part in fields.items() if name not in exclude}
+        include, renames = self._include, self._renames
+        fields = {name: part for name, part in fields.items() if name in include} if include else fields.copy()
+        for name in self._exclude:
+            fields.pop(name, None)
         if renames:
             fields = {renames.get(name, name): part for name, part in fields.items()}
         return with_side(record, schema and self._schemas(schema), fields, key=self._key)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 from engine.errors import TransformError
 from engine.record.schema import Field, Schema
@@ -11,14 +12,17 @@ from engine.record.schema import Field, Schema
 _LIMIT = 100  # schemas come from a converter's cache: many of them at once means that nothing will come again
 
 
-class SchemaCache:
-    """Builds each derived schema once, as long as the same schemas keep coming."""
+Built = TypeVar("Built")
 
-    def __init__(self, build: Callable[[Schema], Schema]) -> None:
+
+class SchemaCache(Generic[Built]):
+    """Derives what a schema leads to once, as long as the same schemas keep coming."""
+
+    def __init__(self, build: Callable[[Schema], Built]) -> None:
         self._build = build
-        self._built: dict[int, tuple[Schema, Schema]] = {}
+        self._built: dict[int, tuple[Schema, Built]] = {}
 
-    def __call__(self, schema: Schema) -> Schema:
+    def __call__(self, schema: Schema) -> Built:
         known = self._built.get(id(schema))
         if known is None or known[0] is not schema:
             if len(self._built) >= _LIMIT:
@@ -36,6 +40,14 @@ def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = Fal
         raise TransformError(f"field {twice} would be there twice")
     name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
     return Schema("STRUCT", optional, name, version=version, doc=doc, fields=rows, parameters=parameters)
+
+
+_by_name = SchemaCache[Mapping[str, Schema]](lambda schema: {field.name: field.schema for field in schema.fields})
+
+
+def schemas_of(schema: Schema | None) -> Mapping[str, Schema]:
+    """The schemas of the fields by name; without a schema, none."""
+    return {} if schema is None else _by_name(schema)
 
 
 def field_of(schema: Schema, name: str) -> Field | None:

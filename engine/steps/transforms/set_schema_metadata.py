@@ -20,6 +20,7 @@ class SetSchemaMetadata:
     """Kafka Connect's SetSchemaMetadata$Key and $Value, for STRUCTs. Null without a schema passes."""
 
     OPTIONS = SET_SCHEMA_METADATA
+    takes_unread = True
 
     def __init__(self, of: str) -> None:
         self._key = of == "Key"

@@ -8,8 +8,9 @@ import msgspec
 
 from engine.errors import TransformError
 from engine.record.record import Record
-from engine.record.schema import Schema
+from engine.record.schema import Field, Schema
 from engine.steps.defaults import default_of
+from engine.steps.transforms.schemas import SchemaCache
 
 _replace = msgspec.structs.replace
 
@@ -38,12 +39,14 @@ def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]
 
 def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields, with the schema's defaults where they are null."""
-    defaults = {
-        field.name: default_of(field.schema)
-        for field in schema.fields
-        if field.schema.default is not None and fields.get(field.name) is None
-    }
+    rows = _with_default(schema)
+    defaults = {field.name: default_of(field.schema) for field in rows if fields.get(field.name) is None}
     return {**fields, **defaults} if defaults else fields
+
+
+_with_default = SchemaCache[tuple[Field, ...]](
+    lambda schema: tuple(field for field in schema.fields if field.schema.default is not None)
+)
 
 
 def need_fields(schema: Schema | None, value: Any, purpose: str, *, defaults: bool) -> dict[str, Any]:

@@ -14,11 +14,12 @@ from engine.config.transforms import TIMESTAMP_CONVERTER
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
+from engine.record.unread import read
 from engine.steps.converters.text import EPOCH, millis
 from engine.steps.java.calendar import DAY_MS
 from engine.steps.java.dates import DateFormat
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache, with_fields
+from engine.steps.transforms.schemas import SchemaCache, schemas_of, with_fields
 from engine.steps.transforms.side import need_fields, side_of, with_side
 from engine.steps.transforms.timestamp_router import pattern_problems
 
@@ -52,6 +53,11 @@ class TimestampConverter:
         self._defaults = True
         self._schemas = SchemaCache(self._updated)
 
+    @property
+    def takes_unread(self) -> bool:
+        """Does what it makes look the same in a value whose other parts are unread?"""
+        return self._target in {"string", "unix"}
+
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
         """What the table's rows can't see: a pattern that is none, or none where one is needed."""
@@ -78,9 +84,9 @@ class TimestampConverter:
         if value is None and schema is not None and schema.type == "STRUCT":
             return with_side(record, self._schemas(schema), None, key=self._key)
         fields = need_fields(schema, value, "converting timestamps", defaults=self._defaults)
-        inner = {field.name: field.schema for field in schema.fields} if schema is not None else {}
+        inner = schemas_of(schema)
         if schema is None or self._field in inner:
-            converted = self._converted(inner.get(self._field), fields.get(self._field))
+            converted = self._converted(inner.get(self._field), read(fields.get(self._field)))
             fields = {**fields, self._field: converted}
         return with_side(record, schema and self._schemas(schema), fields, key=self._key)
 

@@ -19,6 +19,7 @@ class TimestampRouter:
     """Kafka Connect's TimestampRouter."""
 
     OPTIONS = TIMESTAMP_ROUTER
+    takes_unread = True
 
     def __init__(self) -> None:
         self._topic_format = ""

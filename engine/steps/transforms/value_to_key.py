@@ -9,6 +9,7 @@ from engine.config.transforms import VALUE_TO_KEY
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
+from engine.record.unread import read_all
 from engine.steps.transforms.schemas import SchemaCache, field_of, with_fields
 from engine.steps.transforms.side import need_fields, with_side
 
@@ -17,6 +18,7 @@ class ValueToKey:
     """Kafka Connect's ValueToKey. A field that a map has not is null in the key."""
 
     OPTIONS = VALUE_TO_KEY
+    takes_unread = True
 
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ class ValueToKey:
         schema = record.value_schema
         fields = need_fields(schema, record.value, "the fields of a key", defaults=self._defaults)
         key_schema = None if schema is None else self._schemas(schema)
-        return with_side(record, key_schema, {name: fields.get(name) for name in self._names}, key=True)
+        return with_side(record, key_schema, {name: read_all(fields.get(name)) for name in self._names}, key=True)
 
     def _key_schema(self, schema: Schema) -> Schema:
         return with_fields(Schema("STRUCT"), (_field(schema, name) for name in self._names))

@@ -56,6 +56,7 @@ CASES = (
             minus_infinity=b"-Infinity",
             minus=b"-",
             exponent=b"1e",
+            exponent_huge=b"1e2147483648",
             float_1001=b"0." + b"1" * 1001,
         ),
     ),

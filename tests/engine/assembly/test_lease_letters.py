@@ -49,16 +49,27 @@ def test_the_topic_is_made_where_the_letters_are_written() -> None:
     there = plan(bootstrap_servers="there:2", security_protocol="SSL", linger_ms="7")
     admin = letter_admin_settings(there, WORKER)
     assert (admin["bootstrap.servers"], admin["security.protocol"]) == ("there:2", "SSL")
-    assert letter_settings(there, WORKER)[0]["bootstrap.servers"] == "there:2"
+    assert letter_settings(there, WORKER, 1000)[0]["bootstrap.servers"] == "there:2"
     assert "linger.ms" not in admin
     assert letter_admin_settings(plan(), WORKER)["bootstrap.servers"] == "here:1"
 
 
 def test_a_flush_of_dead_letters_is_short_unless_somebody_says_how_long_a_delivery_may_take() -> None:
-    settings, is_bounded = letter_settings(plan(), WORKER)
+    settings, is_bounded = letter_settings(plan(), WORKER, 1000)
     assert (is_bounded, settings["delivery.timeout.ms"]) == (True, "5000")
-    settings, is_bounded = letter_settings(plan(delivery_timeout_ms="60000"), WORKER)
+    settings, is_bounded = letter_settings(plan(delivery_timeout_ms="60000"), WORKER, 1000)
     assert (is_bounded, settings["delivery.timeout.ms"]) == (False, "60000")
     worker = parse_worker({"bootstrap.servers": "here:1", "producer.delivery.timeout.ms": "70000"})
-    settings, is_bounded = letter_settings(plan(), worker)
+    settings, is_bounded = letter_settings(plan(), worker, 1000)
     assert (is_bounded, settings["delivery.timeout.ms"]) == (False, "70000")
+
+
+@pytest.mark.parametrize(
+    ("options", "largest", "kbytes"),
+    [({}, "100000000", "97657"), ({"max_request_size": "1000000"}, "1000000", "65536")],
+)
+def test_the_producer_of_letters_has_room_for_the_largest_that_their_topic_takes(
+    options: dict[str, str], largest: str, kbytes: str
+) -> None:
+    settings, _ = letter_settings(plan(**options), WORKER, 100_000_000)
+    assert (settings["message.max.bytes"], settings["queue.buffering.max.kbytes"]) == (largest, kbytes)

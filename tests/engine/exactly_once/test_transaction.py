@@ -321,6 +321,19 @@ def test_what_was_flushed_can_be_taken_back_in_part() -> None:
     assert (rig.seen, rig.checks) == ([b"1", b"4"], 1)
 
 
+def test_records_given_together_keep_their_place_and_are_written_again_with_the_others() -> None:
+    rig = Rig()
+    rig.transaction.produce("t", None, b"1")
+    rig.transaction.produce_all([Written("t", None, b"2", (), None, None), ("t", None, b"3", (), None, None)])
+    rig.transaction.produce("t", None, b"4")
+    rig.transaction.flush()
+    assert rig.transaction.flushed == 4
+    rig.transaction.replace(4, ())
+    rig.transaction.produce_all([("t", None, b"5", (), None, None)])
+    rig.commit()
+    assert (rig.seen, rig.checks) == ([b"1", b"2", b"3", b"4", b"5"], 1)
+
+
 @pytest.mark.parametrize("values", [[b"1"] * MOST_RECORDS, [b"x" * (MOST_BYTES - 1), b"x"]], ids=["records", "bytes"])
 def test_it_is_full_after_so_many_records_or_bytes(values: list[bytes]) -> None:
     rig = Rig()

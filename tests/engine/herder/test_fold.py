@@ -19,9 +19,17 @@ from engine.config.topic import (
     target_record,
     task_record,
 )
-from engine.herder.fold import fold_cancelled, fold_config, fold_granted, fold_lost, fold_reports, fold_retriable
+from engine.herder.fold import (
+    fold_cancelled,
+    fold_config,
+    fold_granted,
+    fold_lost,
+    fold_reports,
+    fold_retriable,
+    fold_told,
+)
 from engine.herder.state import HerderState, Settings
-from engine.ports import Lease, LeaseEnd, TaskReport
+from engine.ports import Lease, LeaseEnd, LeaseProgress, TaskReport
 from engine.record.record import TopicPartition
 
 SETTINGS = Settings(lost_limit=5, lost_delay_ms=200, kill_delay_ms=3500)
@@ -202,3 +210,44 @@ def test_a_lease_that_lived_long_says_nothing_about_the_one_before() -> None:
     task = state.tasks["c", 0]
     state = fold_granted(state, [Lease("7-1", (task.config,), 7, 5000, {})], NOW - SETTINGS.lost_forget_ms - 1)
     assert (task.lost, lose(state).tasks["c", 0].lost) == (1, 1)
+
+
+def test_a_connector_that_has_not_changed_is_not_looked_at_again() -> None:
+    topic = config(tasks=2)
+    state = settle(leased(topic), report())
+    beating = fold_all(topic, [leader_record(Leader(7, "w", 1))])
+    assert fold_config(state, beating, NOW).tasks is state.tasks
+    other = fold_all(beating, [connector_record("d", {"x": "y"})])
+    after = fold_config(state, other, NOW)
+    assert all(after.tasks[key] is task for key, task in state.tasks.items())
+
+
+def test_what_was_known_of_every_task_of_a_changed_connector_is_known_of_its_new_tasks() -> None:
+    state = settle(leased(config(tasks=2)), report())
+    after = fold_config(state, config(generation=2), NOW)
+    assert after.tasks["c", 0].positions == {ZERO: 10}
+    assert ("c", 1) not in after.tasks
+
+
+def test_a_deleted_connector_takes_its_tasks_along() -> None:
+    topic = config()
+    state = fold_config(HerderState(epoch=7), topic, NOW)
+    assert fold_config(state, fold_all(topic, [connector_record("c", None)]), NOW).tasks == {}
+
+
+def test_what_a_lease_tells_moves_positions_and_it_goes_on() -> None:
+    told = replace(report(), end=None)
+    state = fold_told(leased(config()), LeaseProgress("7-1", (told,)), NOW)
+    assert list(state.leases) == ["7-1"]
+    assert state.tasks["c", 0].positions == {ZERO: 10}
+    assert state.tasks["c", 0].figures.metrics == {"records-consumed": 10}
+
+
+def test_what_a_lease_tells_that_is_over_or_lost_the_task_changes_nothing() -> None:
+    state = leased(config())
+    told = LeaseProgress("7-1", (replace(report(), end=None),))
+    assert fold_told(state, LeaseProgress("7-0", told.reports), NOW) is state
+    newer = fold_config(state, config(generation=2), NOW)
+    assert fold_told(newer, told, NOW).tasks == newer.tasks
+    restarted = fold_config(state, config(restart_record("c", 1, {})), NOW)
+    assert fold_told(restarted, told, NOW).tasks == restarted.tasks

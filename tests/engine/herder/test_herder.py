@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 import pytest
 
 from engine.config.masking import MASK
-from engine.config.topic import Leader, TargetState, leader_record
+from engine.config.topic import LEASE_KEY, Leader, TargetState, leader_record
 from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableError
 from engine.herder.herder import Herder
+from engine.herder.view import ConnectorFacts
 from engine.pipeline.outcome import Trouble
 from engine.pipeline.task_state import ParkedRetry, Place, TaskState
-from engine.ports import Committed, LeaseEnd
+from engine.ports import Committed, LeaseEnd, LeaseProgress, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
@@ -197,6 +199,17 @@ def test_a_restart_frees_a_failed_task_only_when_asked_for(world: World, herder:
     assert world.statuses()["status-task-c-0"]["restarts"] == 2
 
 
+def test_a_restart_shows_what_validation_says_now(world: World) -> None:
+    found = {"trace": "the package is not installed"}
+    herder = world.herder(examine=lambda _: ConnectorFacts(trace=found.get("trace")))
+    turn(herder)
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    assert world.statuses()["status-connector-c"]["state"] == "FAILED"
+    found.clear()
+    ask(herder, partial(herder.restart, "c"))
+    assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
+
+
 def test_the_next_leader_remembers_failures_and_figures(world: World, herder: Herder) -> None:
     running(world, herder)
     world.end(LeaseEnd.FAILED, trace="Traceback …")
@@ -332,3 +345,45 @@ def test_a_lease_that_will_not_stop_is_cancelled(world: World, herder: Herder) -
     world.now += 60_000
     turn(herder)
     assert world.cancelled == ["1-1"]
+
+
+def told(world: World, value: bytes) -> None:
+    """A running lease writes to the status topic."""
+    at = TopicPartition("status", 0)
+    [end] = world.status_log.end_offsets([at]).values()
+    world.status_log.append(RawRecord("status", 0, end, 0, "CREATE_TIME", LEASE_KEY, value))
+
+
+def test_what_a_lease_that_goes_on_has_done_is_published(world: World, herder: Herder) -> None:
+    running(world, herder)
+    [(lease, _)] = world.leases.values()
+    figures = {"records-consumed": 4}
+    report = TaskReport("c", 0, 1, None, {"t-0": 4}, {"t-0": 5}, figures, {}, {}, {}, progressed=True)
+    told(world, b"not for us")
+    told(world, msgspec.json.encode(LeaseProgress(lease.lease_id, (report,))))
+    turn(herder)
+    status = world.statuses()["status-task-c-0"]
+    assert (status["positions"], status["lag"], status["metrics"]) == ({"t-0": 4}, 1, figures)
+    assert list(world.leases) == [lease.lease_id]
+
+
+def test_running_leases_hear_when_tasks_wait_for_their_slots_and_when_none_does(world: World, herder: Herder) -> None:
+    for name in "abc":
+        world.ends[TopicPartition(name, 0)] = 10_000
+        ask(herder, partial(herder.put, name, {"name": name, "topics": name}))
+        turn(herder)
+    assert (len(world.leases), world.config().leader.crowded) == (2, True)
+    world.end()
+    turn(herder, 2)
+    assert (len(world.leases), world.config().leader.crowded) == (1, False)
+
+
+def test_a_lease_that_waits_inside_spark_asks_those_that_stay_to_end(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.now += 1001
+    turn(herder)
+    assert world.config().leader.crowded
+    [(lease, _)] = world.leases.values()
+    told(world, msgspec.json.encode(LeaseProgress(lease.lease_id, ())))
+    turn(herder)
+    assert not world.config().leader.crowded

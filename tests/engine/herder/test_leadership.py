@@ -177,6 +177,21 @@ def test_a_driver_that_lost_the_election_while_it_took_over_writes_nothing(two: 
     assert not losing.leads()
 
 
+def test_who_leads_again_knows_what_failed_while_it_led_before(two: Two) -> None:
+    ask(two.one, partial(two.one.put, "c", PROPERTIES))
+    turn(two.one)
+    two.world.end(LeaseEnd.FAILED, trace="Traceback …")
+    turn(two.one)
+    two.lose()
+    turn(two.one)
+    assert not two.one.leads()
+    two.first.won = True
+    turn(two.one, 2)
+    [task] = two.one.view().tasks("c")
+    assert (two.one.leads(), task.trace) == (True, "Traceback …")
+    assert two.world.statuses()["status-task-c-0"]["state"] == "FAILED"
+
+
 def test_leases_of_a_former_leader_are_asked_to_stop_and_not_granted_again_before_they_end(two: Two) -> None:
     ask(two.one, partial(two.one.put, "c", PROPERTIES))
     turn(two.one)
@@ -361,8 +376,8 @@ def test_an_abort_that_is_not_answered_is_finished_first() -> None:
     assert client.calls == ["begin", "flush", "abort", "begin", "flush", "commit"]
 
 
-def failing_once(call: Callable[[], None]) -> Callable[[], None]:
-    left = [RetriableError("timed out")]
+def failing_once(call: Callable[[], None], error: EngineError | None = None) -> Callable[[], None]:
+    left = [error or RetriableError("timed out")]
 
     def wrapped() -> None:
         if left:
@@ -370,6 +385,15 @@ def failing_once(call: Callable[[], None]) -> Callable[[], None]:
         call()
 
     return wrapped
+
+
+def test_a_client_that_can_not_even_abort_ends_the_leadership() -> None:
+    """As when its id expired while a record was under way: it would never write again."""
+    expired = AbortableError("the transactional id has expired")
+    client = Client("abort", expired)
+    client.flush = failing_once(client.flush, expired)  # type: ignore[method-assign] # of a fake
+    with pytest.raises(Fenced, match="expired"):
+        write(leading(client), b"a")
 
 
 @pytest.mark.parametrize("error", [Fenced("taken over"), FatalError("beyond repair")])

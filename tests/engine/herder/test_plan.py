@@ -7,10 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from engine.config.topic import TargetState
-from engine.herder.fold import fold_cancelled, fold_granted
-from engine.herder.plan import overdue, plan
+from engine.herder.fold import fold_cancelled, fold_granted, fold_told
+from engine.herder.plan import crowded, overdue, plan
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
-from engine.ports import Kind, Lease, TaskConfig
+from engine.ports import Kind, Lease, LeaseProgress, TaskConfig
 from engine.record.record import TopicPartition
 
 SETTINGS = Settings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)
@@ -158,3 +158,60 @@ def test_a_lease_that_does_not_stop_is_cancelled_after_its_graceful_time() -> No
     assert overdue(at, NOW + 8000, SETTINGS) == ()
     assert overdue(at, NOW + 8001, SETTINGS) == ("7-1",)
     assert overdue(fold_cancelled(at, ["7-1"]), NOW + 9000, SETTINGS) == ()
+
+
+def test_a_lease_may_stay_while_slots_are_free_and_not_when_some_wait() -> None:
+    few = plan(state(task("a"), task("b")), ends(a=1, b=500), NOW, SETTINGS)
+    assert [lease.stay_ms for lease in few] == [SETTINGS.stay_ms] * 2
+    many = plan(state(task("a"), task("b"), task("c")), ends(a=500, b=500, c=500), NOW, SETTINGS)
+    assert [lease.stay_ms for lease in many] == [0, 0]
+
+
+def test_a_pool_of_sinks_holds_no_source() -> None:
+    source = of_kind(Kind.SOURCE, "s")
+    found = plan(state(task("a"), source, task("b")), ends(a=1, b=1), NOW, SETTINGS)
+    assert sorted(names(found)) == [["a", "b"], ["s"]]
+
+
+def test_it_is_crowded_while_a_task_waits_and_every_slot_is_taken() -> None:
+    held = fold_granted(state(task("a"), task("b"), task("c")), [_lease("1", "a"), _lease("2", "b")], NOW)
+    assert crowded(held, ends(a=1, b=1, c=1), NOW, SETTINGS)
+    assert not crowded(held, ends(a=1, b=1, c=0), NOW, SETTINGS)
+    one = fold_granted(state(task("a"), task("c")), [_lease("1", "a")], NOW)
+    assert not crowded(one, ends(a=1, c=1), NOW, SETTINGS)
+
+
+def test_it_is_crowded_while_a_granted_lease_does_not_begin() -> None:
+    waiting = fold_granted(state(task("a")), [_lease("1", "a")], NOW)
+    asked = [NOW + 1000, NOW + 1001, NOW + SETTINGS.stay_ms, NOW + SETTINGS.stay_ms + 1]
+    assert [crowded(waiting, {}, now, SETTINGS) for now in asked] == [False, True, True, False]
+    begun = fold_told(waiting, LeaseProgress("1", ()), NOW + 1500)
+    assert not crowded(begun, {}, NOW + 2000, SETTINGS)
+    assert not crowded(fold_cancelled(waiting, ["1"]), {}, NOW + 2000, SETTINGS)
+
+
+def test_a_lease_hangs_when_it_has_not_told_anything_for_long() -> None:
+    lease = replace(_lease("1", "a"), stay_ms=SETTINGS.stay_ms)
+    patience = 5000 + SETTINGS.graceful_ms + SETTINGS.hung_ms
+    at = fold_granted(state(task("a")), [lease], NOW)
+    assert overdue(at, NOW + patience, SETTINGS) == ()
+    assert overdue(at, NOW + patience + 1, SETTINGS) == ("1",)
+    for now in (NOW + 500_000, NOW + 600_000):  # it had to wait inside Spark
+        at = fold_told(at, LeaseProgress("1", ()), now)
+    assert overdue(at, NOW + 600_000 + patience, SETTINGS) == ()
+    assert overdue(at, NOW + 600_000 + patience + 1, SETTINGS) == ("1",)
+    at = fold_told(at, LeaseProgress("1", ()), NOW + 1_000_000)  # longer than it may stay
+    assert overdue(at, NOW + 500_000 + SETTINGS.stay_ms + patience, SETTINGS) == ()
+    assert overdue(at, NOW + 500_000 + SETTINGS.stay_ms + patience + 1, SETTINGS) == ("1",)
+
+
+def test_a_stream_that_could_not_have_a_slot_anyway_crowds_nobody() -> None:
+    stream = of_kind(Kind.STREAM, "s")
+    held = fold_granted(state(task("a"), task("b"), stream), [_lease("1", "a"), _lease("2", "b")], NOW)
+    assert crowded(held, {}, NOW, SETTINGS)
+    only = SETTINGS.__class__(slots=1)
+    assert not crowded(fold_granted(state(task("a"), stream), [_lease("1", "a")], NOW), {}, NOW, only)
+
+
+def _lease(lease_id: str, connector: str) -> Lease:
+    return Lease(lease_id, (task(connector).config,), 7, 5000, {})

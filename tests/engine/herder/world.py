@@ -224,6 +224,9 @@ class World:
     def partitions(self, topic: str) -> int | None:
         return sum(1 for name, _ in self.ends if name == topic) or None
 
+    def partition_counts(self) -> dict[str, int]:
+        return {topic: self.partitions(topic) or 0 for topic in self.topics()}
+
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
     ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from engine.errors import RetriableError
 from engine.kafka import admin as admin_module
 from engine.kafka.admin import KafkaAdmin
+from engine.record.record import TopicPartition
 
 Answer = Mapping[str, Any] | Exception | None
 
@@ -23,6 +24,7 @@ class Client:
     def __init__(self, *answers: Answer) -> None:
         self.answers = dict(enumerate(answers, start=1))
         self.topics: dict[str, Any] = {}
+        self.offsets: list[int | Exception] = []
 
     def list_topics(self, timeout: float) -> Any:
         return SimpleNamespace(brokers=dict.fromkeys(self.answers), topics=self.topics)
@@ -36,6 +38,16 @@ class Client:
         elif answer is not None:
             future.set_result({name: SimpleNamespace(value=value) for name, value in answer.items()})
         return {one: future}
+
+    def list_offsets(self, wanted: Mapping[Any, Any], isolation_level: Any) -> dict[Any, Future[Any]]:
+        futures = {one: Future[Any]() for one in wanted}
+        for one, future in futures.items():
+            answer = self.offsets[one.partition]
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(SimpleNamespace(offset=answer))
+        return futures
 
     def create_topics(self, topics: Sequence[Any], operation_timeout: float) -> dict[str, Future[None]]:
         return {one.topic: Future() for one in topics}
@@ -78,3 +90,12 @@ def test_a_topic_that_is_not_made_in_time_is_tried_again(monkeypatch: pytest.Mon
     monkeypatch.setattr(admin_module, "CALL_TIMEOUT_S", 0.02)
     with pytest.raises(RetriableError, match="topic t"):
         admin(MINUTES).create_topic("t", 1, 1)
+
+
+def test_a_partition_whose_end_nobody_can_tell_holds_up_no_other() -> None:
+    made, leaderless = admin(), ck.KafkaException(ck.KafkaError(ck.KafkaError.LEADER_NOT_AVAILABLE))
+    made._client.offsets = [7, leaderless, -1]  # type: ignore[attr-defined] # a fake
+    asked = [TopicPartition("t", number) for number in range(3)]
+    assert made.end_offsets(asked) == {TopicPartition("t", 0): 7}
+    with pytest.raises(RetriableError):
+        made.end_offsets(asked[1:2])

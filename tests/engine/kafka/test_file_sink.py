@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +51,40 @@ def test_dev_null_can_be_flushed() -> None:
 def test_a_directory_that_is_missing_is_the_worlds_fault(tmp_path: Path) -> None:
     with pytest.raises(RetriableError, match="absent"):
         FileSink().start({"file": str(tmp_path / "absent" / "out")})
+
+
+def test_what_json_can_hold_has_text(tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(500):
+        deep = [deep]
+    lines = written(tmp_path / "out", {"a": 2**64, "b": 1.5}, {"a": "\ud800"}, deep).split(b"\n")
+    assert lines[:2] == [b'{"a":18446744073709551616,"b":1.5}', b'{"a":"\\uD800"}']
+    assert lines[2] == b"[" * 501 + b"]" * 501
+
+
+@pytest.mark.parametrize("room", [0, 5])
+def test_a_put_that_failed_leaves_nothing_that_is_written_later_beside_its_repetition(
+    tmp_path: Path, room: int
+) -> None:
+    sink, records = FileSink(), [Record("t", 0, 0, None, "a line"), Record("t", 0, 1, None, "another")]
+    sink.start({"file": str(tmp_path / "out")})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        with pytest.raises(RetriableError):
+            sink.put(records)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    sink.put(records)
+    sink.stop()
+    whole = b"a line\nanother\n"
+    assert (tmp_path / "out").read_bytes() == whole[:room] + whole
+
+
+def test_without_a_file_lines_go_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    sink = FileSink()
+    sink.start({})
+    sink.put([Record("t", 0, 0, None, "a line")])
+    sink.flush()
+    sink.stop()
+    assert capfdbinary.readouterr().out == b"a line\n"

@@ -23,6 +23,20 @@ def test_acks_is_kept_only_where_nothing_is_promised() -> None:
     assert unacknowledged_settings({"acks": "0"})["acks"] == "0"
 
 
+@pytest.mark.parametrize(
+    ("layer", "kbytes"),
+    [
+        ({}, "65536"),
+        ({"max.request.size": "1000000"}, "65536"),
+        ({"max.request.size": "100000000"}, "97657"),
+        ({"message.max.bytes": "100000000", "queue.buffering.max.kbytes": "7"}, "7"),
+    ],
+)
+def test_a_producer_holds_little_but_always_its_largest_record(layer: dict[str, str], kbytes: str) -> None:
+    assert producer_settings(layer)["queue.buffering.max.kbytes"] == kbytes
+    assert unacknowledged_settings(layer)["queue.buffering.max.kbytes"] == kbytes
+
+
 def test_javas_login_module_becomes_user_and_password() -> None:
     found = producer_settings({"sasl.mechanism": "PLAIN", "sasl.jaas.config": JAAS})
     assert (found["sasl.username"], found["sasl.password"]) == ("me", 'p"w')

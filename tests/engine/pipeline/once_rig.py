@@ -98,7 +98,7 @@ class OnceRig:
         }
         for name in sinks:
             steps = source_steps([], Broken(), Broken(), ByteArrayConverter(), index_of[name])
-            nodes[name] = End(steps, f"to-{name}", index_of[name] + len(steps))
+            nodes[name] = End(steps, f"to-{name}", steps[-1][0] + 1)
         for _, context in contexts.values():
             init(context)
         self.replayed = ReplayReporter(

@@ -157,7 +157,7 @@ class StreamRig:
         }
         for name in sinks:
             steps = source_steps([], Broken(), Broken(), ByteArrayConverter(), index_of[name])
-            nodes[name] = End(steps, f"to-{name}", index_of[name] + len(steps))
+            nodes[name] = End(steps, f"to-{name}", steps[-1][0] + 1)
         for _, context in self.contexts.values():
             init(context)
         self.replayed = ReplayReporter(

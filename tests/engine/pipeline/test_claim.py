@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import msgspec
 import pytest
 
@@ -119,6 +121,27 @@ def test_the_tail_reads_to_the_end_and_then_goes_on() -> None:
     assert denied(tail.read_to_end(), TASK, 1) is None
     consumer.append(RawRecord("configs", 0, 4, 0, "CREATE_TIME", *target_record("c", TargetState.PAUSED)))
     assert denied(tail.poll(), TASK, 1) is LeaseEnd.STOPPED
+
+
+def test_the_state_at_the_end_has_what_another_thread_has_just_polled() -> None:
+    class Slow(Consumer):
+        def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
+            found = super().poll(max_records, timeout_s)
+            if found:
+                polled.set()
+                assert go_on.wait(60)
+            return found
+
+    polled, go_on = threading.Event(), threading.Event()
+    tail = ConfigTail(Slow(config_records(*RECORDS)), "configs", Clock())
+    other = threading.Thread(target=tail.poll)
+    other.start()
+    assert polled.wait(60)
+    threading.Timer(0.05, go_on.set).start()
+    try:
+        assert denied(tail.read_to_end(), TASK, 1) is None
+    finally:
+        other.join()
 
 
 def test_a_newer_generation_or_leader_fences() -> None:

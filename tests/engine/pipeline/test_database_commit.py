@@ -16,7 +16,7 @@ from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark_of, marked
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
-from engine.ports import Committed, TaskConfig
+from engine.ports import Committed, Row, TaskConfig
 from engine.record.record import Headers, TopicPartition
 from tests.fakes import Clock, Consumer, Producer
 
@@ -143,6 +143,10 @@ class Transactional:
         partition: int | None = None,
     ) -> None:
         self.written.append(value)
+
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self.produce(*row)
 
     def flush(self) -> None:
         self.world.step()

@@ -19,7 +19,8 @@ from engine.config.topic import (
 )
 from engine.errors import ClusterAway, FailureType, ProduceFailed, RetriableError
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, Deadline, OpenTask, run_tasks
+from engine.pipeline.lease import Deadline, run_tasks
+from engine.pipeline.open_task import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, OpenTask
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy

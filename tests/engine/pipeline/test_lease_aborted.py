@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.errors import Aborted
-from engine.pipeline.lease import Deadline, OpenTask, run_tasks
+from engine.pipeline.lease import Deadline, run_tasks
+from engine.pipeline.open_task import OpenTask
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Lease, LeaseEnd, TaskConfig
 from tests.engine.pipeline.rig import Rig, rows

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from engine.errors import ConversionError
+from engine.pipeline.outcome import Misstep
 from engine.pipeline.source_steps import source_steps
 from engine.record.record import Headers, Record
 from engine.record.schema import BYTES, STRING, Schema
+from engine.steps.converters.bytes import ByteArrayConverter
 from tests.engine.pipeline.rig import Apply
 
 
@@ -27,7 +29,7 @@ class Named:
 def run(record: Record, value: Named | None = None) -> Record:
     given: Any = record
     steps = source_steps([Apply(lambda number: number + 1)], Named("key"), value or Named("value"), Named("header"))
-    assert [index for index, _ in steps] == [1, 2, 3, 4]
+    assert [index for index, _ in steps] == [1, 4]
     for _, step in steps:
         given = step(given)
     found: Record = given
@@ -45,5 +47,48 @@ def test_transforms_come_before_converters_and_all_is_bytes_in_the_end() -> None
 
 @pytest.mark.parametrize("answer", ["text", 1, bytearray(b"x")])
 def test_a_converter_that_writes_no_bytes_is_an_error(answer: Any) -> None:
-    with pytest.raises(ConversionError, match=f"wrote a {type(answer).__name__}, not bytes"):
+    with pytest.raises(Misstep) as caught:
         run(Record("t", None, None, None, 1), Named("value", answer))
+    raised = caught.value.raised
+    assert isinstance(raised.error, ConversionError)
+    assert str(raised.error) == f"the converter wrote a {type(answer).__name__}, not bytes"
+
+
+class Fails:
+    """Fails once for each value, then writes it, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
+        self.asked.append((schema and schema.type, value))
+        if self.asked.count(self.asked[-1]) == 1:
+            raise ConversionError(str(value))
+        return f"[{value}]".encode()
+
+
+def test_each_of_the_three_fails_as_its_own_stage_and_goes_on_where_it_failed() -> None:
+    key, value, header = Fails(), Fails(), Fails()
+    ((last, write),) = source_steps([], key, value, header, 5)
+    given, stages = Record("t", 3, 7, "k", 1, STRING, None, (("h", STRING, "x"),)), []
+    while True:
+        try:
+            written = write(given)
+        except Misstep as error:
+            stages.append((error.raised.index, error.raised.given))
+            given = error.raised.given
+        else:
+            break
+    assert [index for index, _ in stages] == [5, 6, 7]
+    assert last == 7
+    assert [(one.key, one.value) for _, one in stages] == [("k", 1), (b"[k]", 1), (b"[k]", b"[1]")]
+    assert [(one.key_schema, one.value_schema) for _, one in stages] == [(STRING, None), (BYTES, None), (BYTES, BYTES)]
+    assert (key.asked, value.asked) == ([("STRING", "k")] * 2, [(None, 1)] * 2)
+    assert (written.key, written.value, written.headers) == (b"[k]", b"[1]", (("h", BYTES, b"[x]"),))
+
+
+def test_a_record_that_is_bytes_already_is_not_built_anew() -> None:
+    record = Record("t", 3, 7, b"k", b"v", BYTES, BYTES)
+    same = ByteArrayConverter()
+    ((_, write),) = source_steps([], same, same, same)
+    assert write(record) is record

@@ -11,7 +11,8 @@ import pytest
 
 from engine.errors import Aborted, RetriableError
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, OpenTask, must_stop, run_tasks
+from engine.pipeline.lease import Deadline, must_stop, run_tasks
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
@@ -25,6 +26,8 @@ class Stepping:
     """A task that takes a tenth of a second for a step and is told to stop after so many."""
 
     progressed = False
+    last_count: int | None = None
+    saves_aside = False
 
     def __init__(self, clock: Clock, steps: int) -> None:
         self.state = TaskState(0, 1, 0, STAGES)
@@ -114,6 +117,27 @@ def test_collecting_takes_a_twentieth_of_a_leases_time_at_most() -> None:
         gc.callbacks.remove(costly)
         gc.enable()
     assert 0.03 < sum(spent) / (clock.now_ms() - began) <= 0.05
+
+
+class Idle(Stepping):
+    """As a source that gives up what is open when its time is over, and then has nothing open."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock, 100)
+        self.gave_up = False
+
+    def save(self) -> None:
+        self.gave_up = True
+
+    def is_idle(self) -> bool:
+        return self.gave_up
+
+
+def test_a_source_whose_budget_is_over_has_not_caught_up_because_it_gave_something_up() -> None:
+    clock, lease = Clock(), lease_of(Kind.SOURCE)
+    opened = OpenTask(lease.tasks[0], Idle(clock), TolerancePolicy(0, 0), lambda: None)
+    (report,) = run_tasks(lease, tail_of(clock, lambda: None), clock, lambda *_: opened, Deadline(clock, 1_000))
+    assert report.end is LeaseEnd.BUDGET
 
 
 class Aborting(Stepping):

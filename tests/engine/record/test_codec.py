@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from engine.record.codec import decode, encode
+from engine.record.codec import Encoder, decode, encode
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord, Record
 from engine.record.schema import BYTES, STRING, Schema
@@ -89,6 +89,30 @@ def test_a_changed_topic_keeps_the_consumed_coordinates() -> None:
 @pytest.mark.parametrize("data", [encoded(), EXAMPLE_4, encode(CONTEXT), encoded(max_bytes=900)])
 def test_every_context_fits_the_published_schema(data: bytes) -> None:
     assert list(VALIDATOR.iter_errors(json.loads(data))) == []
+
+
+def test_an_encoder_writes_the_stages_of_each_context() -> None:
+    encoder = Encoder(include_configs=True, include_messages=True)
+    others = (Stage(StageType.TASK_PUT, "Sink", {"a": "b"}),)
+    contexts = [CONTEXT, msgspec.structs.replace(CONTEXT, stages=others, index=0), CONTEXT]
+    assert [decode(encoder.encode(context)).context for context in contexts] == contexts
+
+
+def test_a_context_that_was_shortened_leaves_the_next_one_whole() -> None:
+    encoder = Encoder(include_configs=True, include_messages=True)
+    assert decode(encoder.encode(CONTEXT, 900)).truncated is not None
+    assert decode(encoder.encode(CONTEXT)).context == CONTEXT
+
+
+def test_a_text_of_a_class_of_its_own_is_written_as_text() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    record = msgspec.structs.replace(RECORD, topic=Name("t"), value=Name("v"))
+    found = decode(encoded(msgspec.structs.replace(CONTEXT, record=record))).context
+    assert found is not None
+    assert found.record is not None
+    assert (found.record.topic, found.record.value) == ("t", "v")
 
 
 def test_messages_appear_only_when_included() -> None:

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+from traceback import TracebackException
+from typing import Any
+
 import pytest
 
 from engine.errors import ConversionError
-from engine.record.trace import describe
+from engine.record.trace import describe, forget_frames
 
 
 class Mute(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no words")
+
+
+class Renamed(Exception):
+    @property
+    def args(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("no arguments")
 
 
 def caught(cause: BaseException | None, error: BaseException) -> BaseException:
@@ -50,3 +59,77 @@ def test_a_circle_of_causes_ends() -> None:
     one, two = ValueError("1"), ValueError("2")
     one.__cause__, two.__cause__ = two, one
     assert describe(one).root_message == "2"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("bad"),
+        ValueError(""),
+        ValueError(),
+        ValueError("two", 2),
+        ValueError(b"bytes"),
+        KeyError("name"),
+        KeyError(),
+        OSError(2, "gone"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"),
+        SyntaxError("odd", ("file.py", 1, 2, "a b")),
+        ImportError("none", name="x"),
+        NameError("unknown"),
+        Mute("words"),
+        Renamed("words"),
+        ExceptionGroup("some", [ValueError("one")]),
+    ],
+)
+def test_the_message_is_what_python_says_of_the_exception(error: BaseException) -> None:
+    assert describe(error).message == str(TracebackException(type(error), error, None, compact=True, limit=0))
+
+
+def test_the_lines_of_a_place_are_those_of_its_own_module() -> None:
+    code = compile("def fail():\n    raise ValueError", "/somewhere/shared.py", "exec")
+    for module in ("a.one", "b.two", "__main__", None):
+        names: dict[str, Any] = {"__name__": module}
+        exec(code, names)
+        with pytest.raises(ValueError) as raised:  # noqa: PT011
+            names["fail"]()
+        path = "shared.py" if module in {"__main__", None} else f"{str(module).replace('.', '/')}.py"
+        assert f"  at {path}:fail:2" in describe(raised.value).text.splitlines()
+
+
+def test_a_class_without_a_hash_is_described_as_any_other() -> None:
+    class Unhashable(type):
+        __hash__ = None  # type: ignore[assignment]
+
+    class Odd(Exception, metaclass=Unhashable):
+        pass
+
+    found = describe(Odd("words"))
+    assert (found.exception_class.endswith(".Odd"), found.message) == (True, "words")
+
+
+def test_forgotten_frames_are_those_of_the_whole_chain() -> None:
+    error = caught(caught(None, ValueError("inner")), ConversionError("outer"))
+    forget_frames(error)
+    assert error.__cause__ is not None
+    assert (error.__traceback__, error.__cause__.__traceback__) == (None, None)
+
+
+def test_forgetting_the_frames_of_a_circle_ends() -> None:
+    one, two = caught(None, ValueError("1")), caught(None, ValueError("2"))
+    one.__cause__, two.__cause__ = two, one
+    forget_frames(one)
+    assert (one.__traceback__, two.__traceback__) == (None, None)
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_a_cause_that_somebody_keeps_is_told_with_its_frames_each_time(retried: bool) -> None:
+    kept = caught(None, ValueError("inner"))
+    if retried:  # nobody was told of the first attempt
+        forget_frames(caught(kept, ConversionError("outer")))
+    texts = []
+    for _ in range(3):
+        error = caught(kept, ConversionError("outer"))
+        texts.append(describe(error).text)
+        forget_frames(error)
+    assert texts[0].count(":caught:") == 2
+    assert len(set(texts)) == 1

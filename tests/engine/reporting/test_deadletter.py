@@ -12,7 +12,7 @@ from engine.policy.retry import RetryPolicy
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage, StageType
-from engine.reporting.deadletter import DeadLetterReporter, Unwritten
+from engine.reporting.deadletter import BATCH_LETTERS, DeadLetterReporter, Unwritten
 from engine.reporting.log import LogReporter
 from engine.reporting.metrics import Metric, zeros
 from tests.fakes import Clock, Producer, raw
@@ -82,6 +82,21 @@ def test_a_dead_letter_has_the_original_key_headers_and_the_time_of_the_error() 
     ((topic, key, value, written, timestamp),) = letters.written()
     assert (topic, key, written, timestamp) == ("dlq", b"k", headers, 77)
     assert orjson.loads(value)["task_id"] == "my-connector-3"
+
+
+def test_letters_are_written_in_the_order_of_their_errors_however_many_there_are() -> None:
+    letters = Letters()
+    letters.report(*(raw(offset, key=b"%d" % offset) for offset in range(2 * BATCH_LETTERS + 1)))
+    assert len(letters.producer.queue) == 2 * BATCH_LETTERS
+    assert [key for _, key, _, _, _ in letters.written()] == [b"%d" % number for number in range(2 * BATCH_LETTERS + 1)]
+
+
+def test_of_letters_that_are_forgotten_the_last_ones_are_written() -> None:
+    letters = Letters()
+    letters.report(*(raw(offset, key=b"%d" % offset) for offset in range(BATCH_LETTERS + 2)))
+    letters.producer.queue.clear()
+    letters.reporter.keep_last(3)
+    assert [key for _, key, _, _, _ in letters.written()] == [b"%d" % (BATCH_LETTERS + number) for number in (-1, 0, 1)]
 
 
 def test_the_key_is_null_when_messages_are_excluded() -> None:

@@ -1,0 +1,154 @@
+"""How long records take: each carries the time it was sent at, and a reader looks for them where they are delivered."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from confluent_kafka import Producer
+
+from benchmarks.processes import family
+from benchmarks.programs import Program
+
+SENT = re.compile(rb"sent\W{1,3}(\d{19})")  # as JSON has it, and as Java shows a map
+LOOK_S = 0.001
+START_TIMEOUT_S = 300
+SETTLE_S = 10  # from the first record of every topic on, until it is measured
+LATE_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A record that was delivered; both times in ns since the epoch."""
+
+    sent: int
+    seen: int
+
+    @property
+    def took_ms(self) -> float:
+        return (self.seen - self.sent) / 1e6
+
+
+class Sender:
+    """Sends so many records a second in a thread of its own, to the topics in turn; `with` ends it."""
+
+    def __init__(self, bootstrap: str, topics: Sequence[str], rate: float, payload: bytes) -> None:
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+        self._topics, self._pause_s, self._payload = topics, 1 / rate, payload
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.times: list[int] = []  # when each was sent, ns
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._producer.flush()
+
+    def _run(self) -> None:
+        due, number = time.monotonic(), 0
+        while not self._ended.is_set():
+            if (wait_s := due - time.monotonic()) > 0:
+                time.sleep(wait_s)
+            self.times.append(send(self._producer, self._topics[number % len(self._topics)], self._payload))
+            due += self._pause_s
+            number += 1
+
+
+class Reader:
+    """Follows files that are appended to; they need not exist yet."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        for file in files:
+            file.touch()
+        self._files = [file.open("rb", buffering=0) for file in files]
+        self._rests = [b""] * len(files)
+        self.found: list[list[Arrival]] = [[] for _ in files]
+
+    def look(self) -> None:
+        """Take in what is new."""
+        for number, file in enumerate(self._files):
+            new = file.read()
+            if not new:
+                continue
+            seen = time.time_ns()
+            lines, _, self._rests[number] = (self._rests[number] + new).rpartition(b"\n")
+            self.found[number] += [Arrival(int(sent), seen) for sent in SENT.findall(lines)]
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was seen of one side: how long each record took (ms), and the CPU that its processes took meanwhile (s)."""
+
+    took_ms: list[float]
+    cpu_s: float
+
+    def percentile(self, percent: int) -> float:
+        return statistics.quantiles(self.took_ms, n=100, method="inclusive")[percent - 1]
+
+
+def measure(sender: Sender, reader: Reader, program: Program, seconds: float) -> Measured:
+    """Wait until each file has grown, let it settle, then measure the records sent within so many seconds.
+
+    RuntimeError where the program ends, or a record that was sent within that time does not arrive.
+    """
+    await_all(reader, program)
+    _follow(reader, program, SETTLE_S)
+    began, cpu_s = time.time_ns(), cpu(program)
+    _follow(reader, program, seconds)
+    ended, cpu_s = time.time_ns(), cpu(program) - cpu_s
+
+    def arrived() -> dict[int, Arrival]:
+        rows = (arrival for found in reader.found for arrival in reversed(found))
+        return {arrival.sent: arrival for arrival in rows if began <= arrival.sent < ended}
+
+    wanted = {sent for sent in sender.times if began <= sent < ended}
+    _until(reader, program, lambda: len(arrived()) >= len(wanted), LATE_S, "records are missing")
+    return Measured([arrival.took_ms for arrival in arrived().values()], cpu_s)
+
+
+def await_all(reader: Reader, program: Program) -> None:
+    """Return when each file has a record."""
+    _until(reader, program, lambda: all(reader.found), START_TIMEOUT_S, "not every file has a record")
+
+
+def cpu(program: Program) -> float:
+    """The CPU that the program and all below it took so far (s)."""
+    return sum(one.cpu_s for one in family(program.pid))
+
+
+def send(producer: Producer, topic: str, payload: bytes) -> int:
+    """Send a record that says when; the time (ns)."""
+    sent = time.time_ns()
+    producer.produce(topic, b'{"sent":%d,"event":%s}' % (sent, payload))
+    producer.poll(0)
+    return sent
+
+
+def _follow(reader: Reader, program: Program, seconds: float) -> None:
+    late = time.monotonic() + seconds
+    while time.monotonic() < late:
+        reader.look()
+        time.sleep(LOOK_S)
+    program.check()
+
+
+def _until(reader: Reader, program: Program, is_so: Callable[[], bool], limit_s: float, problem: str) -> None:
+    late = time.monotonic() + limit_s
+    while not is_so():
+        _follow(reader, program, 0.2)
+        if time.monotonic() > late:
+            raise RuntimeError(f"{problem} after {limit_s} s:\n{program.tail()}")

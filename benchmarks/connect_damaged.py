@@ -1,0 +1,44 @@
+"""connect-10, connect-50: as connect-clean, with 10 % and 50 % of the values cut short, spread evenly.
+
+A value that is cut short is no JSON, so it goes to the dead letter topic: ours as a JSON context with the record in it,
+Kafka Connect's as the record with the context in its headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.results import Result
+from benchmarks.rounds import records
+from benchmarks.sinks import DROP, against_connect, events
+
+OURS = "errors.deadletterqueue.include.messages=true\n"
+ANCHOR = "errors.deadletterqueue.context.headers.enable=true\n"
+
+
+def run_10() -> Result:
+    """Compare with every tenth record damaged, print and write the result."""
+    return _run("connect-10", 10, records(1_000_000), goal=3.0)
+
+
+def run_50() -> Result:
+    """Compare with every second record damaged, print and write the result."""
+    return _run("connect-50", 2, records(500_000), goal=4.0)
+
+
+def damaged(values: Sequence[bytes], every: int) -> list[bytes]:
+    """The values `every` times over, so that wherever a multiple of `every` stands it is cut short, each value once.
+
+    A different share of each is left, never all of it.
+    """
+    times = [value for _ in range(every) for value in values]
+    return [_cut(value, number) if number % every == 0 else value for number, value in enumerate(times)]
+
+
+def _cut(value: bytes, number: int) -> bytes:
+    return value[: len(value) * (1 + number % 9) // 10]
+
+
+def _run(name: str, every: int, count: int, goal: float) -> Result:
+    values, letters = damaged(events(), every), -(-count // every)
+    return against_connect(name, values, count, DROP, ours=OURS, anchor=ANCHOR, letters=letters, goal=goal)

@@ -1,0 +1,49 @@
+"""idle: the CPU that 200 idle connectors take within a minute, against 1; both ours."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from functools import partial
+
+from confluent_kafka import Producer
+
+from benchmarks.arrivals import Reader, await_all, cpu, send
+from benchmarks.ground import Ground, ground
+from benchmarks.latency import OURS, SINK
+from benchmarks.ours import start_engine
+from benchmarks.results import Result, publish
+from benchmarks.rounds import alternate
+
+CONNECTORS = int(os.environ.get("BENCH_CONNECTORS", "200"))
+SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
+SETTLE_S = 10
+
+
+def run() -> Result:
+    """Compare, print and write the result: "anchor" is one connector."""
+    with ground() as where:
+        sides = {f"{count} idle": partial(_idle, where, count) for count in (CONNECTORS, 1)}
+        many, one = alternate(sides, "CPU seconds").values()
+    return publish(Result("idle", f"CPU seconds in {SECONDS:g} s", many, one, 0.5, "lower"))
+
+
+def _idle(where: Ground, count: int, run: str) -> float:
+    """CPU seconds of so many connectors whose topics hold nothing new, once each has run."""
+    names = [f"idle-{run}-{number}" for number in range(count)]
+    files = [where.folder / f"{one}.out" for one in names]
+    texts = [SINK.format(name=one, kind=OURS, topic=one, file=file) for one, file in zip(names, files, strict=True)]
+    producer = Producer({"bootstrap.servers": where.bootstrap})
+    for one in names:
+        where.create(one, 1)
+        send(producer, one, b"{}")
+    producer.flush()
+    with start_engine(where.folder / run, where.bootstrap, run, *texts) as program:
+        with closing(Reader(files)) as reader:
+            await_all(reader, program)
+        time.sleep(SETTLE_S)
+        before = cpu(program)
+        time.sleep(SECONDS)
+        program.check()
+        return cpu(program) - before

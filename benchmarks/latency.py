@@ -1,0 +1,83 @@
+"""latency: from produce to delivered at 1 000 records a second, against Kafka Connect with the same connector.
+
+One sink connector with one task: JsonConverter, a file sink, a dead letter topic. Each record carries the time it was
+sent at; delivered is what a reader that follows the file has seen.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from functools import partial
+
+from benchmarks.anchors import start_connect
+from benchmarks.arrivals import Measured, Reader, Sender, measure
+from benchmarks.ground import Ground, ground
+from benchmarks.ours import start_engine
+from benchmarks.results import Result, publish
+from benchmarks.rounds import alternate
+from benchmarks.sinks import events
+
+RATE = 1000
+SECONDS = float(os.environ.get("BENCH_SECONDS", "20"))
+OURS, ANCHOR = "FileStreamSink", "org.apache.kafka.connect.file.FileStreamSinkConnector"
+SINK = """\
+name={name}
+connector.class={kind}
+topics={topic}
+file={file}
+key.converter=org.apache.kafka.connect.storage.StringConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter.schemas.enable=false
+errors.tolerance=all
+errors.deadletterqueue.topic.name=dlq
+errors.deadletterqueue.topic.replication.factor=1
+"""
+# Kafka's own: what is there is sent at once.
+QUICK = """\
+consumer.fetch.min.bytes=1
+consumer.max.poll.records=500
+consumer.max.partition.fetch.bytes=1048576
+"""
+
+
+def run() -> list[Result]:
+    """Compare, print and write the results."""
+    seen: dict[str, list[Measured]] = {"ours": [], "anchor": []}
+    with ground() as where:
+
+        def run_side(side: str, name: str) -> float:
+            measured = deliver(where, name, connectors=1, rate=RATE, seconds=SECONDS, ours=side == "ours")
+            seen[side].append(measured)
+            return measured.percentile(99)
+
+        alternate({side: partial(run_side, side) for side in seen}, "ms (p99)")
+    return [percentile("latency", seen, 50, goal=0.5), percentile("latency", seen, 99, goal=1.0)]
+
+
+def percentile(name: str, seen: dict[str, list[Measured]], percent: int, goal: float) -> Result:
+    """Publish one percentile of both sides."""
+    ours, anchor = ([one.percentile(percent) for one in seen[side]] for side in ("ours", "anchor"))
+    return publish(Result(f"{name}-p{percent}", "ms", ours, anchor, goal, "lower"))
+
+
+def deliver(where: Ground, name: str, *, connectors: int, rate: float, seconds: float, ours: bool) -> Measured:
+    """Run one side with so many connectors, each with a topic and a file of its own; the rate is that of all."""
+    folder = where.folder / name
+    names = [f"{name}-{number}" for number in range(connectors)]
+    files = [where.folder / f"{one}.out" for one in names]
+    kind = OURS if ours else ANCHOR
+    texts = [SINK.format(name=one, kind=kind, topic=one, file=file) for one, file in zip(names, files, strict=True)]
+    for one in names:
+        where.create(one, 1)
+    program = (
+        start_engine(folder, where.bootstrap, name, *texts)
+        if ours
+        else start_connect(folder, where.bootstrap, *texts, worker=QUICK)
+    )
+    with (
+        program as started,
+        closing(Reader(files)) as reader,
+        Sender(where.bootstrap, names, rate, events()[0]) as sender,
+    ):
+        return measure(sender, reader, started, seconds)

@@ -1,0 +1,36 @@
+"""many-small: 200 connectors with a topic of 1 record a second each, against Kafka Connect with the same 200.
+
+How long the records take from produce to delivered, and the CPU that all processes of a side take meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from benchmarks.arrivals import Measured
+from benchmarks.ground import ground
+from benchmarks.latency import deliver, percentile
+from benchmarks.results import Result, publish
+from benchmarks.rounds import alternate
+
+CONNECTORS = int(os.environ.get("BENCH_CONNECTORS", "200"))
+SECONDS = float(os.environ.get("BENCH_SECONDS", "30"))
+
+
+def run() -> list[Result]:
+    """Compare, print and write the results."""
+    seen: dict[str, list[Measured]] = {"ours": [], "anchor": []}
+    with ground() as where:
+
+        def run_side(side: str, name: str) -> float:
+            measured = deliver(
+                where, name, connectors=CONNECTORS, rate=CONNECTORS, seconds=SECONDS, ours=side == "ours"
+            )
+            seen[side].append(measured)
+            return measured.percentile(99)
+
+        alternate({side: partial(run_side, side) for side in seen}, "ms (p99)")
+    ours, anchor = ([one.cpu_s / SECONDS for one in seen[side]] for side in ("ours", "anchor"))
+    cpu = Result("many-small-cpu", "CPU seconds a second", ours, anchor, 1.0, "lower")
+    return [percentile("many-small", seen, 99, goal=0.5), publish(cpu)]

@@ -1,0 +1,63 @@
+"""memory: the most memory (resident, MB) that a Python worker and the driver's JVM ever hold, with 1 task.
+
+A sink with JsonConverter and ReplaceField reads either 2 000 records of 1 MB, each a list of real events, or 5 000 000
+of 100 bytes. No record passes through the JVM, so its heap (`spark.driver.memory`, 1 GB) bounds it, and neither side
+depends on how many records there are.
+
+What bounds the worker: the engine itself, about 150 MB; the client's queue, `queued.max.messages.kbytes` (64 MB) and
+one fetch beyond it (`fetch.max.bytes`, 50 MB); a chunk, which is at most 1 000 records and at most what the queue held,
+four times: as the client's messages, as Python's bytes, as what the converter makes of it, and as what is written. With
+1 MB records that is 150 + 5 * 115 MB, whatever the number of records; a smaller queue lowers all of it. A converter or
+transform that makes objects of the whole value takes more: Python's are several times as large as their JSON.
+"""
+
+from __future__ import annotations
+
+import os
+
+from benchmarks.ground import Ground, ground
+from benchmarks.ours import start_engine
+from benchmarks.processes import watched
+from benchmarks.rates import committed_rate
+from benchmarks.results import Result, publish
+from benchmarks.rounds import records
+from benchmarks.sinks import DROP, TOPIC, events, sink
+
+LARGE_BYTES = 1_000_000
+LARGE, SMALL = records(2_000), int(os.environ.get("BENCH_SMALL_RECORDS", "5000000"))
+WORKER, DRIVER = "-m engine.spark.daemon", "java"
+GOALS_MB = {"memory-large": 750, "memory-large-jvm": 600, "memory-small": 400, "memory-small-jvm": 600}
+
+
+def run() -> list[Result]:
+    """Measure once each, print and write the results."""
+    with ground() as where:
+        return [*_measured(where, "memory-large", _large(), LARGE), *_measured(where, "memory-small", _small(), SMALL)]
+
+
+def _large() -> bytes:
+    rows, size = [], 0
+    for event in events() * 20:
+        if size + len(event) > LARGE_BYTES:
+            break
+        rows.append(event)
+        size += len(event) + 1
+    return b'{"type":"week","events":[' + b",".join(rows) + b"]}"
+
+
+def _small() -> bytes:
+    return b'{"type":"event","text":"' + b"x" * 74 + b'"}'
+
+
+def _measured(where: Ground, name: str, value: bytes, count: int) -> list[Result]:
+    """The peak of a worker, and of the driver's JVM. Raises RuntimeError when not all records were committed."""
+    where.fill(TOPIC, [value], count)
+    text = sink(name, "FileStreamSink", 1) + DROP
+    with start_engine(where.folder / name, where.bootstrap, name, text) as program, watched(program.pid) as seen:
+        committed_rate(where, f"connect-{name}", TOPIC, count, program)
+    where.delete(TOPIC)
+    peaks = {
+        name: max(one.peak_mb for one in seen.values() if WORKER in one.command),
+        f"{name}-jvm": max(one.peak_mb for one in seen.values() if one.command.split(" ")[0].endswith(DRIVER)),
+    }
+    return [publish(Result(row, "MB", [peak], None, GOALS_MB[row], "lower")) for row, peak in peaks.items()]

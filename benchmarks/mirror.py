@@ -1,0 +1,65 @@
+"""mirror, mirror-eos: the mirror connector against MirrorMaker 2, 2 tasks each, from one topic to another.
+
+`mirror`: at least once on both sides, ours with connector.type=sink. `mirror-eos`: exactly once, ours with
+transaction.producer=true (KIP-656), MirrorMaker 2 with exactly.once.source.support (KIP-618), transactions of a second
+on both. Both clusters are one broker under two aliases. MirrorMaker 2 is tuned for throughput
+(`benchmarks/anchors.py`), and compresses as ours does by default. The rate is that at which records come into the
+target: the slope of its end offsets, exactly once of its last stable ones, since MirrorMaker 2 commits to no group.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.anchors import start_mirrormaker
+from benchmarks.ground import Ground, ground
+from benchmarks.ours import start_engine
+from benchmarks.rates import written_rate
+from benchmarks.results import Result
+from benchmarks.rounds import compare, records
+from benchmarks.sinks import TOPIC, events
+
+RECORDS = records(1_500_000)
+MIRROR = """\
+name={name}
+connector.class=mirror
+connector.type=sink
+transaction.producer={once}
+tasks.max=2
+source.cluster.alias={name}
+target.cluster.alias=B
+source.cluster.bootstrap.servers={bootstrap}
+topics={topic}
+replication.factor=1
+emit.heartbeats.enabled=false
+errors.tolerance=all
+errors.deadletterqueue.topic.name={name}.dlq
+errors.deadletterqueue.topic.replication.factor=1
+"""
+
+
+def run() -> Result:
+    """Compare at least once, print and write the result."""
+    return _run("mirror", goal=2.5, once=False)
+
+
+def run_eos() -> Result:
+    """Compare exactly once, print and write the result."""
+    return _run("mirror-eos", goal=2.0, once=True)
+
+
+def _run(name: str, goal: float, *, once: bool) -> Result:
+    with ground() as where:
+        where.fill(TOPIC, events(), RECORDS)
+        return compare(name, partial(_ours, where, once), partial(_anchor, where, once), goal)
+
+
+def _ours(where: Ground, once: bool, run: str) -> float:
+    text = MIRROR.format(name=run, bootstrap=where.bootstrap, topic=TOPIC, once=str(once).lower())
+    starting = start_engine(where.folder / run, where.bootstrap, run, text)
+    return written_rate(where, f"{run}.{TOPIC}", RECORDS, starting, once=once)
+
+
+def _anchor(where: Ground, once: bool, run: str) -> float:
+    starting = start_mirrormaker(where.folder / run, where.bootstrap, run, TOPIC, exactly_once=once)
+    return written_rate(where, f"{run}.{TOPIC}", RECORDS, starting, once=once)

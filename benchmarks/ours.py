@@ -1,0 +1,36 @@
+"""The engine as its user runs it: `python -m engine run`, Spark and all, in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from benchmarks.programs import Program, started
+from demo.network import free_ports
+
+WORKER = """\
+bootstrap.servers={bootstrap}
+group.id={name}
+config.storage.topic={name}-configs
+status.storage.topic={name}-status
+offset.storage.topic={name}-offsets
+outcome.storage.topic={name}-outcomes
+listeners=http://127.0.0.1:{port}
+"""
+
+
+def start_engine(
+    folder: Path, bootstrap: str, name: str, *connectors: str, worker: str = ""
+) -> AbstractContextManager[Program]:
+    """An engine whose own topics begin with `name`; `connectors` are properties, `worker` some above ours."""
+    folder.mkdir(parents=True)
+    port = free_ports(1)[0]
+    properties = folder / "worker.properties"
+    properties.write_text(WORKER.format(bootstrap=bootstrap, name=name, port=port) + worker)
+    command = [sys.executable, "-m", "engine", "run", str(properties)]
+    for number, text in enumerate(connectors):
+        file = folder / f"connector-{number}.properties"
+        file.write_text(text)
+        command += ["--connector", str(file)]
+    return started(command, folder / "engine.log", port)

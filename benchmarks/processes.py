@@ -1,0 +1,70 @@
+"""What a program and the processes it has started take, as Linux tells it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One process: its id, its command line, the CPU it took so far (s), and the most memory it ever held (MB)."""
+
+    pid: int
+    command: str
+    cpu_s: float
+    peak_mb: float
+
+
+def family(pid: int) -> list[Usage]:
+    """The process and all below it that live; those that have ended count with nobody."""
+    return [usage for one in _below(pid) if (usage := _usage(one)) is not None]
+
+
+@contextmanager
+def watched(pid: int) -> Iterator[dict[int, Usage]]:
+    """The same while the block runs, by id, each as it was last seen: those that have ended meanwhile stay in it."""
+    seen: dict[int, Usage] = {}
+    left = threading.Event()
+
+    def look() -> None:
+        while not left.wait(LOOK_S):
+            seen.update({one.pid: one for one in family(pid)})
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        left.set()
+        thread.join()
+
+
+def _below(pid: int) -> Iterator[int]:
+    yield pid
+    for row in PROC.glob(f"{pid}/task/*/children"):
+        try:
+            children = row.read_text().split()
+        except OSError:  # it has ended
+            continue
+        for child in children:
+            yield from _below(int(child))
+
+
+def _usage(pid: int) -> Usage | None:
+    try:
+        command = (PROC / f"{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        times = (PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
+        status = (PROC / f"{pid}/status").read_text()
+    except OSError:
+        return None
+    peak_kb = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+    return Usage(pid, command, (int(times[11]) + int(times[12])) / TICKS_PER_S, peak_kb / 1024)

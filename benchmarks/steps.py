@@ -1,0 +1,107 @@
+"""steps: the processor time of one record in the task of connect-clean, by step, and of one error, in µs.
+
+The task is the engine's own on a real broker, without Spark and the herder around it. What its thread takes is told by
+step, and what the client takes in threads of its own. An error is what a record that is cut short costs more than
+another one, up to its dead letter.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+from benchmarks.connect_damaged import OURS, damaged
+from benchmarks.ground import Ground, ground
+from benchmarks.results import Result, publish
+from benchmarks.rounds import ROUNDS, records
+from benchmarks.sinks import DROP, TOPIC, events, sink
+from engine.assembly.clients import Opening
+from engine.assembly.plan import validate
+from engine.assembly.sink import open_sink
+from engine.config.properties import parse_properties
+from engine.config.worker import parse_worker
+from engine.kafka.clock import WorkerClock
+from engine.pipeline.lease import OpenTask
+from engine.pipeline.sink_task import SinkTask
+from engine.ports import TaskConfig
+from engine.record.record import TopicPartition
+
+UNIT = "µs of processor time a record"
+DAMAGED = f"{TOPIC}.damaged"
+POLL_S = 0.1
+EVERY = 2  # second record is damaged
+Figures = dict[str, float]
+
+
+class Watched:
+    """A function that is timed: `seconds` of its thread, until now."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.seconds = 0.0
+
+    def __call__(self, *args: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return self._function(*args)
+        finally:
+            self.seconds += time.thread_time() - began
+
+
+def run() -> list[Result]:
+    """Measure, print and write one result a step."""
+    count = records(200_000)
+    rounds: list[Figures] = []
+    with ground() as where:
+        where.fill(TOPIC, events(), count)
+        where.fill(DAMAGED, damaged(events(), EVERY), count)
+        for number in range(ROUNDS):
+            good, bad = (measured(where, f"{topic}-{number}", topic, count) for topic in (TOPIC, DAMAGED))
+            rounds.append({**good, "error": EVERY * (bad["whole"] - good["whole"])})
+    medians = {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
+    print("\n".join(f"  {name:<24} {figure:>8.2f} {UNIT}" for name, figure in medians.items()))
+    return [
+        publish(Result(f"steps-{name}", UNIT, [figures[name] for figures in rounds], None, None, "lower"))
+        for name in ("whole", "error")
+    ]
+
+
+def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
+    """µs a record of one task that reads the whole topic."""
+    opened = opened_task(where, name, topic)
+    task = cast("SinkTask", opened.task)
+    poll, put = Watched(task.consumer.poll), Watched(task.sink.put)
+    task.consumer.poll, task.sink.put = poll, put  # type: ignore[method-assign] # to watch them
+    gc.collect()
+    gc.freeze()
+    gc.disable()  # as in a lease
+    own, all_threads, done = time.thread_time(), time.process_time(), 0
+    while done < count:
+        end = task.step(POLL_S)
+        if end is not None:
+            raise RuntimeError(f"the task ended: {end}")
+        done += task.last_count
+    task.save()
+    own, all_threads = time.thread_time() - own, time.process_time() - all_threads
+    seconds = {
+        "client's threads": all_threads - own,
+        "poll": poll.seconds,
+        "converters, transforms": own - poll.seconds - put.seconds,
+        "put": put.seconds,
+        "whole": all_threads,
+    }
+    gc.enable()
+    opened.close()
+    return {step: 1e6 * figure / count for step, figure in seconds.items()}
+
+
+def opened_task(where: Ground, name: str, topic: str) -> OpenTask:
+    """The task of a connector that nobody else knows of, its partitions claimed."""
+    properties = parse_properties(sink(name, "FileStreamSink", tasks=1, topic=topic) + DROP + OURS)
+    worker = parse_worker({"bootstrap.servers": where.bootstrap, "group.id": name})
+    places = tuple(TopicPartition(place.topic, place.partition) for place in where.places(topic))
+    task = TaskConfig(name, 0, 1, properties, places)
+    return open_sink(Opening(task, validate(properties, worker), worker, WorkerClock(), lambda _: 1000))

@@ -1,0 +1,186 @@
+"""The parts of an error context as JSON has them; bytes become base64 when they are written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from engine.record.context import ErrorContext
+from engine.record.record import Headers, RawRecord, Record
+from engine.record.stage import Stage
+from engine.record.values import to_json, write_value
+
+VERSION = 1
+
+
+class ValueRow(Struct, gc=False):
+    """KIP-298's `SchemaAndValue`."""
+
+    schema: str | None
+    value: str | bytes | None
+
+
+class HeaderRow(Struct, gc=False):
+    """A converted header."""
+
+    key: str
+    schema: str | None
+    value: str | bytes | None
+
+
+class RawHeaderRow(Struct, gc=False):
+    """A header as it was consumed."""
+
+    key: str
+    value: bytes | None
+
+
+class RecordRow(Struct, gc=False):
+    """What the failed operation was given; key, value and headers where messages are included."""
+
+    topic: str
+    partition: int | None
+    timestamp: int | None
+    timestamp_type: str
+    offset: int | None
+    key: Any = UNSET
+    value: Any = UNSET
+    headers: Any = UNSET
+    source_partition: Any = UNSET
+    source_offset: Any = UNSET
+
+
+class OriginalRow(Struct, gc=False):
+    """The record as it was consumed; sizes and digest in place of bytes that had to be left out."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: str
+    key: Any = UNSET
+    value: Any = UNSET
+    headers: Any = UNSET
+    key_size: Any = UNSET
+    value_size: Any = UNSET
+    headers_size: Any = UNSET
+    value_sha256: Any = UNSET
+
+
+class Body(Struct, gc=False):
+    """The whole; `stages` are rows, or JSON already."""
+
+    record: RecordRow | None
+    index: int
+    exception: str
+    attempt: int
+    task_id: str
+    time_of_error: int
+    stages: Any
+    version: int
+    connector: str
+    first_failure_time: int
+    elapsed_ms: int
+    handler: str
+    exception_class: str
+    message: str
+    root_class: str
+    root_message: str
+    original_record: Any = UNSET
+    truncated: Any = UNSET
+
+
+def body_of(context: ErrorContext, stages: Any, *, include_messages: bool) -> Body:
+    """The context's body; the original record is left out where the record says all that it does."""
+    record, original = context.record, context.original
+    # By position: this is what every error costs.
+    return Body(
+        None if record is None else _record_row(record, include_messages=include_messages),
+        context.index,
+        context.exception,
+        context.attempt,
+        context.task_id,
+        context.time_of_error,
+        stages,
+        VERSION,
+        context.connector,
+        context.first_failure_time,
+        context.elapsed_ms,
+        context.handler,
+        context.exception_class,
+        context.message,
+        context.root_class,
+        context.root_message,
+        UNSET
+        if original is None or (include_messages and _is_original(record, original))
+        else original_row(original, include_messages=include_messages),
+    )
+
+
+def stage_row(stage: Stage, *, include_configs: bool) -> dict[str, Any]:
+    """A stage; its configuration where that is included."""
+    body: dict[str, Any] = {"type": stage.type.value, "class": stage.class_name}
+    if include_configs:
+        body["config"] = stage.config
+    return body
+
+
+def original_row(raw: RawRecord, *, include_messages: bool) -> OriginalRow:
+    """The consumed record, or only where it was."""
+    row = OriginalRow(raw.topic, raw.partition, raw.offset, raw.timestamp, raw.timestamp_type)
+    if include_messages:
+        row.key, row.value = raw.key, raw.value
+        row.headers = [RawHeaderRow(name, value) for name, value in raw.headers]
+    return row
+
+
+def pointer_row(raw: RawRecord) -> OriginalRow:
+    """Where the consumed record was, and what its bytes were like."""
+    row = original_row(raw, include_messages=False)
+    row.key_size = None if raw.key is None else len(raw.key)
+    row.value_size = None if raw.value is None else len(raw.value)
+    row.headers_size = sum(len(name.encode("utf-8", "replace")) + len(value or b"") for name, value in raw.headers)
+    row.value_sha256 = None if raw.value is None else hashlib.sha256(raw.value).hexdigest()
+    return row
+
+
+def _record_row(record: Record, *, include_messages: bool) -> RecordRow:
+    row = RecordRow(record.topic, record.partition, record.timestamp, record.timestamp_type, record.offset)
+    if include_messages:
+        row.key = ValueRow(*write_value(record.key_schema, record.key))
+        row.value = ValueRow(*write_value(record.value_schema, record.value))
+        row.headers = [HeaderRow(name, *write_value(schema, value)) for name, schema, value in record.headers]
+    if record.source_partition is not None:
+        row.source_partition = _texts(record.source_partition)
+    if record.source_offset is not None:
+        row.source_offset = _texts(record.source_offset)
+    return row
+
+
+def _texts(source: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): value if isinstance(value, str) else to_json(value) for name, value in source.items()}
+
+
+def _is_original(record: Record | None, raw: RawRecord) -> bool:
+    """Does `record`, as written, say all that `raw` does?"""
+    return (
+        record is not None
+        and _same_bytes(record.key, raw.key)
+        and _same_bytes(record.value, raw.value)
+        and (record.topic, record.partition, record.offset) == (raw.topic, raw.partition, raw.offset)
+        and (record.timestamp, record.timestamp_type) == (raw.timestamp, raw.timestamp_type)
+        and _raw_headers(record) == raw.headers
+    )
+
+
+def _same_bytes(value: Any, raw: bytes | None) -> bool:
+    return (value is None or isinstance(value, bytes)) and value == raw
+
+
+def _raw_headers(record: Record) -> Headers | None:
+    if all(value is None or isinstance(value, bytes) for _, _, value in record.headers):
+        return tuple((name, value) for name, _, value in record.headers)
+    return None

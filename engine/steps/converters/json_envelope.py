@@ -1,0 +1,101 @@
+"""Envelopes of `schema` and `payload` as Connect data, their schemas read once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+import orjson
+
+from engine.errors import ConversionError
+from engine.record.schema import Schema
+from engine.record.unread import DIGITS, LONG_NUMBER, Unread
+from engine.steps.converters import json_schema
+from engine.steps.converters.json_data import Inexact, Reader, reader
+from engine.steps.converters.json_top import may_be_deep
+
+_loads = orjson.loads
+_PAYLOAD = b'"payload":'
+_STARTS = 64  # topics; a start is as long as its schema
+
+
+class _Known(NamedTuple):
+    """A schema, and what reads its payloads."""
+
+    schema: Schema | None
+    read: Reader
+
+
+class _Start(NamedTuple):
+    """What the last envelope of a topic began with, up to its payload."""
+
+    text: bytes
+    known: _Known
+
+
+class Envelopes:
+    """Reads envelopes. The records of a topic share their schema, and most often its text and place."""
+
+    def __init__(self, cache_size: int, *, replace_null: bool) -> None:
+        self._cache_size = cache_size
+        self._replace_null = replace_null
+        self._known: dict[bytes, _Known] = {}
+        self._starts: dict[str, _Start] = {}
+
+    def open_like_the_last(self, topic: str, data: bytes) -> tuple[Schema | None, Any] | None:
+        """What is in an envelope that differs from the topic's last one in its payload alone; None for all others."""
+        start = self._starts.get(topic)
+        if start is None or not data.startswith(start.text) or not data.endswith(b"}"):
+            return None
+        payload = data[len(start.text) : -1]
+        if may_be_deep(payload) or LONG_NUMBER in payload.translate(DIGITS):
+            return None
+        try:
+            return start.known.schema, start.known.read(_loads(payload))
+        except (orjson.JSONDecodeError, Inexact):
+            return None
+
+    def open(self, topic: str, data: bytes, value: Any) -> tuple[Schema | None, Any]:
+        """What is in the envelope that the bytes were read as. Raises ConversionError, and Inexact as `reader` says."""
+        if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
+            raise ConversionError(
+                'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
+            )
+        known = self._know(value["schema"])
+        self._keep_start(topic, data, known)
+        return known.schema, known.read(value["payload"])
+
+    def _know(self, row: Any) -> _Known:
+        try:
+            key = orjson.dumps(row)
+        except TypeError:  # lone surrogates, numbers read exactly
+            return self._read(row)
+        if b"null" in key:  # an infinite number is written as null too
+            key = repr(row).encode()
+        if key not in self._known:
+            if len(self._known) >= self._cache_size:
+                self._known.clear()
+            self._known[key] = self._read(row)
+        return self._known[key]
+
+    def _read(self, row: Any) -> _Known:
+        schema = json_schema.read(row, replace_null=self._replace_null)
+        return _Known(schema, reader(schema, replace_null=self._replace_null))
+
+    def _keep_start(self, topic: str, data: bytes, known: _Known) -> None:
+        try:
+            payload = bytes(_decode(data).payload)
+        except (msgspec.DecodeError, RecursionError):
+            return
+        start = data[: -len(payload) - 1]
+        if start.endswith(_PAYLOAD) and data == start + payload + b"}":
+            if len(self._starts) >= _STARTS and topic not in self._starts:
+                self._starts.clear()
+            self._starts[topic] = _Start(start, known)
+
+
+class _Envelope(msgspec.Struct):
+    payload: Unread
+
+
+_decode = msgspec.json.Decoder(_Envelope).decode
