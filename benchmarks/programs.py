@@ -15,8 +15,11 @@ TAIL_BYTES = 2000
 class Program:
     """One started program; `port` is where it answers HTTP, 0 if nowhere."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path, port: int = 0) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], log: Path, port: int = 0, stop_timeout_s: float = STOP_TIMEOUT_S
+    ) -> None:
         self.process, self.log, self.port = process, log, port
+        self._stop_timeout_s = stop_timeout_s
 
     @property
     def pid(self) -> int:
@@ -36,7 +39,7 @@ class Program:
         """End it in order, or by force after a while; its exit code. Does nothing where it has ended."""
         self.process.terminate()
         try:
-            return self.process.wait(STOP_TIMEOUT_S)
+            return self.process.wait(self._stop_timeout_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()

@@ -62,7 +62,7 @@ def run() -> list[Result]:
             good, bad = (measured(where, f"{topic}-{number}", topic, count) for topic in (TOPIC, DAMAGED))
             rounds.append({**good, "error": EVERY * (bad["whole"] - good["whole"])})
     medians = {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
-    print("\n".join(f"  {name:<24} {figure:>8.2f} {UNIT}" for name, figure in medians.items()))
+    print("\n".join(f"  {name:<36} {figure:>8.2f} {UNIT}" for name, figure in medians.items()))
     return [
         publish(Result(f"steps-{name}", UNIT, [figures[name] for figures in rounds], None, None, "lower"))
         for name in ("whole", "error")
@@ -89,7 +89,7 @@ def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
     seconds = {
         "client's threads": all_threads - own,
         "poll": poll.seconds,
-        "converters, transforms": own - poll.seconds - put.seconds,
+        "converters, transforms, the rest": own - poll.seconds - put.seconds,
         "put": put.seconds,
         "whole": all_threads,
     }

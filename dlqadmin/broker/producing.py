@@ -16,7 +16,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from engine import errors
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.clock import WorkerClock
-from engine.kafka.producer import Report
+from engine.kafka.producer import Failure, Report, report_failure
 from engine.kafka.transactional import KafkaTransactional
 from engine.ports import Committed, Row
 from engine.record.record import Headers, TopicPartition
@@ -154,15 +154,17 @@ class ChunkProducer:
         self.close()
 
 
-class _Noted(Report):
+def _report(failures: list[Failure], ordinal: int, written: dict[int, Written]) -> Report:
     """Tells of a record that was written, too, and where."""
+    fail = report_failure(failures, ordinal)
 
-    written: dict[int, Written]
+    def report(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            fail(error, message)
+        else:
+            written[ordinal] = Written(message.partition() or 0, message.offset() or 0)
 
-    def __call__(self, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            self.written[self.ordinal] = Written(message.partition() or 0, message.offset() or 0)
-        super().__call__(error, message)
+    return report
 
 
 class _Client(KafkaTransactional):
@@ -186,7 +188,8 @@ class _Client(KafkaTransactional):
         self._written = written
 
     def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
-        return (_Noted(self._lost, ordinal, self._written) for ordinal in count(self._queued))
+        lost, written = self._lost, self._written
+        return (_report(lost, ordinal, written) for ordinal in count(self._queued))
 
 
 def _committed(progress: Progress) -> Progress:

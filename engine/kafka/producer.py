@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import count, repeat
+from itertools import count
 
 import confluent_kafka as ck
-import msgspec
 
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.kafka.errors import REJECTED, describe, error_class, translate, translated
@@ -19,17 +18,17 @@ ANY_PARTITION = -1
 _TOO_LARGE = "the record is larger than queue.buffering.max.kbytes"
 REFUSED = (BufferError, ck.KafkaException, TypeError, ValueError, OverflowError)
 Failure = tuple[int, str, ck.KafkaError]  # which record of the flush, its topic, and why
+Report = Callable[[ck.KafkaError | None, ck.Message], None]
 
 
-class Report(msgspec.Struct, gc=False):
+def report_failure(failures: list[Failure], ordinal: int) -> Report:
     """What the client is to call once it knows what became of a record. It tells of failures only."""
 
-    failures: list[Failure]
-    ordinal: int
-
-    def __call__(self, error: ck.KafkaError | None, message: ck.Message) -> None:
+    def report(error: ck.KafkaError | None, message: ck.Message) -> None:
         if error is not None:
-            self.failures.append((self.ordinal, message.topic() or "", error))
+            failures.append((ordinal, message.topic() or "", error))
+
+    return report
 
 
 class KafkaProducer:
@@ -87,20 +86,21 @@ class KafkaProducer:
     def _queue(self, rows: Sequence[Row]) -> None:
         """One by one: the client's `produce_batch` takes neither timestamps nor headers, and costs as much."""
         produce = self._client.produce
-        for row, report in zip(rows, self._reports(rows), strict=False):
+        for ordinal, (row, report) in enumerate(zip(rows, self._reports(rows), strict=False), start=self._queued):
             topic, key, value, headers, timestamp, partition = row
             where = ANY_PARTITION if partition is None else partition
             try:  # by position: keywords would double the cost of the hottest line
                 produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
             except REFUSED:
-                self._insist(row, report)
+                self._insist(row, ordinal, report)
         self._queued += len(rows)
 
     def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:  # noqa: ARG002, others look at them
         """A report for each of them."""
-        return map(Report, repeat(self._lost), count(self._queued))
+        lost = self._lost
+        return (report_failure(lost, ordinal) for ordinal in count(self._queued))
 
-    def _insist(self, row: Row, report: Report) -> None:
+    def _insist(self, row: Row, ordinal: int, report: Report) -> None:
         """Queue a record as soon as there is room; one that the client refuses, or never has room for, is noted."""
         topic, key, value, headers, timestamp, partition = row
         while True:
@@ -118,15 +118,15 @@ class KafkaProducer:
             except BufferError:
                 if is_empty:
                     too_large = ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE, _TOO_LARGE)
-                    self._refused.append((report.ordinal, topic, too_large))
+                    self._refused.append((ordinal, topic, too_large))
                     return
                 self._serve(FLUSH_SLICE_S)
             except ck.KafkaException as error:
-                self._refused.append((report.ordinal, topic, error.args[0]))
+                self._refused.append((ordinal, topic, error.args[0]))
                 return
             except (TypeError, ValueError, OverflowError) as error:  # a topic or a header of a wrong type
                 wrong = ck.KafkaError(ck.KafkaError._INVALID_ARG, str(error))
-                self._refused.append((report.ordinal, str(topic), wrong))
+                self._refused.append((ordinal, str(topic), wrong))
                 return
             else:
                 return

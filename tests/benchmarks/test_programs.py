@@ -2,14 +2,14 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from benchmarks import programs
-from benchmarks.programs import started
+from benchmarks.programs import Program, started
 
 FOR_EVER = "import time; print('it works', flush=True); time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {FOR_EVER}"
@@ -22,12 +22,14 @@ def test_a_program_is_ended_when_the_block_fails(tmp_path: Path) -> None:
     assert program.process.poll() == -signal.SIGTERM
 
 
-def test_a_program_that_does_not_listen_is_ended_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "STOP_TIMEOUT_S", 0.1)
-    with started([sys.executable, "-c", STUBBORN], tmp_path / "log") as program:
-        while "it works" not in program.tail():
-            time.sleep(0.01)
-    assert program.process.poll() == -signal.SIGKILL
+def test_a_program_that_does_not_listen_is_ended_by_force(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=output)
+    program = Program(process, log, stop_timeout_s=0.1)
+    while "it works" not in program.tail():
+        time.sleep(0.01)
+    assert program.stop() == -signal.SIGKILL
 
 
 def test_a_program_gets_our_environment_and_what_is_added(tmp_path: Path) -> None:

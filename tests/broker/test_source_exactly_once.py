@@ -155,7 +155,7 @@ def test_workers_of_a_table_that_are_killed_again_and_again_double_no_row(broker
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT)")
-        database.executemany("INSERT INTO orders (name) VALUES (?)", [(f"item {n}",) for n in range(800)])
+        database.executemany("INSERT INTO orders (name) VALUES (?)", [(f"item {n}",) for n in range(4000)])
     database.close()
     own = {"connector.class": "SqlSource", "connection.url": f"sqlite:///{path}", "tables": "orders"}
     source = ExactlyOnce(broker, own)
@@ -164,8 +164,8 @@ def test_workers_of_a_table_that_are_killed_again_and_again_double_no_row(broker
     topic = f"{source.topic}-orders"
     source.admin.create_topic(topic, 1, 1)
     source.configure(1)
-    assert kill_until_done(source, 800, topic) >= 1
-    assert [orjson.loads(value or b"")["id"] for value in committed(source, topic)] == list(range(1, 801))
+    assert kill_until_done(source, 4000, topic) >= 1
+    assert [orjson.loads(value or b"")["id"] for value in committed(source, topic)] == list(range(1, 4001))
 
 
 def test_a_zombie_that_wakes_after_its_successor_changes_nothing(broker: str, tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, repeat
+from itertools import count
 
 import confluent_kafka as ck
 
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.errors import translated
 from engine.kafka.mirror.offset_sync import MOST_OUTSTANDING, OffsetSync
-from engine.kafka.producer import Failure, KafkaProducer, Report
+from engine.kafka.producer import Failure, KafkaProducer, Report, report_failure
 from engine.kafka.transactional import KafkaTransactional
 from engine.ports import Row
 from engine.record.record import TopicPartition
@@ -59,20 +59,21 @@ def ended(
     }
 
 
-class TellingReport(Report):
+def telling_report(failures: list[Failure], ordinal: int, written: Offsets) -> Report:
     """Notes the offset, too."""
+    fail = report_failure(failures, ordinal)
 
-    written: Offsets
-
-    def __call__(self, error: ck.KafkaError | None, message: ck.Message) -> None:
+    def report(error: ck.KafkaError | None, message: ck.Message) -> None:
         if error is not None:
-            super().__call__(error, message)
+            fail(error, message)
             return
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if topic is not None and partition is not None and offset is not None:
             at = TopicPartition(topic, partition)
-            before = self.written.get(at)
-            self.written[at] = (offset if before is None else before[0], offset)
+            before = written.get(at)
+            written[at] = (offset if before is None else before[0], offset)
+
+    return report
 
 
 class TellingProducer(KafkaProducer):
@@ -103,12 +104,12 @@ class TellingTransactional(KafkaTransactional):
 
 def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
     """Reports of records that are written together. Of each partition only the first and the last one need to tell."""
-    made = list(map(Report, repeat(failures), range(begin, begin + len(rows))))
+    made = [report_failure(failures, ordinal) for ordinal in range(begin, begin + len(rows))]
     places = [row[::5] for row in rows]  # topic and partition
     lasts = dict(zip(places, count()))
     firsts = dict(zip(reversed(places), range(len(rows) - 1, -1, -1), strict=True))
     for at in {*firsts.values(), *lasts.values()}:
-        made[at] = TellingReport(failures, begin + at, written)
+        made[at] = telling_report(failures, begin + at, written)
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -187,16 +187,16 @@ LONG = 100_000
     "text", ["1" * LONG + "x", "1" * LONG + "." + "1" * LONG + "x", "[1," * LONG, '{"a":' * LONG, '["' + '\\"' * LONG]
 )
 def test_the_time_to_infer_a_type_grows_with_the_text_and_not_its_square(text: str) -> None:
-    started = perf_counter()
+    started = process_time()
     assert read(text) == (Schema("STRING"), text)
-    assert perf_counter() - started < 10
+    assert process_time() - started < 10
 
 
 def test_a_map_with_a_crowd_of_keys_of_one_hash_stays_text_and_costs_little() -> None:
     text = "{" + ",".join(f"{(10**6 + n) * (2**61 - 1) * 1000003}:1" for n in range(16_000)) + "}"
-    began = perf_counter()
+    began = process_time()
     assert CONVERTER.to_connect("t", text.encode()) == (Schema("STRING"), text)
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2
 
 
 def test_a_map_with_many_decimal_keys_is_a_map() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from decimal import Decimal
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -63,14 +63,14 @@ def test_an_integer_beyond_64_bits_is_true_as_its_lowest_bits_are(number: int, h
 
 def test_names_that_grow_by_the_square_are_refused() -> None:
     inner = {f"{number}": 1 for number in range(4000)}
-    began = perf_counter()
+    began = process_time()
     for value, schema in (
         ({"x" * 32_000: inner}, None),
         ({}, struct(("x" * 32_000, struct(*((name, INT32) for name in inner))))),
     ):
         with pytest.raises(TransformError, match="flattened names"):
             applied("Flatten$Value", {}, value, schema)
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2
 
 
 def test_names_below_that_bound_are_flattened() -> None:
@@ -90,10 +90,10 @@ def test_a_name_that_comes_twice_among_many_is_found_at_once() -> None:
     fields = [(f"f{number}", Schema("INT32", optional=True)) for number in range(20_000)]
     options = {"static.field": "last", "static.value": "v"}
     schema = struct(*fields, ("last", TEXT))
-    began = perf_counter()
+    began = process_time()
     with pytest.raises(TransformError, match="last would be there twice"):
         applied("InsertField$Value", options, {}, schema)
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2
 
 
 @pytest.mark.parametrize("target", ["string", "unix", "Date", "Time", "Timestamp"])
