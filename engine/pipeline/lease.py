@@ -105,7 +105,7 @@ class _Running:
                 if self._outlasts(error):
                     continue  # nothing is done meanwhile, but its memory must not end with that
                 self._settle()
-                self._reports += [self._ended(opened, error) for opened in self._active]
+                self._reports += [self._close_after(opened, error) for opened in self._active]
                 break
             if self._sweep(state) or self._lease.standing:
                 self._collect()
@@ -195,7 +195,7 @@ class _Running:
         except Aborted as aborted:
             made = self._claim_again(opened, aborted)
         except Exception as error:  # noqa: BLE001, as with opening: a sink flushes beyond the guard
-            made = self._ended(opened, error)
+            made = self._close_after(opened, error)
         if isinstance(made, OpenTask):
             self._active[self._active.index(opened)] = made
         elif made is not None:
@@ -219,14 +219,14 @@ class _Running:
     def _claim_again(self, opened: OpenTask, aborted: Aborted) -> OpenTask | TaskReport:
         """Begin again at the last commit, in small steps; a task that goes in small steps already takes a rest."""
         if opened.careful:
-            return self._ended(opened, aborted)
+            return self._close_after(opened, aborted)
         with suppress(Exception):  # whatever counts is committed
             opened.close()
         again = self._claim(opened.config, careful=True)
         self._deadline.start()  # else a chunk that takes as long as the budget would be aborted in each lease anew
         return again
 
-    def _ended(self, opened: OpenTask, error: Exception) -> TaskReport:
+    def _close_after(self, opened: OpenTask, error: Exception) -> TaskReport:
         return close(opened, *ended_by(error, self._clock), self._clock)
 
 

@@ -59,7 +59,10 @@ class FileSink:
         left = memoryview(b"\n".join(lines))
         try:
             while left:
-                left = left[self._file.write(left) or 0 :]  # all of it, but for a disk that is nearly full
+                written = self._file.write(left)  # all of it, but for a disk that is nearly full
+                if not written:
+                    raise RetriableError("the file takes nothing now")
+                left = left[written:]
         except OSError as error:
             raise RetriableError(str(error)) from error
 

@@ -55,7 +55,7 @@ class Client:
 
 def admin(*answers: Answer) -> KafkaAdmin:
     made = KafkaAdmin({"log_level": "0"}, timeout_s=0.05)
-    made._client = Client(*answers)  # type: ignore[assignment]
+    made._client = Client(*answers)  # type: ignore[assignment] # a fake
     return made
 
 

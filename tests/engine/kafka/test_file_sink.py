@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,17 @@ def test_without_a_file_lines_go_to_standard_output(capfdbinary: pytest.CaptureF
     sink.flush()
     sink.stop()
     assert capfdbinary.readouterr().out == b"a line\n"
+
+
+def test_a_pipe_that_takes_nothing_now_is_no_busy_loop(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sink = FileSink()
+    sink.start({"file": str(tmp_path / "pipe")})
+    os.set_blocking(sink._file.fileno(), False)
+    try:
+        with pytest.raises(RetriableError, match="takes nothing now"):
+            sink.put([Record("t", 0, 0, None, "x" * 2**20)])
+    finally:
+        sink.stop()
+        os.close(reader)

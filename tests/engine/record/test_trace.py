@@ -16,7 +16,7 @@ class Mute(Exception):
 
 class Renamed(Exception):
     @property
-    def args(self) -> Any:  # type: ignore[override]
+    def args(self) -> Any:  # type: ignore[override] # an odd class
         raise RuntimeError("no arguments")
 
 
@@ -90,7 +90,7 @@ def test_the_lines_of_a_place_are_those_of_its_own_module() -> None:
     for module in ("a.one", "b.two", "__main__", None):
         names: dict[str, Any] = {"__name__": module}
         exec(code, names)
-        with pytest.raises(ValueError) as raised:  # noqa: PT011
+        with pytest.raises(ValueError) as raised:  # noqa: PT011, of whatever message
             names["fail"]()
         path = "shared.py" if module in {"__main__", None} else f"{str(module).replace('.', '/')}.py"
         assert f"  at {path}:fail:2" in describe(raised.value).text.splitlines()
@@ -98,7 +98,7 @@ def test_the_lines_of_a_place_are_those_of_its_own_module() -> None:
 
 def test_a_class_without_a_hash_is_described_as_any_other() -> None:
     class Unhashable(type):
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None  # type: ignore[assignment] # an odd class
 
     class Odd(Exception, metaclass=Unhashable):
         pass
