@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +15,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from engine import errors
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.clock import WorkerClock
-from engine.kafka.producer import Failure, Report, report_failure
+from engine.kafka.producer import Report, failure_reports
 from engine.kafka.transactional import KafkaTransactional
 from engine.ports import Committed, Row
 from engine.record.record import Headers, TopicPartition
@@ -154,9 +153,8 @@ class ChunkProducer:
         self.close()
 
 
-def _report(failures: list[Failure], ordinal: int, written: dict[int, Written]) -> Report:
+def _report(fail: Report, ordinal: int, written: dict[int, Written]) -> Report:
     """Tells of a record that was written, too, and where."""
-    fail = report_failure(failures, ordinal)
 
     def report(error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -188,8 +186,8 @@ class _Client(KafkaTransactional):
         self._written = written
 
     def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
-        lost, written = self._lost, self._written
-        return (_report(lost, ordinal, written) for ordinal in count(self._queued))
+        reports, written = failure_reports(self._lost, self._queued), self._written
+        return (_report(fail, ordinal, written) for ordinal, fail in enumerate(reports, start=self._queued))
 
 
 def _committed(progress: Progress) -> Progress:

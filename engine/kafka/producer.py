@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import count, repeat
+from types import MethodType
 
 import confluent_kafka as ck
 
@@ -21,14 +22,17 @@ Failure = tuple[int, str, ck.KafkaError]  # which record of the flush, its topic
 Report = Callable[[ck.KafkaError | None, ck.Message], None]
 
 
-def report_failure(failures: list[Failure], ordinal: int) -> Report:
-    """What the client is to call once it knows what became of a record. It tells of failures only."""
+def failure_reports(failures: list[Failure], begin: int) -> Iterable[Report]:
+    """What the client is to call once it knows what became of a record, one a record. They tell of failures only.
 
-    def report(error: ck.KafkaError | None, message: ck.Message) -> None:
+    Each is one function bound to an ordinal: that is made in half the time of a closure.
+    """
+
+    def report(ordinal: int, error: ck.KafkaError | None, message: ck.Message) -> None:
         if error is not None:
             failures.append((ordinal, message.topic() or "", error))
 
-    return report
+    return map(MethodType, repeat(report), count(begin))
 
 
 class KafkaProducer:
@@ -86,7 +90,7 @@ class KafkaProducer:
     def _queue(self, rows: Sequence[Row]) -> None:
         """One by one: the client's `produce_batch` takes neither timestamps nor headers, and costs as much."""
         produce = self._client.produce
-        for ordinal, (row, report) in enumerate(zip(rows, self._reports(rows), strict=False), start=self._queued):
+        for ordinal, row, report in zip(count(self._queued), rows, self._reports(rows), strict=False):
             topic, key, value, headers, timestamp, partition = row
             where = ANY_PARTITION if partition is None else partition
             try:  # by position: keywords would double the cost of the hottest line
@@ -97,8 +101,7 @@ class KafkaProducer:
 
     def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:  # noqa: ARG002, others look at them
         """A report for each of them."""
-        lost = self._lost
-        return (report_failure(lost, ordinal) for ordinal in count(self._queued))
+        return failure_reports(self._lost, self._queued)
 
     def _insist(self, row: Row, ordinal: int, report: Report) -> None:
         """Queue a record as soon as there is room; one that the client refuses, or never has room for, is noted."""

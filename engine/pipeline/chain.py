@@ -11,7 +11,7 @@ from engine.pipeline.outcome import Misstep
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, Schema
 
-KEY, VALUE = range(2)  # stages of a sink's converters
+KEY, VALUE, HEADERS = range(3)  # stages of a sink's converters
 Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
@@ -31,14 +31,16 @@ Steps = tuple[Step, ...]
 
 
 def sink_steps(key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]) -> Steps:
-    """Steps of a sink: key, value and headers converters, then transforms. Stages follow that order.
+    """Steps of a sink: key, value and headers converters in one, then transforms. Stages follow that order.
 
     Without a header converter there is no header stage, and headers stay bytes.
     """
-    converting: list[Callable[[Any], Any]] = [_convert(key, value)]
-    if header is not None:
-        converting.append(_convert_headers(header))
-    return tuple(enumerate([*converting, *map(applying, transforms)], start=VALUE))
+    if header is None and passes_bytes(key) and passes_bytes(value):
+        converting: Callable[[Any], Any] = _as_bytes
+    else:
+        converting = _convert(key, value, header)
+    last = VALUE if header is None else HEADERS
+    return tuple(enumerate([converting, *map(applying, transforms)], start=last))
 
 
 def passes_bytes(converter: object) -> bool:
@@ -67,62 +69,67 @@ def applying(transform: Transform) -> Callable[[Record], Record | None]:
     return checked
 
 
-def _convert(key: Converter, value: Converter) -> Callable[[RawRecord | Record], Record]:
-    """Key and value in one step, so that one record is built; given one whose key is done, it goes on with the value.
+def _as_bytes(raw: RawRecord) -> Record:
+    """Where nothing is converted nothing fails."""
+    return Record(
+        raw.topic, raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES,
+        _unconverted(raw.headers) if raw.headers else (), raw.offset, raw.timestamp_type, raw,
+    )  # fmt: skip
+
+
+def _convert(key: Converter, value: Converter, header: Converter | None) -> Callable[[RawRecord | Record], Record]:
+    """Key, value and headers in one step, so that one record is built; given one that is half done, it goes on there.
 
     By position: keywords would double the cost of the hottest line.
     """
     read_key, read_value = key.to_connect, value.to_connect
-    passes_key, passes_value = passes_bytes(key), passes_bytes(value)
 
     def convert(given: RawRecord | Record) -> Record:
         if type(given) is RawRecord:
             raw = given
-            headers: Rows = tuple((name, BYTES, data) for name, data in raw.headers) if raw.headers else ()
+            headers: Rows = _unconverted(raw.headers) if raw.headers else ()
             try:
-                key_schema, key = (BYTES, raw.key) if passes_key else read_key(raw.topic, raw.key, raw.headers)
+                key_schema, key = read_key(raw.topic, raw.key, raw.headers)
             except Exception as error:
                 raise Misstep(KEY, raw, error) from error
         else:
             assert isinstance(given, Record)
             assert given.raw is not None
             raw, headers, key_schema, key = given.raw, given.headers, given.key_schema, given.key
+            if header is not None and not _awaits_value(given):
+                return _with_headers(header, given)
         try:
-            value_schema, value = (BYTES, raw.value) if passes_value else read_value(raw.topic, raw.value, raw.headers)
+            value_schema, value = read_value(raw.topic, raw.value, raw.headers)
         except Exception as error:
             half = Record(
                 raw.topic, raw.partition, raw.timestamp, key, raw.value, key_schema, BYTES, headers,
                 raw.offset, raw.timestamp_type, raw,
             )  # fmt: skip
             raise Misstep(VALUE, half, error) from error
-        return Record(
+        record = Record(
             raw.topic, raw.partition, raw.timestamp, key, value, key_schema, value_schema, headers,
             raw.offset, raw.timestamp_type, raw,
         )  # fmt: skip
+        return _with_headers(header, record) if headers and header is not None else record
 
     return convert
 
 
-def _convert_headers(converter: Converter) -> Callable[[Record], Record]:
-    def convert_headers(record: Record) -> Record:
-        if not record.headers:
-            return record
-        rows = []
-        for name, _, data in record.headers:
-            schema, value = converter.to_connect(record.topic, data, ())
-            rows.append((name, schema, value))
-        return Record(
-            record.topic,
-            record.partition,
-            record.timestamp,
-            record.key,
-            record.value,
-            record.key_schema,
-            record.value_schema,
-            tuple(rows),
-            record.offset,
-            record.timestamp_type,
-            record.raw,
-        )
+def _awaits_value(half: Record) -> bool:
+    """Was it the value's converter that failed, not that of the headers?"""
+    return half.raw is not None and half.value_schema is BYTES and half.value is half.raw.value
 
-    return convert_headers
+
+def _with_headers(converter: Converter, record: Record) -> Record:
+    try:
+        rows = tuple([(name, *converter.to_connect(record.topic, data, ())) for name, _, data in record.headers])
+    except Exception as error:
+        raise Misstep(HEADERS, record, error) from error
+    return Record(
+        record.topic, record.partition, record.timestamp, record.key, record.value, record.key_schema,
+        record.value_schema, rows, record.offset, record.timestamp_type, record.raw,
+    )  # fmt: skip
+
+
+def _unconverted(headers: Headers) -> Rows:
+    return tuple([(name, BYTES, data) for name, data in headers])

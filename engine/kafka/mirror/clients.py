@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import count, islice
 
 import confluent_kafka as ck
 
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.errors import translated
 from engine.kafka.mirror.offset_sync import MOST_OUTSTANDING, OffsetSync
-from engine.kafka.producer import Failure, KafkaProducer, Report, report_failure
+from engine.kafka.producer import Failure, KafkaProducer, Report, failure_reports
 from engine.kafka.transactional import KafkaTransactional
 from engine.ports import Row
 from engine.record.record import TopicPartition
@@ -59,9 +59,8 @@ def ended(
     }
 
 
-def telling_report(failures: list[Failure], ordinal: int, written: Offsets) -> Report:
+def telling_report(fail: Report, written: Offsets) -> Report:
     """Notes the offset, too."""
-    fail = report_failure(failures, ordinal)
 
     def report(error: ck.KafkaError | None, message: ck.Message) -> None:
         if error is not None:
@@ -104,12 +103,12 @@ class TellingTransactional(KafkaTransactional):
 
 def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
     """Reports of records that are written together. Of each partition only the first and the last one need to tell."""
-    made = [report_failure(failures, ordinal) for ordinal in range(begin, begin + len(rows))]
+    made = list(islice(failure_reports(failures, begin), len(rows)))
     places = [row[::5] for row in rows]  # topic and partition
     lasts = dict(zip(places, count()))
     firsts = dict(zip(reversed(places), range(len(rows) - 1, -1, -1), strict=True))
     for at in {*firsts.values(), *lasts.values()}:
-        made[at] = telling_report(failures, begin + at, written)
+        made[at] = telling_report(made[at], written)
     return made
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from engine.errors import ConversionError, FatalError, TaskError
-from engine.pipeline.chain import KEY, VALUE, sink_steps
+from engine.pipeline.chain import HEADERS, KEY, VALUE, sink_steps, steps_from
 from engine.pipeline.journey import LONGEST_RUN, convert
 from engine.pipeline.outcome import Raised
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, STRING, Schema
+from engine.steps.converters.bytes import ByteArrayConverter
 from tests.engine.pipeline.rig import Rig
 
 
@@ -74,6 +75,40 @@ def test_another_attempt_at_the_value_does_not_read_the_key_again() -> None:
     out: list[Any] = []
     assert guard.run(steps, [raised.given], out) is None
     assert ([record.value for record in out], key.asked, value.asked) == ([b"v"], 1, 2)
+
+
+def test_headers_are_read_by_the_same_step_and_another_attempt_at_them_reads_nothing_else_again() -> None:
+    key, value, header = Reads(), Reads(), Reads(raising(ConversionError("odd")))
+    steps = sink_steps(key, value, header, [])
+    guard = Rig([]).task.guard
+    raised = guard.run(steps, [raw()], [])
+    assert raised is not None
+    assert (raised.index, raised.given.value, raised.given.headers) == (HEADERS, "v", (("h", BYTES, b"x"),))
+    header.read = Reads().read
+    out: list[Any] = []
+    assert guard.run(steps_from(steps, HEADERS), [raised.given], out) is None
+    assert [record.headers for record in out] == [(("h", STRING, "x"),)]
+    assert (key.asked, value.asked, header.asked) == (1, 1, 2)
+
+
+def test_another_attempt_at_the_value_reads_the_headers_after_it() -> None:
+    value, header = Reads(raising(ConversionError("odd"))), Reads()
+    steps = sink_steps(Reads(), value, header, [])
+    guard = Rig([]).task.guard
+    raised = guard.run(steps, [raw()], [])
+    assert raised is not None
+    assert (raised.index, header.asked) == (VALUE, 0)
+    value.read = Reads().read
+    out: list[Any] = []
+    assert guard.run(steps_from(steps, VALUE), [raised.given], out) is None
+    assert [(record.value, record.headers) for record in out] == [("v", (("h", STRING, "x"),))]
+
+
+def test_where_nothing_is_converted_the_record_holds_its_bytes() -> None:
+    out: list[Any] = []
+    steps = sink_steps(ByteArrayConverter(), ByteArrayConverter(), None, [])
+    assert Rig([]).task.guard.run(steps, [raw()], out) is None
+    assert out == [Record("t", 0, 7, b"k", b"v", BYTES, BYTES, (("h", BYTES, b"x"),), 0, "CREATE_TIME", raw())]
 
 
 @pytest.mark.parametrize("error", [FatalError("the client is gone"), TaskError("stop")])
