@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, islice
+from itertools import islice
 
 import confluent_kafka as ck
 
@@ -104,9 +104,13 @@ class TellingTransactional(KafkaTransactional):
 def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
     """Reports of records that are written together. Of each partition only the first and the last one need to tell."""
     made = list(islice(failure_reports(failures, begin), len(rows)))
-    places = [row[::5] for row in rows]  # topic and partition
-    lasts = dict(zip(places, count()))
-    firsts = dict(zip(reversed(places), range(len(rows) - 1, -1, -1), strict=True))
+    firsts: dict[tuple[str, int | None], int] = {}
+    lasts: dict[tuple[str, int | None], int] = {}
+    for at, (topic, _, _, _, _, partition) in enumerate(rows):
+        place = topic, partition
+        if place not in lasts:
+            firsts[place] = at
+        lasts[place] = at
     for at in {*firsts.values(), *lasts.values()}:
         made[at] = telling_report(made[at], written)
     return made

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice
+from operator import lt
 from typing import NamedTuple
 
 from engine.errors import Aborted, ConversionError, EngineError, ProduceFailed, RecordError, RetriableError
@@ -35,16 +37,17 @@ class Spans:
 
     def add(self, records: Sequence[Record]) -> None:
         """These were put. One that a transform sent elsewhere tells nothing about its partition."""
-        put: dict[tuple[str, int], list[RawRecord]] = {}
+        put = defaultdict[tuple[str, int], list[RawRecord]](list)
         for record in records:
             raw = record.raw
             if raw is not None and record.partition == raw.partition:
-                put.setdefault((record.topic, raw.partition), []).append(raw)
+                put[record.topic, raw.partition].append(raw)
         for place, raws in put.items():
             at, first, last = TopicPartition(*place), raws[0], raws[-1]
             before = self._spans.get(at)
             origin, begin = TopicPartition(first.topic, first.partition), first.offset
-            in_order = all(one.offset < other.offset for one, other in pairwise(raws))
+            offsets = [raw.offset for raw in raws]
+            in_order = all(map(lt, offsets, islice(offsets, 1, None)))
             if before is not None:
                 in_order = in_order and before.in_order and begin > before.last
                 origin, begin = before.origin, before.first
