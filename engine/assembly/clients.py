@@ -39,6 +39,8 @@ WRITING = {
     "partitioner": "murmur2_random",  # equal keys meet in one partition, whoever wrote them, Java or not
     "topic.metadata.propagation.max.ms": "5000",  # a missing topic holds up the lease's other tasks no longer
 }
+# Fifty consumers that are each told ten times a second that nothing came are work; what comes is sent at once anyway.
+POOLED = {"fetch.wait.max.ms": "500"}
 COMMITTED_ONLY = {"isolation.level": "read_committed"}  # what may still be aborted is not to be processed
 JITTER = random.Random().random  # noqa: S311, spreads retries; no secret
 
@@ -49,6 +51,7 @@ class Opening:
 
     `admit` raises Fenced where the task is not this lease's any more. `careful`: a transaction was aborted, so that
     whatever the brokers reject is to be found, step by step.
+    `pooled`: it shares its lease with other tasks.
     `away` holds other clusters that did not answer to a task of the same lease: they are not waited for again.
     """
 
@@ -59,6 +62,7 @@ class Opening:
     patience_ms: Callable[[int], int]
     admit: Callable[[], None] = lambda: None
     careful: bool = False
+    pooled: bool = False
     away: set[str] = field(default_factory=set)
     closing: ExitStack = field(default_factory=ExitStack)
 
@@ -72,7 +76,8 @@ def open_consumer(opening: Opening) -> KafkaConsumer:
     """The consumer of the connector's group."""
     config, worker = opening.plan.config, opening.worker
     fixed = COMMITTED_ONLY if opening.plan.delivery is Delivery.EXACTLY_ONCE else {}
-    settings = consumer_settings(f"connect-{config.name}", base(worker), worker.consumer, config.consumer, fixed)
+    layers = (POOLED if opening.pooled else {}, base(worker), worker.consumer, config.consumer, fixed)
+    settings = consumer_settings(f"connect-{config.name}", *layers)
     consumer = KafkaConsumer(settings)
     opening.closing.callback(consumer.close)
     return consumer

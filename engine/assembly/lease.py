@@ -6,12 +6,13 @@ import gc
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from engine.assembly.clients import Opening, base
 from engine.assembly.lease_telling import tell_progress
 from engine.assembly.mirror import open_mirror
 from engine.assembly.plan import validate
-from engine.assembly.sink import open_sink
+from engine.assembly.sink import claim_sink
 from engine.assembly.source import open_source
 from engine.assembly.stream import open_stream
 from engine.assembly.topic_sink import open_topic_sink
@@ -21,13 +22,14 @@ from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, check_owned, must_stop, run_tasks
+from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
 from engine.pipeline.open_task import OpenTask, unopened
 from engine.ports import Kind, Lease, LeaseProgress, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
 ALONE_PATIENCE_MS = 1000  # a longer one parks: how often was tried is committed, should the worker be killed
 FOR_EVER_MS = 2**62  # a stream waits where it stands: its memory ends with its lease
+Made = TypeVar("Made")
 
 
 def open_sql_sink(opening: Opening) -> OpenTask:
@@ -37,13 +39,18 @@ def open_sql_sink(opening: Opening) -> OpenTask:
     return sql_sink.open_sql_sink(opening)
 
 
-OPENERS: dict[str, Callable[[Opening], OpenTask]] = {
-    Kind.SINK: open_sink,
-    Kind.SOURCE: open_source,
-    Kind.STREAM: open_stream,
-    "mirror": open_mirror,
-    "sql": open_sql_sink,
-    "topics": open_topic_sink,
+def _whole(open_task: Callable[[Opening], OpenTask]) -> Callable[[Opening], Finish]:
+    """All of it on the lease's own thread."""
+    return lambda opening: partial(open_task, opening)
+
+
+OPENERS: dict[str, Callable[[Opening], Finish]] = {
+    Kind.SINK: claim_sink,
+    Kind.SOURCE: _whole(open_source),
+    Kind.STREAM: _whole(open_stream),
+    "mirror": _whole(open_mirror),
+    "sql": _whole(open_sql_sink),
+    "topics": _whole(open_topic_sink),
 }
 
 
@@ -64,10 +71,11 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
         patience_ms = patience(lease, deadline)
         away: set[str] = set()
 
-        def open_task(task: TaskConfig, careful: bool) -> OpenTask:
+        def open_task(task: TaskConfig, careful: bool) -> Finish:
             clock = WorkerClock(lambda: must_stop(lease, tail, task))
             admit = partial(check_owned, lease, tail, task)
-            return _open(Opening(task, validate(task.config, worker), worker, clock, patience_ms, admit, careful, away))
+            plan = validate(task.config, worker)
+            return _open(Opening(task, plan, worker, clock, patience_ms, admit, careful, len(lease.tasks) > 1, away))
 
         def tell(reports: Sequence[TaskReport]) -> None:
             tell_progress(worker, LeaseProgress(lease.lease_id, tuple(reports)))
@@ -99,10 +107,15 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     return tail
 
 
-def _open(opening: Opening) -> OpenTask:
+def _open(opening: Opening) -> Finish:
     known = opening.plan.known
+    finish = _or_closed(opening, partial(OPENERS[known.opener or known.kind], opening))
+    return partial(_or_closed, opening, finish)
+
+
+def _or_closed(opening: Opening, make: Callable[[], Made]) -> Made:
     try:
-        return OPENERS[known.opener or known.kind](opening)
+        return make()
     except BaseException:
         with suppress(Exception):  # what could not be opened may not close either: the first trouble tells
             opening.closing.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from engine.assembly.clients import (
@@ -30,16 +31,16 @@ from engine.steps.unread import Unreading, takes_unread
 
 def open_sink(opening: Opening) -> OpenTask:
     """Claim the task's partitions and open its sink."""
+    return claim_sink(opening)()
+
+
+def claim_sink(opening: Opening) -> Callable[[], OpenTask]:
+    """Claim the task's partitions, on any thread; what is returned opens its sink."""
     consumer = open_consumer(opening)
     positions, state = claim_positions(opening.task, opening.plan.stages, consumer, GroupStore(consumer))
     letters = open_dead_letters(opening, state)
     replayed = open_replay_reporter(opening)
-    sink = start_sink(opening)
-    commit = DurableThenCommit(
-        sink.flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
-    )
-    claimed = Claimed(consumer, positions, state, letters, replayed)
-    return sink_task(opening, claimed, sink, commit, commits_aside=_flushes_anywhere(sink))
+    return partial(_open_claimed, opening, Claimed(consumer, positions, state, letters, replayed))
 
 
 class Claimed(NamedTuple):
@@ -106,6 +107,17 @@ def reading_steps(opening: Opening, sink: object = None) -> Steps:
         build_converter(config.header_converter, is_key=False) if has_headers else None,
         transforms,
     )
+
+
+def _open_claimed(opening: Opening, claimed: Claimed) -> OpenTask:
+    sink = start_sink(opening)
+    commit = DurableThenCommit(
+        sink.flush,
+        lambda: flush_letters(claimed.letters, claimed.state),
+        lambda: flush_outcomes(claimed.replayed),
+        claimed.consumer,
+    )
+    return sink_task(opening, claimed, sink, commit, commits_aside=_flushes_anywhere(sink))
 
 
 def _flushes_anywhere(sink: object) -> bool:

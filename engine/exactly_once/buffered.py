@@ -20,22 +20,11 @@ class Written(NamedTuple):
     partition: int | None
 
 
-class Keeping:
+class Keeping(Producer):
     """The first half of a producer: what is produced waits, in order, until somebody takes it."""
 
     def __init__(self) -> None:
         self._waiting: list[Written] = []
-
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self._waiting.append(Written(topic, key, value, headers, timestamp, partition))
 
     def produce_all(self, rows: Sequence[Row]) -> None:
         self._waiting += map(Written._make, rows)

@@ -21,8 +21,8 @@ from contextlib import suppress
 from enum import StrEnum
 
 from engine.errors import AbortableError, Aborted, EngineError, FailureType, ProduceFailed, RetriableError
-from engine.ports import Clock, Committed, Row, TransactionalProducer
-from engine.record.record import Headers, TopicPartition
+from engine.ports import Clock, Committed, Producer, Row, TransactionalProducer
+from engine.record.record import TopicPartition
 
 MOST_RECORDS = 50_000  # more in one transaction make it no faster, and hold back every read_committed reader
 MOST_BYTES = 32 * 1024 * 1024
@@ -40,7 +40,7 @@ class State(StrEnum):
     BROKEN = "BROKEN"
 
 
-class Transaction:
+class Transaction(Producer):
     """A task's writes, one transaction after another, behind the plain Producer port.
 
     `connect()` makes a client; it is not initialised. `check()` raises Fenced when somebody else has worked since our
@@ -85,18 +85,6 @@ class Transaction:
         self._let_go()
         self._client = self._connect()
         self._client.init()
-
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        """As `produce_all`."""
-        self.produce_all(((topic, key, value, headers, timestamp, partition),))
 
     def produce_all(self, rows: Sequence[Row]) -> None:
         """Write records in the open transaction, or begin one. A broken one is only written again by `flush`.

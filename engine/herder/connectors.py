@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from engine.config.masking import mask, masked
 from engine.config.topic import (
@@ -90,12 +90,11 @@ class Connectors:
 
     def put(self, connector: str, properties: Mapping[str, str], target: TargetState | None = None) -> None:
         """Create or change it; a change restarts its tasks, with fresh counters."""
-        entry = self.state.connectors.get(connector, ConnectorState())
-        if entry.properties == properties:
-            return
-        restarts = restart_record(connector, entry.restarts + 1, entry.task_restarts)
-        wanted = [target_record(connector, target)] if target else []
-        self._write(restarts, *wanted, connector_record(connector, properties))
+        self._write(*self._put(connector, properties, target))
+
+    def put_all(self, given: Mapping[str, Mapping[str, str]]) -> None:
+        """Create or change many, by name, in one transaction."""
+        self._write(*(row for connector, properties in given.items() for row in self._put(connector, properties)))
 
     def delete(self, connector: str) -> None:
         """Forget it; the commit record stays, so that its generations go on if the name comes back."""
@@ -120,14 +119,9 @@ class Connectors:
         raised = {task: entry.task_restarts.get(task, 0) + 1 for task in tasks}
         self._write(restart_record(connector, entry.restarts, {**entry.task_restarts, **raised}))
 
-    def new_generation(self, connector: str, tasks: Sequence[TaskEntry]) -> None:
-        """Replace the connector's tasks; readers see all of them at once, or none."""
-        entry = self.get(connector)
-        self._write(
-            *(task_record(connector, number, task) for number, task in enumerate(tasks)),
-            commit_record(connector, len(tasks), entry.generation + 1),
-            *(task_record(connector, number, None) for number in range(len(tasks), len(entry.tasks))),
-        )
+    def new_generations(self, wanted: Mapping[str, Sequence[TaskEntry]]) -> None:
+        """Replace the tasks of these connectors, in one transaction; readers see all of a connector's, or none."""
+        self._write(*(row for connector, tasks in wanted.items() for row in self._generation(connector, tasks)))
 
     def write_count(self, connector: str, tasks: int) -> None:
         """Let the current generation run: those before it are fenced. It has so many transactional producers."""
@@ -140,9 +134,29 @@ class Connectors:
         if self.leads():
             self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url, crowded)))
 
+    def _put(
+        self, connector: str, properties: Mapping[str, str], target: TargetState | None = None
+    ) -> Iterator[KeyValue]:
+        entry = self.state.connectors.get(connector, ConnectorState())
+        if entry.properties == properties:
+            return
+        yield restart_record(connector, entry.restarts + 1, entry.task_restarts)
+        if target:
+            yield target_record(connector, target)
+        yield connector_record(connector, properties)
+
+    def _generation(self, connector: str, tasks: Sequence[TaskEntry]) -> Iterator[KeyValue]:
+        entry = self.get(connector)
+        for number, task in enumerate(tasks):
+            yield task_record(connector, number, task)
+        yield commit_record(connector, len(tasks), entry.generation + 1)
+        for number in range(len(tasks), len(entry.tasks)):
+            yield task_record(connector, number, None)
+
     def _write(self, *rows: KeyValue) -> None:
-        self._log.append(rows)
-        self.state = fold_all(self.state, self._log.read_back(rows[-1]))
+        if rows:
+            self._log.append(rows)
+            self.state = fold_all(self.state, self._log.read_back(rows[-1]))
 
 
 def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -> None:

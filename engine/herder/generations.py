@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
-from engine.config.topic import ConnectorState, TargetState
+from engine.config.topic import ConnectorState, TargetState, TaskEntry
 from engine.errors import RetriableError
 from engine.herder.assignment import next_generation, source_generation
 from engine.herder.connectors import Connectors
@@ -39,6 +40,7 @@ class Generations:
         self._topics.forget()
         look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
         connectors = self._connectors.state.connectors
+        wanted: dict[str, tuple[TaskEntry, ...]] = {}
         for name, entry in connectors.items():
             if entry.properties is None or self._examination.facts(name, entry.properties).trace is not None:
                 continue
@@ -47,8 +49,12 @@ class Generations:
                 continue  # who watches for it does more than that: topics, heartbeats, groups
             changed = self._sought.get(name) != entry.properties or watched
             if changed or look_again or (look and not entry.tasks):
-                self._assign(name, entry, entry.properties)
-
+                tasks = self._tasks(name, entry, entry.properties)
+                if tasks is not None:
+                    wanted[name] = tasks
+                else:
+                    self._sought[name] = entry.properties
+        self._write(wanted)
         self._discovery.keep(
             [
                 name
@@ -71,7 +77,17 @@ class Generations:
     def _is_watched(self, name: str, properties: dict[str, str]) -> bool:
         return self._examination.facts(name, properties).watch is not None
 
-    def _assign(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> None:
+    def _write(self, wanted: Mapping[str, tuple[TaskEntry, ...]]) -> None:
+        """All of them in one transaction: at a start there may be hundreds."""
+        self._connectors.new_generations(wanted)
+        for name, tasks in wanted.items():
+            entry = self._connectors.get(name)
+            self._sought[name] = entry.properties or {}
+            self._troubles.forget(name)
+            log.info("connector %s: generation %d, %d tasks", name, entry.generation, len(tasks))
+
+    def _tasks(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> tuple[TaskEntry, ...] | None:
+        """The tasks of the generation that the connector needs; None where it needs none."""
         facts = self._examination.facts(name, properties)
         exactly_once = facts.delivery == Delivery.EXACTLY_ONCE
         tasks = None
@@ -85,8 +101,4 @@ class Generations:
                 tasks = source_generation(entry, facts.task_configs, exactly_once)
             else:
                 tasks = next_generation(entry, self._topics.partitions(properties), facts.kind, exactly_once)
-        if tasks is not None:
-            self._connectors.new_generation(name, tasks)
-            self._troubles.forget(name)
-            log.info("connector %s: generation %d, %d tasks", name, entry.generation + 1, len(tasks))
-        self._sought[name] = properties
+        return tasks

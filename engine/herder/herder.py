@@ -154,7 +154,8 @@ class Herder:
         except EngineError as error:
             self._troubled(error)
             return self._settings.trouble_ms
-        return self._settings.poll_ms
+        own = self._settings
+        return max(own.poll_ms, min(own.poll_most_ms, own.poll_each_ms * len(self._view.ends)))
 
     def serve(self, wait_ms: int) -> None:
         """Answer requests; at least until this time is over, or one was answered."""

@@ -35,8 +35,7 @@ class Initial:
         """
         before = self._connectors.before
         if self._found in (None, before) or self._connectors.is_own(before.leader):
-            for properties in self._given:
-                self._connectors.put(properties["name"], stripped(properties))
+            self._connectors.put_all({properties["name"]: stripped(properties) for properties in self._given})
         elif self._given:
             names = ", ".join(properties["name"] for properties in self._given)
             log.info("another driver has led since this one started: %s as they were left", names)

@@ -1,13 +1,13 @@
 """Which driver leads, and the only producer that writes to the config topic (KIP-618, leader access to config topic).
 
 The group of the drivers says who should lead; the transactional id says who can write. A driver that lost the
-leadership and does not know it yet is fenced: its next write fails, and it stands by. So every record is a transaction
-of its own, and a record, not an empty transaction, is the heartbeat.
+leadership and does not know it yet is fenced: its next write fails, and it stands by. So every write is a transaction,
+and a record, not an empty transaction, is the heartbeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 
@@ -35,7 +35,7 @@ class _Open(Enum):
 
 
 class LeaderProducer(Keeping):
-    """A Producer that writes each record in a transaction of its own, from `take_over` to `let_go`.
+    """A Producer that writes what is flushed together in one transaction, from `take_over` to `let_go`.
 
     Raises Fenced when another has taken the id over, or this one can't write any more for another reason.
     """
@@ -67,26 +67,26 @@ class LeaderProducer(Keeping):
                 client.close()
 
     def flush(self) -> None:
-        """Write what waits, in order; after an error the rest is forgotten.
+        """Write what waits, in order, all of it or nothing; after an error it is forgotten.
 
-        RetriableError: the record may be in the topic nevertheless; whoever reads it back knows.
+        RetriableError: it may be in the topic nevertheless; whoever reads it back knows.
         """
         try:
-            for one in self.take():
+            if waiting := self.take():
                 self._settle()
-                self._write(one)
+                self._write(waiting)
         except FatalError as error:
             raise Fenced(f"the leader's producer is beyond use: {error}") from error
 
     def close(self) -> None:
         self.let_go()
 
-    def _write(self, one: Written) -> None:
+    def _write(self, rows: Sequence[Written]) -> None:
         client = self._require()
         client.begin()
         self._open = _Open.ABORT
         try:
-            client.produce_all((one,))
+            client.produce_all(rows)
             client.flush()
             self._open = _Open.COMMIT
             self._commit()
@@ -96,7 +96,7 @@ class LeaderProducer(Keeping):
         except AbortableError as error:
             self._open = _Open.ABORT
             self._settle()
-            raise RetriableError(f"the leader's record was not written: {error}") from error
+            raise RetriableError(f"the leader's records were not written: {error}") from error
 
     def _settle(self) -> None:
         """Finish what the transaction before has left open."""

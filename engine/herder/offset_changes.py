@@ -87,7 +87,7 @@ class OffsetChanges:
         if _transactional(entry) and self._quiet.get(name) != entry.generation:
             if entry.fenced:
                 again = [msgspec.structs.replace(task, generation=entry.generation + 1) for task in entry.tasks]
-                self._connectors.new_generation(name, again)
+                self._connectors.new_generations({name: again})
             self._fencing.hurry(name)
         change = self._waiting[name] = Change(name, rows, facts, Future())
         return change.answer

@@ -21,6 +21,8 @@ from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
+BUT_ENDS = 4  # so much of what a status is made from comes before the ends
+ENDS_MS = 5000  # most of what is new of busy topics is their ends: by themselves they are told so often at most
 Statuses = dict[str, dict[str, Any]]
 Told = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
 
@@ -33,6 +35,7 @@ class StatusTopic:
         self._written: Statuses = {}
         self._told: Told = {}
         self._shown: View | None = None
+        self._ends_at = 0  # when all new ends were told (ms)
 
     def read(self) -> Statuses:
         """The last status of everything, as the leader before left it."""
@@ -51,15 +54,18 @@ class StatusTopic:
         return [progress for progress in found if progress is not None]
 
     def publish(self, view: View, now: int) -> None:
-        """Write every changed status, durably."""
-        if self._shown is not None and shows_the_same(self._shown, view):
+        """Write every changed status, durably; one that has nothing but new ends may wait."""
+        with_ends = self._shown is None or now - self._ends_at >= ENDS_MS
+        shown = view if with_ends or self._shown is None else replace(view, ends=self._shown.ends)
+        if self._shown is not None and shows_the_same(self._shown, shown):
             return
-        self._told = tell(view, self._told)
+        self._told = tell(view, self._told, with_ends=with_ends)
         current = {key: body for key, (_, body) in self._told.items()}
         rows = list(changes(self._written, current, now))
         if rows:
             self._log.append(rows)
-        self._written, self._shown = current, view
+            self._ends_at = now if with_ends else self._ends_at
+        self._written, self._shown = current, shown
 
     def close(self) -> None:
         self._log.close()
@@ -77,12 +83,14 @@ def shows_the_same(before: View, after: View) -> bool:
     )
 
 
-def tell(view: View, before: Told) -> Told:
+def tell(view: View, before: Told, *, with_ends: bool = True) -> Told:
     """The status of every connector and task, by key of the status topic, each with what it was made from.
 
-    Of thousands of tasks few change from one moment to the next: what was told of the others still holds.
+    Of thousands of tasks few change from one moment to the next: what was told of the others still holds, also where
+    only ends are new, if these are to wait.
     """
     rows: Told = {}
+    counts = None if with_ends else BUT_ENDS
     held = {(task.connector, task.task) for task in view.state.leased()}
     for name in view.names():
         rows[f"status-connector-{name}"] = (), connector_status(view, name)
@@ -91,7 +99,8 @@ def tell(view: View, before: Told) -> Told:
             key = f"status-task-{name}-{task.config.task}"
             seen = (task, facts, view.worker_id, task.key in held, *map(view.ends.get, task.partitions))
             told = before.get(key)
-            rows[key] = told if told is not None and told[0] == seen else (seen, task_status(view, task))
+            holds = told is not None and told[0][:counts] == seen[:counts]
+            rows[key] = told if told is not None and holds else (seen, task_status(view, task))
     return rows
 
 

@@ -11,8 +11,7 @@ import confluent_kafka as ck
 
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.kafka.errors import REJECTED, describe, error_class, translate, translated
-from engine.ports import Row
-from engine.record.record import Headers
+from engine.ports import Producer, Row
 
 FLUSH_SLICE_S = 0.5
 ANY_PARTITION = -1
@@ -35,7 +34,7 @@ def failure_reports(failures: list[Failure], begin: int) -> Iterable[Report]:
     return map(MethodType, repeat(report), count(begin))
 
 
-class KafkaProducer:
+class KafkaProducer(Producer):
     """Writes records, and remembers which of them failed since the last flush."""
 
     only_errors = True  # are the client's reports about records that were delivered done without?
@@ -46,17 +45,6 @@ class KafkaProducer:
         self._queued = 0
         self._refused: list[Failure] = []  # they never left the client
         self._lost: list[Failure] = []
-
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self._queue(((topic, key, value, headers, timestamp, partition),))
 
     def produce_all(self, rows: Sequence[Row]) -> None:
         self._queue(rows)

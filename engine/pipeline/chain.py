@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from engine.errors import TransformError
 from engine.pipeline.guard import Step
 from engine.pipeline.outcome import Misstep
+from engine.pipeline.telling import unconverted
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, Schema
 
 KEY, VALUE, HEADERS = range(3)  # stages of a sink's converters
+TO_READ = replace(BYTES)  # equal to it, and nobody else's: of a value that its converter has still to read
 Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
@@ -36,7 +40,7 @@ def sink_steps(key: Converter, value: Converter, header: Converter | None, trans
     Without a header converter there is no header stage, and headers stay bytes.
     """
     if header is None and passes_bytes(key) and passes_bytes(value):
-        converting: Callable[[Any], Any] = _as_bytes
+        converting: Callable[[Any], Any] = unconverted  # what does nothing can't fail
     else:
         converting = _convert(key, value, header)
     last = VALUE if header is None else HEADERS
@@ -69,14 +73,6 @@ def applying(transform: Transform) -> Callable[[Record], Record | None]:
     return checked
 
 
-def _as_bytes(raw: RawRecord) -> Record:
-    """Where nothing is converted nothing fails."""
-    return Record(
-        raw.topic, raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES,
-        _unconverted(raw.headers) if raw.headers else (), raw.offset, raw.timestamp_type, raw,
-    )  # fmt: skip
-
-
 def _convert(key: Converter, value: Converter, header: Converter | None) -> Callable[[RawRecord | Record], Record]:
     """Key, value and headers in one step, so that one record is built; given one that is half done, it goes on there.
 
@@ -87,7 +83,7 @@ def _convert(key: Converter, value: Converter, header: Converter | None) -> Call
     def convert(given: RawRecord | Record) -> Record:
         if type(given) is RawRecord:
             raw = given
-            headers: Rows = _unconverted(raw.headers) if raw.headers else ()
+            headers: Rows = tuple([(name, BYTES, data) for name, data in raw.headers]) if raw.headers else ()
             try:
                 key_schema, key = read_key(raw.topic, raw.key, raw.headers)
             except Exception as error:
@@ -96,13 +92,13 @@ def _convert(key: Converter, value: Converter, header: Converter | None) -> Call
             assert isinstance(given, Record)
             assert given.raw is not None
             raw, headers, key_schema, key = given.raw, given.headers, given.key_schema, given.key
-            if header is not None and not _awaits_value(given):
+            if header is not None and given.value_schema is not TO_READ:
                 return _with_headers(header, given)
         try:
             value_schema, value = read_value(raw.topic, raw.value, raw.headers)
         except Exception as error:
             half = Record(
-                raw.topic, raw.partition, raw.timestamp, key, raw.value, key_schema, BYTES, headers,
+                raw.topic, raw.partition, raw.timestamp, key, raw.value, key_schema, TO_READ, headers,
                 raw.offset, raw.timestamp_type, raw,
             )  # fmt: skip
             raise Misstep(VALUE, half, error) from error
@@ -115,21 +111,15 @@ def _convert(key: Converter, value: Converter, header: Converter | None) -> Call
     return convert
 
 
-def _awaits_value(half: Record) -> bool:
-    """Was it the value's converter that failed, not that of the headers?"""
-    return half.raw is not None and half.value_schema is BYTES and half.value is half.raw.value
-
-
 def _with_headers(converter: Converter, record: Record) -> Record:
+    rows = []
     try:
-        rows = tuple([(name, *converter.to_connect(record.topic, data, ())) for name, _, data in record.headers])
+        for name, _, data in record.headers:
+            schema, value = converter.to_connect(record.topic, data, ())
+            rows.append((name, schema, value))
     except Exception as error:
         raise Misstep(HEADERS, record, error) from error
     return Record(
         record.topic, record.partition, record.timestamp, record.key, record.value, record.key_schema,
-        record.value_schema, rows, record.offset, record.timestamp_type, record.raw,
+        record.value_schema, tuple(rows), record.offset, record.timestamp_type, record.raw,
     )  # fmt: skip
-
-
-def _unconverted(headers: Headers) -> Rows:
-    return tuple([(name, BYTES, data) for name, data in headers])

@@ -79,6 +79,7 @@ class Guard:
         self.patience_ms = patience_ms
         self.handlers = handlers or {}
         self._task_id = f"{connector}-{state.task}"
+        self._skipped = Skipped(dead_letters is not None)
         self._waits: ParkedRetry | None = None  # what this lease has parked
 
     def run(self, steps: Sequence[Step], items: Iterable[Any], out: list[Any]) -> Raised | None:
@@ -114,7 +115,10 @@ class Guard:
         if verdict.retry:
             delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
         if delay is None:
-            return self.errored(raised, origin, trouble, tolerable=verdict.tolerate)
+            errored = self.errored(raised, origin, trouble, tolerable=verdict.tolerate)
+            if errored.context.record is not None:  # all is told of it, which of a batch is not so
+                forget_frames(raised.error)  # what they held is at hand for the next record
+            return errored
         wake_at = now + delay
         before, self.state.parked = self.state.parked, ParkedRetry(Place.of(origin, index), trouble, wake_at)
         if delay > self.patience_ms(now):
@@ -135,18 +139,20 @@ class Guard:
     def errored(self, raised: Raised, origin: Origin, trouble: Trouble, *, tolerable: bool) -> Errored:
         """The error as a value, with its context rendered where it was raised."""
         now = self.clock.now_ms()
-        given, named = raised.given, self.handlers.get(raised.index)
+        given, index, first_ms = raised.given, raised.index, trouble.first_ms
         record = None
-        if isinstance(given, RawRecord):
-            record = unconverted(given)
-        elif isinstance(given, Record):
+        if isinstance(given, Record):
             record = read_whole(given)
-        original = origin if isinstance(origin, RawRecord) and given is not None else None
+        elif isinstance(given, RawRecord):
+            record = unconverted(given)
+        original = origin if given is not None and isinstance(origin, RawRecord) else None
+        named = self.handlers.get(index)
         name = TOLERANCE_NAME if named is None else named.name
+        trace, kind, message, root_kind, root_message = describe(raised.error)
         # By position, as all that every error costs.
         context = ErrorContext(
-            record, original, self.stages, raised.index, *describe(raised.error), trouble.failures - 1,
-            self._task_id, self.connector, now, trouble.first_ms, now - trouble.first_ms, name,
+            record, original, self.stages, index, trace, kind, message, root_kind, root_message,
+            trouble.failures - 1, self._task_id, self.connector, now, first_ms, now - first_ms, name,
         )  # fmt: skip
         errored = Errored(context, origin, raised.error, tolerable)
         if named is None or not tolerable or given is None:
@@ -165,8 +171,7 @@ class Guard:
             return errored.reply.response is not Response.CONTINUE, before
         if errored.context.index in self.handlers:
             return False, before
-        after = self.tolerance.add(before, errored.context.time_of_error)
-        return self.tolerance.exceeded(after, errored.context.time_of_error), after
+        return self.tolerance.after(before, errored.context.time_of_error)
 
     def decide(self, errored: Errored) -> Skipped | Failed:
         """Ask the handler, report, and say what becomes of the record.
@@ -190,8 +195,9 @@ class Guard:
         if named is not None:
             metrics[Metric.DROPPED_RECORDS_TOTAL] += 1
             self.state.stage_dropped[context.index] += 1
-        forget_frames(errored.error)
-        return Skipped(self.dead_letters is not None)
+        if errored.error.__traceback__ is not None:
+            forget_frames(errored.error)
+        return self._skipped
 
     def log(self, errored: Errored) -> None:
         """Tell all but the dead letter topic of an error that no record is known to be guilty of."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from engine.config.topic import ConfigState
@@ -20,10 +21,12 @@ from engine.pipeline.staying import Staying
 from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
 
 POLL_TIMEOUT_S = 0.1
-POOL_PAUSE_MS = 5  # between looks at all the tasks of a pool that waits for records
+LOOK_MS = 2  # a pool that waits for records looks at one of its tasks in so long: a look costs a hundredth of that
+OPENING_THREADS = 8  # to open a task is to wait for brokers, over and over: those of a pool wait together
 COLLECT_INTERVAL_MS = 500
 COLLECT_PAUSES = 20  # so many times as long as it took it then rests: it grows with the memory of a stream
-Open = Callable[[TaskConfig, bool], OpenTask]  # the last: in small steps, after an abort
+Finish = Callable[[], OpenTask]  # on the lease's own thread, which whatever a connector opens may be bound to
+Open = Callable[[TaskConfig, bool], Finish]  # on any thread; the last: in small steps, after an abort
 Tell = Callable[[Sequence[TaskReport]], None]  # what a lease has done so far; it never fails
 
 
@@ -81,8 +84,10 @@ class _Running:
         self._aside = Aside[End | None]()
 
     def run(self) -> tuple[TaskReport, ...]:
-        for config in self._lease.tasks:
-            opened = self._claim(config)
+        with ThreadPoolExecutor(OPENING_THREADS, thread_name_prefix="opening") as threads:
+            begun = list(threads.map(self._claim, self._lease.tasks))
+        for config, claimed in zip(self._lease.tasks, begun, strict=True):
+            opened = self._finish(config, claimed)
             if isinstance(opened, OpenTask):
                 self._active.append(opened)
             else:
@@ -129,8 +134,8 @@ class _Running:
             if count is not None:
                 self._staying.saw(opened.config.task_id, count, now)
             came = came or count != 0
-        if not came and timeout_s == 0:
-            self._clock.wait(POOL_PAUSE_MS)
+        if timeout_s == 0:
+            self._clock.wait(max(0, now + LOOK_MS * len(self._active) - self._clock.now_ms()))
         return came
 
     def _may_stay(self, state: ConfigState) -> bool:
@@ -203,13 +208,21 @@ class _Running:
             self._reports.append(made)
         return made is None
 
-    def _claim(self, config: TaskConfig, *, careful: bool = False) -> OpenTask | TaskReport:
+    def _claim(self, config: TaskConfig, *, careful: bool = False) -> Finish | TaskReport:
         end = denied(self._tail.state, config, self._lease.leader_epoch)
         if end is not None:
             return never_opened(config, end)
         try:
-            opened = self._open_task(config, careful)
+            return self._open_task(config, careful)
         except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end other tasks
+            return never_opened(config, *ended_by(error, self._clock))
+
+    def _finish(self, config: TaskConfig, claimed: Finish | TaskReport) -> OpenTask | TaskReport:
+        if isinstance(claimed, TaskReport):
+            return claimed
+        try:
+            opened = claimed()
+        except Exception as error:  # noqa: BLE001, as above
             return never_opened(config, *ended_by(error, self._clock))
         parked = opened.task.state.parked
         if parked is not None and parked.until_ms > self._clock.now_ms():
@@ -222,7 +235,7 @@ class _Running:
             return self._close_after(opened, aborted)
         with suppress(Exception):  # whatever counts is committed
             opened.close()
-        again = self._claim(opened.config, careful=True)
+        again = self._finish(opened.config, self._claim(opened.config, careful=True))
         self._deadline.start()  # else a chunk that takes as long as the budget would be aborted in each lease anew
         return again
 

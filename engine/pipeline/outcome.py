@@ -78,5 +78,4 @@ class Misstep(Exception):
     """Raised by a step that is several stages at once: which of them failed, and what that one was given."""
 
     def __init__(self, index: int, given: Any, error: Exception) -> None:
-        super().__init__(index, given, error)
         self.raised = Raised(index, given, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,27 +14,23 @@ from engine.record.schema import BYTES, Schema
 from engine.record.unread import read_all
 
 Rows = tuple[tuple[str, Schema | None, Any], ...]
+_READ = (bytes, str, NoneType)
 
 
 def unconverted(raw: RawRecord) -> Record:
     """The record before any conversion: key, value and headers are bytes."""
+    headers = tuple([(name, BYTES, data) for name, data in raw.headers]) if raw.headers else ()
+    # By position: keywords would double the cost of the hottest line.
     return Record(
-        raw.topic,
-        raw.partition,
-        raw.timestamp,
-        raw.key,
-        raw.value,
-        BYTES,
-        BYTES,
-        tuple((name, BYTES, value) for name, value in raw.headers),
-        raw.offset,
-        raw.timestamp_type,
-        raw,
-    )
+        raw.topic, raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES, headers,
+        raw.offset, raw.timestamp_type, raw,
+    )  # fmt: skip
 
 
 def read_whole(record: Record) -> Record:
     """The record without unread parts: the same one where it has none."""
+    if type(record.value) is bytes and type(record.key) in _READ and not record.headers:
+        return record  # as nearly all that a converter refused
     key, value, headers = read_all(record.key), read_all(record.value), _whole_headers(record.headers)
     if key is record.key and value is record.value and headers is record.headers:
         return record

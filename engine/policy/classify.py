@@ -39,6 +39,7 @@ RULES: dict[StageType, _Rule] = {
     StageType.TASK_POLL: _TASK,
 }
 _STOP_RULE = _Rule(retry=(), tolerate=())
+_AGAIN, _TOLERATED = Verdict(retry=True, tolerate=True), Verdict(retry=False, tolerate=True)
 
 
 def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> Verdict:
@@ -48,5 +49,6 @@ def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> V
     if isinstance(error, ProduceFailed) and stage is StageType.KAFKA_PRODUCE:
         return Verdict(retry=error.retriable, tolerate=False)
     rule = RULES.get(stage, _STOP_RULE)
-    retry = (RetriableError,) if rule is _STEP and retry_on == "retriable" else rule.retry
-    return Verdict(isinstance(error, retry), isinstance(error, rule.tolerate))
+    if rule is _STEP:
+        return _AGAIN if retry_on != "retriable" or isinstance(error, RetriableError) else _TOLERATED
+    return Verdict(isinstance(error, rule.retry), isinstance(error, rule.tolerate))

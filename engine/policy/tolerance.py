@@ -53,6 +53,13 @@ class TolerancePolicy:
         window = (*self._within(state, now_ms), (now_ms, 1))
         return ToleranceState(state.total + 1, self._coalesce(window) if len(window) > MAX_ENTRIES else window)
 
+    def after(self, state: ToleranceState, now_ms: int) -> tuple[bool, ToleranceState]:
+        """Does one more error at `now_ms` exceed a limit, and the state after it."""
+        if self.limit == -1 == self.rate_limit:
+            return False, ToleranceState(state.total + 1, state.window)
+        state = self.add(state, now_ms)
+        return self.exceeded(state, now_ms), state
+
     def exceeded(self, state: ToleranceState, now_ms: int) -> bool:
         """Are there more errors than one of the limits allows?"""
         if self.limit != -1 and state.total > self.limit:
@@ -72,8 +79,10 @@ class TolerancePolicy:
         return sum(count for _, count in self._within(state, now_ms))
 
     def _within(self, state: ToleranceState, now_ms: int) -> tuple[tuple[int, int], ...]:
-        start = now_ms - self.rate_duration_ms
-        return tuple(row for row in state.window if row[0] > start)
+        start, window = now_ms - self.rate_duration_ms, state.window
+        if not window or window[0][0] > start:  # the oldest is in it, as nearly always
+            return window
+        return tuple(row for row in window if row[0] > start)
 
     def _coalesce(self, window: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
         """Errors close in time share the newest one's time, so the count is never too low."""

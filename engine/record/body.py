@@ -10,10 +10,12 @@ from msgspec import UNSET, Struct
 
 from engine.record.context import ErrorContext
 from engine.record.record import Headers, RawRecord, Record
+from engine.record.schema import Schema
 from engine.record.stage import Stage
 from engine.record.values import to_json, write_value
 
 VERSION = 1
+Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
 class ValueRow(Struct, gc=False):
@@ -148,16 +150,27 @@ def pointer_row(raw: RawRecord) -> OriginalRow:
 
 
 def _record_row(record: Record, *, include_messages: bool) -> RecordRow:
-    row = RecordRow(record.topic, record.partition, record.timestamp, record.timestamp_type, record.offset)
+    key: Any = UNSET
+    value: Any = UNSET
+    headers: Any = UNSET
     if include_messages:
-        row.key = ValueRow(*write_value(record.key_schema, record.key))
-        row.value = ValueRow(*write_value(record.value_schema, record.value))
-        row.headers = [HeaderRow(name, *write_value(schema, value)) for name, schema, value in record.headers]
-    if record.source_partition is not None:
-        row.source_partition = _texts(record.source_partition)
-    if record.source_offset is not None:
-        row.source_offset = _texts(record.source_offset)
-    return row
+        key = ValueRow(*write_value(record.key_schema, record.key))
+        value = ValueRow(*write_value(record.value_schema, record.value))
+        rows = record.headers
+        headers = [HeaderRow(name, *write_value(schema, part)) for name, schema, part in rows] if rows else ()
+    within, at = record.source_partition, record.source_offset
+    return RecordRow(
+        record.topic,
+        record.partition,
+        record.timestamp,
+        record.timestamp_type,
+        record.offset,
+        key,
+        value,
+        headers,
+        UNSET if within is None else _texts(within),
+        UNSET if at is None else _texts(at),
+    )
 
 
 def _texts(source: Mapping[str, Any]) -> dict[str, str]:
@@ -168,11 +181,14 @@ def _is_original(record: Record | None, raw: RawRecord) -> bool:
     """Does `record`, as written, say all that `raw` does?"""
     return (
         record is not None
-        and _same_bytes(record.key, raw.key)
-        and _same_bytes(record.value, raw.value)
-        and (record.topic, record.partition, record.offset) == (raw.topic, raw.partition, raw.offset)
-        and (record.timestamp, record.timestamp_type) == (raw.timestamp, raw.timestamp_type)
-        and _raw_headers(record) == raw.headers
+        and (record.value is raw.value or _same_bytes(record.value, raw.value))
+        and (record.key is raw.key or _same_bytes(record.key, raw.key))
+        and record.offset == raw.offset
+        and record.partition == raw.partition
+        and record.topic == raw.topic
+        and record.timestamp == raw.timestamp
+        and record.timestamp_type == raw.timestamp_type
+        and (_raw_headers(record.headers) == raw.headers if record.headers else not raw.headers)
     )
 
 
@@ -180,7 +196,7 @@ def _same_bytes(value: Any, raw: bytes | None) -> bool:
     return (value is None or isinstance(value, bytes)) and value == raw
 
 
-def _raw_headers(record: Record) -> Headers | None:
-    if all(value is None or isinstance(value, bytes) for _, _, value in record.headers):
-        return tuple((name, value) for name, _, value in record.headers)
+def _raw_headers(headers: Rows) -> Headers | None:
+    if all(value is None or isinstance(value, bytes) for _, _, value in headers):
+        return tuple((name, value) for name, _, value in headers)
     return None

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from traceback import TracebackException
+from types import CodeType, TracebackType
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 MAX_FRAMES = 50
 MAX_CAUSES = 20
@@ -37,47 +40,47 @@ class _Kind(NamedTuple):
 
 def describe(exception: BaseException) -> Description:
     """The trace of an exception and its causes, with the class and message of the first and the last."""
-    lines: list[str] = []
-    heads: list[tuple[str, str]] = []
-    for error in _chain(exception):
-        kind = _kind(type(error))
-        name, message = kind.name, _message(error, kind)
-        head = f"{name}: {message}" if message else name
-        lines.append(f"Caused by: {head}" if heads else head)
-        frames = _frames(error)
-        if heads:
-            error.__dict__[_FRAMES] = frames
-        lines += frames
-        heads.append((name, message))
-    return Description("\n".join(lines), *heads[0], *heads[-1])
+    name, message = root, root_message = _head(exception)
+    lines = [f"{name}: {message}" if message else name, *_frames(exception)]
+    error, seen = _before(exception), {id(exception)}
+    while error is not None and id(error) not in seen and len(seen) < MAX_CAUSES:
+        seen.add(id(error))
+        root, root_message = _head(error)
+        frames = error.__dict__[_FRAMES] = _frames(error)
+        lines += f"Caused by: {root}: {root_message}" if root_message else f"Caused by: {root}", *frames
+        error = _before(error)
+    return Description("\n".join(lines), name, message, root, root_message)
 
 
 def forget_frames(exception: BaseException) -> None:
     """Let go of the frames of an exception, and of those before it: they hold what was on the stack, in circles that
     only the garbage collector would find. What there is to say of those of a cause stays with it: somebody may keep it,
     and raise other exceptions from it."""
-    left: list[BaseException | None] = [exception]
+    left = [exception]
     while left:
         error = left.pop()
-        if error is not None and error.__traceback__ is not None:
-            if error is not exception and _FRAMES not in error.__dict__:
-                error.__dict__[_FRAMES] = _frames(error)
-            error.__traceback__ = None
-            left += (error.__cause__, error.__context__)
+        if error.__traceback__ is None:
+            continue
+        if error is not exception and _FRAMES not in error.__dict__:
+            error.__dict__[_FRAMES] = _frames(error)
+        error.__traceback__ = None
+        cause, context = error.__cause__, error.__context__
+        if cause is not None:
+            left.append(cause)
+        if context is not None and context is not cause:
+            left.append(context)
 
 
-def _message(error: BaseException, kind: _Kind) -> str:
-    """The message; an exception that can't say one does no harm."""
-    if kind.says_its_args and len(error.args) == 1 and type(error.args[0]) is str:
-        text = str(error)
+def _head(error: BaseException) -> tuple[str, str]:
+    """The name of its class and its message; an exception that can't say one does no harm."""
+    of: Any = type(error)
+    name, says_its_args = _kept_kind(of) if type(of) is type else _kind_of(of)
+    args = error.args if says_its_args else ()
+    if len(args) == 1 and type(args[0]) is str:
+        message = str(error)
     else:
-        text = str(TracebackException(type(error), error, None, compact=True, limit=0))
-    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}… ({len(text)} characters)"
-
-
-def _kind(of: Any) -> _Kind:
-    """A class that a class of its own has made is looked at each time: it may have no hash."""
-    return _kept_kind(of) if type(of) is type else _kind_of(of)
+        message = str(TracebackException(of, error, None, compact=True, limit=0))
+    return name, message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}… ({len(message)} characters)"
 
 
 def _kind_of(of: type[BaseException]) -> _Kind:
@@ -86,19 +89,12 @@ def _kind_of(of: type[BaseException]) -> _Kind:
     return _Kind(name, says and not issubclass(of, _SAYS_MORE))
 
 
-_kept_kind = lru_cache(_CLASSES)(_kind_of)
+_kept_kind = lru_cache(_CLASSES)(_kind_of)  # not of what a class of its own has made: that may have no hash
 
 
-def _chain(exception: BaseException) -> list[BaseException]:
-    chain, seen = [exception], {id(exception)}
-    while len(chain) < MAX_CAUSES:
-        error = chain[-1]
-        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        if cause is None or id(cause) in seen:
-            break
-        chain.append(cause)
-        seen.add(id(cause))
-    return chain
+def _before(error: BaseException) -> BaseException | None:
+    """Its cause, or else what was under way when it was raised."""
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _frames(error: BaseException) -> list[str]:
@@ -110,10 +106,10 @@ def _frames(error: BaseException) -> list[str]:
     lines = []
     while traceback is not None:
         frame = traceback.tb_frame
-        code, module = frame.f_code, frame.f_globals.get("__name__")
-        if not isinstance(module, str):
-            module = ""
-        lines.append(_frame(code.co_filename, module, code.co_name, traceback.tb_lineno))
+        place = _places.get((id(frame.f_code), traceback.tb_lasti))
+        if place is None or frame.f_globals.get("__name__") is not place.module:
+            place = _placed(traceback)
+        lines.append(place.text)
         traceback = traceback.tb_next
     lines.reverse()
     if len(lines) > MAX_FRAMES:
@@ -122,9 +118,25 @@ def _frames(error: BaseException) -> list[str]:
     return lines
 
 
-@lru_cache(_PLACES)
-def _frame(file: str, module: str, function: str, line: int) -> str:
-    return f"  at {_path(file, module)}:{function}:{line}"
+class _Place(Struct, frozen=True, gc=False):
+    """A place in code that raised, and its text. While the code is kept, its id is nobody else's."""
+
+    text: str
+    module: Any
+    code: CodeType
+
+
+_places: dict[tuple[int, int], _Place] = {}  # by the code's id and where in it, not on which line: that is slow to tell
+
+
+def _placed(traceback: TracebackType) -> _Place:
+    if len(_places) >= _PLACES:
+        _places.clear()
+    code, module = traceback.tb_frame.f_code, traceback.tb_frame.f_globals.get("__name__")
+    path = _path(code.co_filename, module if isinstance(module, str) else "")
+    place = _Place(f"  at {path}:{code.co_name}:{traceback.tb_lineno}", module, code)
+    _places[id(code), traceback.tb_lasti] = place
+    return place
 
 
 def _path(file: str, module: str) -> str:

@@ -131,9 +131,10 @@ class DeadLetterReporter:
         headers: Headers = ()
         if isinstance(origin, RawRecord):
             key, headers = origin.key if self.include_messages else None, origin.headers
-        more = connect_headers(context, origin) if self.context_headers else ()
-        size, most = _size(key, headers), self.room - LEAST_CONTEXT_BYTES
+        size = _size(key, headers) if key or headers else 0
         # Size never fails a task: what other tools read goes first, then what the record brought along.
+        most = self.room - LEAST_CONTEXT_BYTES
+        more = connect_headers(context, origin) if self.context_headers else ()
         if more and (whole := size + _size(None, more)) <= most:
             headers, size = (*headers, *more), whole
         elif size > most:

@@ -17,6 +17,7 @@ import msgspec
 
 from engine.errors import LeaseLost, RetriableError
 from engine.ports import Lease, TaskReport
+from engine.spark.java import QUICK_START, driver_options
 from engine.spark.worker import Answer, run_encoded
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# The driver's JVM only schedules: records never pass through it. It starts in half the time when it compiles little.
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DEFAULTS = {
     "spark.task.maxFailures": "1",  # the herder alone retries, and knows
     "spark.speculation": "false",
@@ -37,7 +36,6 @@ DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": QUICK_START,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.faulthandler.enabled": "true",  # where a worker was when it died
@@ -68,7 +66,7 @@ class SparkRunner:
         self._function = function
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="lease")
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="spark-start")
-        self._start = partial(_start, master, name, dict(options or {}))
+        self._start = partial(start, master, name, dict(options or {}))
         self._started: Future[SparkContext] | None = None
         self._starting = threading.Lock()
         self._tell: Callable[[BaseException], None] = lambda _: None
@@ -138,7 +136,8 @@ def _work(function: str, payload: bytes, _rows: Iterator[int]) -> Iterator[bytes
     yield run_encoded(function, payload)
 
 
-def _start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
+def start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
+    """A session with the engine's defaults below these options."""
     # Imported here, on the starter's thread: the REST API answers before pyspark is even loaded.
     from pyspark import SparkConf, SparkContext
 
@@ -148,7 +147,8 @@ def _start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     conf = SparkConf().setMaster(master).setAppName(name).set("spark.executorEnv.PYTHONPATH", path)
-    conf.setAll([*DEFAULTS.items(), *_daemon(options).items(), *options.items()])
+    conf.setAll([*DEFAULTS.items(), ("spark.driver.extraJavaOptions", driver_options())])
+    conf.setAll([*_daemon(options).items(), *options.items()])
     log.info("starting Spark on %s", master)
     context = SparkContext(conf=conf)
     log.info("Spark %s is up", context.version)

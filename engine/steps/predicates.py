@@ -63,7 +63,7 @@ class HasHeaderKey:
         self._name = parse(self.OPTIONS, configs)["name"]
 
     def test(self, record: Record) -> bool:
-        return any(name == self._name for name, _, _ in record.headers)
+        return any(name == self._name for name, _, _ in record.headers) if record.headers else False
 
 
 class RecordIsTombstone:
@@ -96,7 +96,7 @@ class Conditional:
         self.transform.configure(configs)
 
     def apply(self, record: Record) -> Record | None:
-        if bool(self._predicate.test(record)) is self._negate:
+        if (not self._predicate.test(record)) is not self._negate:
             return record
         applied: Record | None = self.transform.apply(record)
         return applied

@@ -103,7 +103,7 @@ def run_lease(
             closing.close()
             raise
 
-    return run_tasks(lease, tail, clock, open_task, deadline)
+    return run_tasks(lease, tail, clock, lambda task, careful: partial(open_task, task, careful), deadline)
 
 
 def open_sink(

@@ -15,14 +15,14 @@ from engine.errors import (
     ProduceFailed,
     RetriableError,
 )
-from engine.ports import Committed, Row
+from engine.ports import Committed, Producer, Row
 from engine.record.record import Headers, TopicPartition
 from tests.support.fake_broker import Answer, Broker, Ending, Identity, InvalidMapping
 
 Queued = tuple[bytes | None, bytes | None, Headers, int | None]  # key, value, headers, timestamp
 
 
-class FakeProducer:
+class FakeProducer(Producer):
     """The Producer port: idempotent while a record is being sent, no longer once it was given up."""
 
     def __init__(self, kafka: Broker, max_request_bytes: int = 1_000_000_000) -> None:
@@ -32,25 +32,14 @@ class FakeProducer:
         self._refused: list[tuple[int, str]] = []
         self._count = 0
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        ordinal, self._count = self._count, self._count + 1
-        if len(key or b"") + len(value or b"") > self._max_request_bytes:
-            self._refused.append((ordinal, topic))
-            return
-        at = self._kafka.choose(topic, key) if partition is None else TopicPartition(topic, partition)
-        self._queue.append((ordinal, at, (key, value, headers, timestamp)))
-
     def produce_all(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.produce(*row)
+        for topic, key, value, headers, timestamp, partition in rows:
+            ordinal, self._count = self._count, self._count + 1
+            if len(key or b"") + len(value or b"") > self._max_request_bytes:
+                self._refused.append((ordinal, topic))
+                continue
+            at = self._kafka.choose(topic, key) if partition is None else TopicPartition(topic, partition)
+            self._queue.append((ordinal, at, (key, value, headers, timestamp)))
 
     def flush(self) -> None:
         """One request for each partition, in the order in which they were first written to."""
@@ -123,17 +112,9 @@ class FakeTransactional(FakeProducer):
         self._step, self._is_known, self._loss = Step.OPEN, False, None
         self._queue, self._refused, self._count = [], [], 0
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
+    def produce_all(self, rows: Sequence[Row]) -> None:
         self._enter("produce", Step.OPEN, Step.BROKEN)
-        super().produce(topic, key, value, headers, timestamp, partition)
+        super().produce_all(rows)
 
     def flush(self) -> None:
         """ProduceFailed only for records that the client itself refused; AbortableError where one was lost."""

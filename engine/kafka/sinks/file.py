@@ -8,7 +8,6 @@ import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, BinaryIO
 
 import msgspec
@@ -18,9 +17,11 @@ from engine.config.options import Option
 from engine.errors import ConversionError, RecordError, RetriableError
 from engine.record.record import Record
 from engine.record.unread import read_all
-from engine.steps.converters.json_writing import dumps, to_json
+from engine.steps.converters.json_trees import dumps, without_schema
 
 OPTIONS = (Option("file", "string", None, "The file to append to; unset: standard output."),)
+_MAPS_ALONE = {dict}
+_encoder = msgspec.json.Encoder()
 _UNWRITABLE = (TypeError, ValueError, RecursionError, ConversionError)
 
 
@@ -32,11 +33,11 @@ class FileSink:
     flushes_anywhere = True
 
     def __init__(self) -> None:
-        self._encode: Callable[[Any], bytes] = partial(orjson.dumps, default=_plain)
+        self._text: Callable[[list[Any]], bytes] = _text
 
     def use_unread(self) -> None:
-        """From now on values are JSON, and parts of them may be unread: these are written as they are."""
-        self._encode = msgspec.json.Encoder().encode
+        """From now on values are JSON, and parts of them may be unread."""
+        self._text = _unread_text
 
     def start(self, config: Mapping[str, str]) -> None:
         path = config.get("file")
@@ -50,13 +51,11 @@ class FileSink:
         self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
     def put(self, records: Sequence[Record]) -> None:
-        encode = self._encode
         try:
-            lines = [encode(value) if type(value := record.value) is dict else _line(value) for record in records]
+            text = self._text([record.value for record in records])
         except _UNWRITABLE:
-            lines = _one_by_one(records)
-        lines.append(b"")
-        left = memoryview(b"\n".join(lines))
+            text = _joined(_one_by_one(records))
+        left = memoryview(text)
         try:
             while left:
                 written = self._file.write(left)  # all of it, but for a disk that is nearly full
@@ -85,6 +84,23 @@ def _stdout() -> BinaryIO:
     return getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
 
 
+def _text(values: list[Any]) -> bytes:
+    """The values' lines, each with its end."""
+    return _joined([orjson.dumps(value, _plain) if type(value) is dict else _line(value) for value in values])
+
+
+def _unread_text(values: list[Any]) -> bytes:
+    """The same where the parts of maps may be unread: these are written as they are."""
+    if set(map(type, values)) == _MAPS_ALONE:
+        return _encoder.encode_lines(values)
+    return _joined([_encoder.encode(value) if type(value) is dict else _line(value) for value in values])
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    lines.append(b"")
+    return b"\n".join(lines)
+
+
 def _one_by_one(records: Sequence[Record]) -> list[bytes]:
     """The lines. Raises what says which of the records can't be written."""
     lines, errors = [], []
@@ -106,7 +122,7 @@ def _line(value: Any) -> bytes:
     try:
         return orjson.dumps(value, _plain)
     except TypeError:  # integers beyond 64 bits, lone surrogates, depth: as JsonConverter writes them
-        return dumps(to_json(None, value))
+        return dumps(without_schema(value))
 
 
 def _plain(value: Any) -> str:

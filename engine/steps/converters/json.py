@@ -26,7 +26,9 @@ from engine.steps.converters.json_text import (
     read_whole,
 )
 from engine.steps.converters.json_top import top_level
-from engine.steps.converters.json_writing import DEFAULT, How, dumps, to_json
+from engine.steps.converters.json_trees import dumps, without_schema
+from engine.steps.converters.json_writing import How, writer
+from engine.steps.per_schema import once_per_schema
 
 _loads = orjson.loads
 _TOO_DEEP = "is nested too deeply for this process"
@@ -40,18 +42,20 @@ class JsonConverter:
 
     def __init__(self) -> None:
         self._envelope = True
-        self._how = DEFAULT
-        self._cache_size = 1000
         self._leaves_unread = False
-        self._envelopes = Envelopes(self._cache_size, replace_null=True)
-        self._written: dict[int, tuple[Schema, orjson.Fragment]] = {}
+        self._use(How(), 1000)
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         values = parse(self.OPTIONS, configs)
         self._envelope = values["schemas.enable"]
-        self._how = How(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
-        self._cache_size = values["schemas.cache.size"]
-        self._envelopes = Envelopes(self._cache_size, replace_null=self._how.replace_null)
+        how = How(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
+        self._use(how, values["schemas.cache.size"])
+
+    def _use(self, how: How, cache_size: int) -> None:
+        """The records of a topic share their schema: what follows from it is kept."""
+        self._envelopes = Envelopes(cache_size, replace_null=how.replace_null)
+        self._writer = once_per_schema(lambda schema: writer(schema, how), cache_size)
+        self._text = once_per_schema(lambda schema: orjson.Fragment(dumps(json_schema.write(schema, how))), cache_size)
 
     def use_unread(self) -> None:
         """From now on what has no schema may have parts that are unread (`engine.record.unread`)."""
@@ -62,7 +66,8 @@ class JsonConverter:
         if data is None:
             return None, None
         if self._envelope:
-            return self._opened(topic, data)
+            found = self._envelopes.open_like_the_last(topic, data)
+            return self._opened(topic, data) if found is None else found
         if self._leaves_unread and (members := top_level(data)) is not None:
             return None, members
         return None, _read(data)
@@ -72,18 +77,16 @@ class JsonConverter:
         if schema is None and value is None:
             return None
         try:
-            plain = to_json(schema, value, self._how)
+            plain = without_schema(value) if schema is None else self._writer(schema)(value)
             if self._envelope:
-                plain = {"schema": schema and self._fragment(schema), "payload": plain}
+                plain = {"schema": schema and self._text(schema), "payload": plain}
             return dumps(plain)
         except RecursionError as error:
             raise ConversionError(_TOO_DEEP) from error
 
     def _opened(self, topic: str, data: bytes) -> tuple[Schema | None, Any]:
-        envelopes = self._envelopes
         try:
-            found = envelopes.open_like_the_last(topic, data)
-            return envelopes.open(topic, data, _read(data)) if found is None else found
+            return self._envelopes.open(topic, data, _read(data))
         except Inexact:
             return self._opened_exactly(topic, data)
         except RecursionError as error:
@@ -94,16 +97,6 @@ class JsonConverter:
             return self._envelopes.open(topic, data, read_exactly(data))
         except RecursionError as error:
             raise ConversionError(_TOO_DEEP) from error
-
-    def _fragment(self, schema: Schema) -> orjson.Fragment:
-        """The schema's text; kept by identity, since the records of a topic share their schema."""
-        kept = self._written.get(id(schema))
-        if kept is None:
-            if len(self._written) >= self._cache_size:
-                self._written.clear()
-            kept = schema, orjson.Fragment(dumps(json_schema.write(schema, self._how)))
-            self._written[id(schema)] = kept
-        return kept[1]
 
 
 def _read(data: bytes) -> Any:

@@ -19,9 +19,9 @@ from engine.steps.java.numbers import long_of, narrow, shortest_float32
 
 LOGICAL = "org.apache.kafka.connect.data."
 Reader = Callable[[Any], Any]
-_BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
+BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 _FLOATS = ("FLOAT32", "FLOAT64")
-_NUMBERS = frozenset((*_BITS, *_FLOATS))
+_NUMBERS = frozenset((*BITS, *_FLOATS))
 _SAME: dict[str, type] = {"STRING": str, "BOOLEAN": bool}  # what JSON has of these needs no change
 _MAX_DECIMAL = 10_000  # bytes: turning them into digits takes time by the square
 _QUARTET = re.compile(r"[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==")
@@ -49,7 +49,7 @@ def reader(schema: Schema | None, *, replace_null: bool = True) -> Reader:
 
 def _reader(schema: Schema, replace: bool) -> Reader:
     """For what is not null."""
-    logical = _LOGICAL.get(schema.name) if schema.name is not None else None
+    logical = LOGICAL_TYPES.get(schema.name) if schema.name is not None else None
     return _READERS[schema.type](schema, replace) if logical is None else _logical(schema, logical)
 
 
@@ -76,7 +76,7 @@ def _boolean(_schema: Schema, _replace: bool) -> Reader:
 
 
 def _integer(schema: Schema, _replace: bool) -> Reader:
-    bits = _BITS[schema.type]
+    bits = BITS[schema.type]
     lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
     def read(value: Any) -> int:
@@ -179,7 +179,7 @@ def _row(field: Field, replace: bool) -> tuple[str, frozenset[type], Reader]:
     """A field's name, the types of parts that stay as they are, and what reads the others."""
     schema = field.schema
     may_be_null = schema.optional and (schema.default is None or not replace)
-    logical = schema.name in _LOGICAL
+    logical = schema.name in LOGICAL_TYPES
     same = {_SAME[schema.type]} if schema.type in _SAME and not logical else set()
     if may_be_null:
         same.add(NoneType)
@@ -278,7 +278,7 @@ def _int32(value: Any) -> int:
     return value
 
 
-_LOGICAL: dict[str, Callable[[Schema, Any], Any]] = {
+LOGICAL_TYPES: dict[str, Callable[[Schema, Any], Any]] = {
     f"{LOGICAL}Decimal": _decimal,
     f"{LOGICAL}Date": _date,
     f"{LOGICAL}Time": _time,
@@ -286,7 +286,7 @@ _LOGICAL: dict[str, Callable[[Schema, Any], Any]] = {
 }
 _READERS: dict[str, Callable[[Schema, bool], Reader]] = {
     "BOOLEAN": _boolean,
-    **dict.fromkeys(_BITS, _integer),
+    **dict.fromkeys(BITS, _integer),
     **dict.fromkeys(_FLOATS, _floating),
     "STRING": _string,
     "BYTES": _bytes,

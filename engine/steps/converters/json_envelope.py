@@ -13,17 +13,33 @@ from engine.record.unread import DIGITS, LONG_NUMBER, Unread
 from engine.steps.converters import json_schema
 from engine.steps.converters.json_data import Inexact, Reader, reader
 from engine.steps.converters.json_top import may_be_deep
+from engine.steps.converters.json_typed import Decode, decoder
 
 _loads = orjson.loads
 _PAYLOAD = b'"payload":'
 _STARTS = 64  # topics; a start is as long as its schema
+_END = ord("}")
+DECODER_AFTER = 100  # payloads: making one takes as long as it saves with 30 to 60, and leaves garbage
 
 
-class _Known(NamedTuple):
-    """A schema, and what reads its payloads."""
+class _Known:
+    """A schema, and what makes Connect data of its payloads: `read` of JSON that is read, `decode` of its bytes."""
 
-    schema: Schema | None
-    read: Reader
+    def __init__(self, row: Any, *, replace_null: bool) -> None:
+        self._replace_null = replace_null
+        self.schema = json_schema.read(row, replace_null=replace_null)
+        self.read: Reader = reader(self.schema, replace_null=replace_null)
+        self.decoder: Decode | None = None  # does what `decode` does, sooner
+        self._decoded = 0
+
+    def decode(self, payload: bytes) -> Any:
+        """Raises orjson.JSONDecodeError, Inexact where the fast parser may get it wrong, and what `read` raises."""
+        self._decoded += 1
+        if self._decoded == DECODER_AFTER and self.schema is not None:
+            self.decoder = decoder(self.schema, self.decode, replace_null=self._replace_null)
+        if may_be_deep(payload) or LONG_NUMBER in payload.translate(DIGITS):
+            raise Inexact
+        return self.read(_loads(payload))
 
 
 class _Start(NamedTuple):
@@ -45,14 +61,13 @@ class Envelopes:
     def open_like_the_last(self, topic: str, data: bytes) -> tuple[Schema | None, Any] | None:
         """What is in an envelope that differs from the topic's last one in its payload alone; None for all others."""
         start = self._starts.get(topic)
-        if start is None or not data.startswith(start.text) or not data.endswith(b"}"):
+        if start is None or not data.startswith(start.text) or data[-1] != _END:
             return None
-        payload = data[len(start.text) : -1]
-        if may_be_deep(payload) or LONG_NUMBER in payload.translate(DIGITS):
-            return None
+        known = start.known
+        decode = known.decoder or known.decode
         try:
-            return start.known.schema, start.known.read(_loads(payload))
-        except (orjson.JSONDecodeError, Inexact):
+            return known.schema, decode(data[len(start.text) : -1])
+        except (orjson.JSONDecodeError, Inexact, RecursionError):
             return None
 
     def open(self, topic: str, data: bytes, value: Any) -> tuple[Schema | None, Any]:
@@ -69,18 +84,14 @@ class Envelopes:
         try:
             key = orjson.dumps(row)
         except TypeError:  # lone surrogates, numbers read exactly
-            return self._read(row)
+            return _Known(row, replace_null=self._replace_null)
         if b"null" in key:  # an infinite number is written as null too
             key = repr(row).encode()
         if key not in self._known:
             if len(self._known) >= self._cache_size:
                 self._known.clear()
-            self._known[key] = self._read(row)
+            self._known[key] = _Known(row, replace_null=self._replace_null)
         return self._known[key]
-
-    def _read(self, row: Any) -> _Known:
-        schema = json_schema.read(row, replace_null=self._replace_null)
-        return _Known(schema, reader(schema, replace_null=self._replace_null))
 
     def _keep_start(self, topic: str, data: bytes, known: _Known) -> None:
         try:

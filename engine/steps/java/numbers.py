@@ -7,13 +7,18 @@ import re
 import struct
 from decimal import Decimal
 
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 _DECIMAL = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,10})?")
 _LONG_BITS = 64
 _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _FLOATING = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
 _HEXADECIMAL = re.compile(r"([+-]?0x(?:[\da-f]++(?:\.[\da-f]*+)?|\.[\da-f]++)p[+-]?\d+)[fd]?", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[+-]?(?:Infinity|NaN)")
-_SURE = 8  # characters: the point and six digits, by which 32 bits can tell all numbers apart
+_FLOAT32 = struct.Struct("f")
+_TOLD_APART = 6  # digits: 32 bits tell all numbers of so many apart, so no two of them are the same one
+_FLOAT32_MIN = 2.0**-126  # below, there are fewer bits
+_SURE = 8  # characters: the point and as many digits
+_WHOLE = 1.5 * 2**52  # beside it a float has no room for a fraction: added and taken away, it rounds
 _FLOAT32_MAX = 3.4028234663852886e38
 _BLANK = "".join(map(chr, range(33)))  # what Java trims
 
@@ -69,21 +74,25 @@ def float32(number: float) -> float:
     """The nearest number that 32 bits hold."""
     if math.isfinite(number) and abs(number) > _FLOAT32_MAX:
         try:
-            struct.pack("f", number)
+            _FLOAT32.pack(number)
         except OverflowError:
             return math.copysign(math.inf, number)
-    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    rounded: float = _FLOAT32.unpack(_FLOAT32.pack(number))[0]
     return rounded
 
 
 def shortest_float32(number: float) -> float:
     """Like `float32`, as the number that is written with the fewest digits: 0.1, not 0.10000000149011612."""
-    if number == 0 or (1e-37 < abs(number) < 1e38 and len(repr(number)) < _SURE):
+    whole = number * 1e4 + _WHOLE - _WHOLE
+    if -1e6 < whole < 1e6 and whole / 1e4 == number:
+        return number  # it has no more than six digits, four of them behind the point
+    if 1e-37 < abs(number) < 1e38 and len(repr(number)) < _SURE:
         return number
     rounded = float32(number)
     if not math.isfinite(rounded):
         return rounded
-    return next(short for digits in range(2, 18) if float32(short := float(f"{rounded:.{digits}g}")) == rounded)
+    fewest = _TOLD_APART if abs(rounded) >= _FLOAT32_MIN else 2
+    return next(short for digits in range(fewest, 18) if float32(short := float(f"{rounded:.{digits}g}")) == rounded)
 
 
 def float_text(number: float) -> str:

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -16,30 +17,44 @@ from engine.config.transforms import CAST
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.record.unread import read
+from engine.record.unread import Unread, read
 from engine.record.values import type_of
 from engine.steps.converters.text import DAY_MS, connect_text, millis
-from engine.steps.java.numbers import float32, float_of, float_text, integer_of, long_of, narrow, shortest_float32
+from engine.steps.java.numbers import (
+    LONG_MAX,
+    LONG_MIN,
+    float32,
+    float_of,
+    float_text,
+    integer_of,
+    long_of,
+    narrow,
+    shortest_float32,
+)
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache, schemas_of
-from engine.steps.transforms.side import need_fields, side_of, with_side
+from engine.steps.per_schema import once_per_schema
+from engine.steps.transforms.field_transform import FieldTransform
+from engine.steps.transforms.schemas import schemas_of
 
 _LOGICAL = (Decimal, date, time)  # a datetime is a date
 _LOGICAL_NAMES = "org.apache.kafka.connect.data."
+_LOWEST_64 = 2**64 - 1  # bits
+_Casts = Mapping[type, Callable[[Any], Any]]  # of values of these very types, about which no more is to be asked
+_Row = tuple[str, str, Schema | None, _Casts]  # a field, the type it is cast to, and its schema
 
 
-class Cast:
+class Cast(FieldTransform[tuple[_Row, ...]]):
     """Kafka Connect's Cast$Key and $Value. Null stays null; fields without a type stay as they are."""
 
     OPTIONS = CAST
+    PURPOSE = "type casting"
     takes_unread = True
 
     def __init__(self, of: str) -> None:
-        self._key = of == "Key"
-        self._whole: str | None = None
+        super().__init__(of)
+        self._kind = ""  # of the whole value
         self._types: dict[str, str] = {}
-        self._replace_null = True
-        self._schemas = SchemaCache(self._updated)
+        self._map_plan = ()
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -61,39 +76,47 @@ class Cast:
     def configure(self, configs: Mapping[str, str]) -> None:
         values = checked(self.OPTIONS, self.problems, configs)
         spec: Sequence[str] = values["spec"]
-        self._replace_null = values["replace.null.with.default"]
+        self._begin(defaults=values["replace.null.with.default"])
         rows = [part.rpartition(":") for part in spec]
         self._types = {field.strip(): kind.strip().lower() for field, colon, kind in rows if colon}
-        self._whole = None if self._types else spec[0].lower()
+        self._of_whole = not self._types
+        self._kind = spec[0].lower() if self._of_whole else ""
+        self._map_plan = tuple(_row(name, kind, None) for name, kind in self._types.items())
 
-    def apply(self, record: Record) -> Record:
-        """The record with types changed. Raises TransformError for a value that the type can't hold."""
-        schema, value = side_of(record, key=self._key)
+    def _begin(self, *, defaults: bool) -> None:
+        super()._begin(defaults=defaults)
+        self._whole_schema = once_per_schema(lambda schema: _whole_schema(schema, self._kind))
+
+    def _whole(self, schema: Schema | None, value: Any) -> tuple[Schema | None, Any]:
         if value is None:
-            return record
-        if self._whole is not None:
-            whole = _cast("", self._whole, schema, value)
-            return with_side(record, schema and self._schemas(schema), whole, key=self._key)
-        fields = dict(need_fields(schema, value, "type casting", defaults=self._replace_null))
-        if schema is None:
-            for name, kind in self._types.items():
-                part = read(fields.get(name))  # a field that was missing is there, as null
-                fields[name] = _cast(name, kind, None, part)
-            return with_side(record, None, fields, key=self._key)
-        schemas = schemas_of(schema)
-        for name, kind in self._types.items():
-            if name in schemas:
-                fields[name] = _cast(name, kind, schemas[name], fields.get(name))
-        return with_side(record, self._schemas(schema), fields, key=self._key)
+            return schema, None
+        whole = _cast("", self._kind, schema, value)
+        return schema and self._whole_schema(schema), whole
 
-    def _updated(self, schema: Schema) -> Schema:
-        if self._whole is not None:
-            return _whole_schema(schema, self._whole)
+    def _changed(self, record: Record, fields: dict[str, Any], plan: tuple[_Row, ...]) -> dict[str, Any]:
+        fields = fields.copy()
+        for name, kind, of, casts in plan:
+            part = fields.get(name)  # a field that was missing is there then, as null
+            if type(part) is Unread:
+                part = read(part)
+            cast = casts.get(type(part))
+            if cast is None:
+                fields[name] = _cast(name, kind, of, part)
+                continue
+            try:
+                fields[name] = cast(part)
+            except (ValueError, OverflowError) as error:
+                raise _unfit(name, kind, part) from error
+        return fields
+
+    def _planned(self, schema: Schema) -> tuple[Schema, tuple[_Row, ...]]:
         fields = tuple(
             Field(field.name, _schema(field.schema, self._types[field.name])) if field.name in self._types else field
             for field in schema.fields
         )
-        return msgspec.structs.replace(schema, fields=fields)
+        known = schemas_of(schema)
+        rows = tuple(_row(name, kind, known[name]) for name, kind in self._types.items() if name in known)
+        return msgspec.structs.replace(schema, fields=fields), rows
 
 
 def _whole_schema(schema: Schema, kind: str) -> Schema:
@@ -110,23 +133,37 @@ def _schema(schema: Schema, kind: str) -> Schema:
     return Schema(kind.upper(), schema.optional, default=default)
 
 
+def _row(name: str, kind: str, schema: Schema | None) -> _Row:
+    """Numbers of 32 bits are rounded first, so that each is looked at."""
+    is_rounded = schema is not None and schema.type == "FLOAT32" and kind != "string"
+    return name, kind, schema, {} if is_rounded else _DIRECT[kind]
+
+
 def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
     """The value as that kind; `name` is the field's, empty for a whole value."""
     if value is None:
         return None
-    where = f"field {name}" if name else "the value"
     if isinstance(value, _LOGICAL) and schema is not None:
         value = value if kind == "string" else _number(value)
     elif type_of(value) in {None, "ARRAY", "STRUCT"}:
-        raise TransformError(f"{where} is a {type_of(value) or type(value).__name__}, which can't be cast to {kind}")
+        found = type_of(value) or type(value).__name__
+        raise TransformError(f"{_where(name)} is a {found}, which can't be cast to {kind}")
     elif isinstance(value, bytes) and kind != "string":
-        raise TransformError(f"{where} is BYTES, which can't be cast to {kind}")
+        raise TransformError(f"{_where(name)} is BYTES, which can't be cast to {kind}")
     elif schema is not None and schema.type == "FLOAT32" and kind != "string":
         value = float32(value)
     try:
         return _CASTS[kind](value)
     except (ValueError, OverflowError) as error:
-        raise TransformError(f"{where}: {value!r:.80} can't be cast to {kind}") from error
+        raise _unfit(name, kind, value) from error
+
+
+def _unfit(name: str, kind: str, value: Any) -> TransformError:
+    return TransformError(f"{_where(name)}: {value!r:.80} can't be cast to {kind}")
+
+
+def _where(name: str) -> str:
+    return f"field {name}" if name else "the value"
 
 
 def _number(value: Any) -> int | Decimal:
@@ -191,4 +228,15 @@ _CASTS: dict[str, Callable[[Any], Any]] = {
     "float64": _float64,
     "boolean": _boolean,
     "string": _string,
+}
+_SHORTER: dict[str, dict[type, Callable[[Any], Any]]] = {
+    "int64": {int: lambda value: value if LONG_MIN <= value <= LONG_MAX else narrow(value, 64)},
+    "float32": {float: shortest_float32},
+    "float64": {float: float},
+    "boolean": {bool: bool, int: lambda value: value & _LOWEST_64 != 0},
+    "string": {str: str, int: str, float: float_text},
+}
+_DIRECT = {
+    kind: {NoneType: lambda _: None, **dict.fromkeys((str, bool, int, float), cast), **_SHORTER.get(kind, {})}
+    for kind, cast in _CASTS.items()
 }

@@ -48,11 +48,11 @@ class ExtractField:
 
     def apply(self, record: Record) -> Record:
         """The record with the field alone. Raises TransformError where there can be no such field."""
-        schema, value = side_of(record, key=self._key)
+        schema, value = side_of(record, self._key)
         if schema is None:
-            return with_side(record, None, self._without_schema(value), key=self._key)
+            return with_side(record, None, self._without_schema(value), self._key)
         found, part = self._with_schema(schema, value)
-        return with_side(record, found, part, key=self._key)
+        return with_side(record, found, part, self._key)
 
     def _without_schema(self, value: Any) -> Any:
         for name in self._path:

@@ -14,7 +14,8 @@ from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.values import type_of
 from engine.steps.defaults import default_of
-from engine.steps.transforms.schemas import SchemaCache, with_fields
+from engine.steps.per_schema import once_per_schema
+from engine.steps.transforms.schemas import with_fields
 from engine.steps.transforms.side import need_dict, side_of, with_side
 
 _PLAIN = frozenset({str, int, float, bool, type(None), list, bytes})  # what JSON gives; spares the slower questions
@@ -29,24 +30,24 @@ class Flatten:
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
         self._delimiter = "."
-        self._schemas = SchemaCache(self._flat)
+        self._schemas = once_per_schema(self._flat)
 
     def configure(self, configs: Mapping[str, str]) -> None:
         self._delimiter = parse(self.OPTIONS, configs)["delimiter"]
 
     def apply(self, record: Record) -> Record:
         """The record flattened. Raises TransformError for what has no fields."""
-        schema, value = side_of(record, key=self._key)
+        schema, value = side_of(record, self._key)
         if value is None:
             return record
         fields: dict[str, Any] = {}
         if schema is None:
             self._flatten(need_dict(schema, value, "flattening"), fields)
-            return with_side(record, None, fields, key=self._key)
+            return with_side(record, None, fields, self._key)
         need_dict(schema, value, "flattening")
         flat = self._schemas(schema)
         self._flatten_struct(schema, value, "", fields)
-        return with_side(record, flat, fields, key=self._key)
+        return with_side(record, flat, fields, self._key)
 
     def _flat(self, schema: Schema) -> Schema:
         return with_fields(schema, self._fields(schema, "", [_MAX_NAMES], optional=schema.optional))

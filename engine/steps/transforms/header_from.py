@@ -14,7 +14,8 @@ from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.unread import read_all
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache, field_of, with_fields
+from engine.steps.per_schema import once_per_schema
+from engine.steps.transforms.schemas import field_of, with_fields
 from engine.steps.transforms.side import need_fields, side_of, with_side
 
 
@@ -29,7 +30,7 @@ class HeaderFrom:
         self._headers: tuple[tuple[str, str], ...] = ()
         self._operation = "copy"
         self._defaults = True
-        self._schemas = SchemaCache(self._without)
+        self._schemas = once_per_schema(self._without)
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -47,15 +48,15 @@ class HeaderFrom:
 
     def apply(self, record: Record) -> Record:
         """The record with more headers. Raises TransformError where there can be no such field."""
-        schema, value = side_of(record, key=self._key)
-        fields = need_fields(schema, value, f"header {self._operation}", defaults=self._defaults)
+        schema, value = side_of(record, self._key)
+        fields = need_fields(schema, value, f"header {self._operation}", self._defaults)
         rows = tuple((header, _schema_of(schema, name), read_all(fields.get(name))) for name, header in self._headers)
         record = msgspec.structs.replace(record, headers=record.headers + rows)
         if self._operation == "copy":
             return record
         gone = {name for name, _ in self._headers}
         left: dict[str, Any] = {name: part for name, part in fields.items() if name not in gone}
-        return with_side(record, schema and self._schemas(schema), left, key=self._key)
+        return with_side(record, schema and self._schemas(schema), left, self._key)
 
     def _without(self, schema: Schema) -> Schema:
         gone = {name for name, _ in self._headers}

@@ -9,7 +9,7 @@ from engine.config.transforms import HOIST_FIELD
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.steps.transforms.schemas import SchemaCache
+from engine.steps.per_schema import once_per_schema
 from engine.steps.transforms.side import side_of, with_side
 
 
@@ -22,14 +22,14 @@ class HoistField:
     def __init__(self, of: str) -> None:
         self._key = of == "Key"
         self._field = ""
-        self._schemas = SchemaCache(lambda schema: Schema("STRUCT", fields=(Field(self._field, schema),)))
+        self._schemas = once_per_schema(lambda schema: Schema("STRUCT", fields=(Field(self._field, schema),)))
 
     def configure(self, configs: Mapping[str, str]) -> None:
         self._field = parse(self.OPTIONS, configs)["field"]
 
     def apply(self, record: Record) -> Record:
         """The record, hoisted. Raises TransformError for null where the schema wants a value."""
-        schema, value = side_of(record, key=self._key)
+        schema, value = side_of(record, self._key)
         if schema is not None and value is None and not schema.optional:
             raise TransformError(f"null can't be field {self._field}: its {schema.type} schema is not optional")
-        return with_side(record, schema and self._schemas(schema), {self._field: value}, key=self._key)
+        return with_side(record, schema and self._schemas(schema), {self._field: value}, self._key)

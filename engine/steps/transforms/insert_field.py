@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,10 +16,9 @@ from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.steps.converters.text import EPOCH
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache, with_fields
-from engine.steps.transforms.side import need_fields, side_of, with_side
+from engine.steps.transforms.field_transform import FieldTransform
+from engine.steps.transforms.schemas import with_fields
 
-_PURPOSE = "field insertion"
 _TIMESTAMP = Schema("INT64", name="org.apache.kafka.connect.data.Timestamp", version=1)
 _SCHEMAS = {
     "topic": Schema("STRING"),
@@ -27,6 +27,7 @@ _SCHEMAS = {
     "timestamp": _TIMESTAMP,
     "static": Schema("STRING"),
 }  # in the order of the new fields
+_Rows = tuple[tuple[str, Callable[[Record], Any]], ...]  # new fields, and what is known about a record for each
 
 
 class _Insertion(NamedTuple):
@@ -37,18 +38,18 @@ class _Insertion(NamedTuple):
     optional: bool
 
 
-class InsertField:
+class InsertField(FieldTransform[_Rows]):
     """Kafka Connect's InsertField$Key and $Value. Null stays null; a map's field of the same name is replaced."""
 
     OPTIONS = INSERT_FIELD
+    PURPOSE = "field insertion"
     takes_unread = True
 
     def __init__(self, of: str) -> None:
-        self._key = of == "Key"
+        super().__init__(of)
         self._insertions: tuple[_Insertion, ...] = ()
-        self._static: str | None = None
-        self._defaults = True
-        self._schemas = SchemaCache(self._extended)
+        self._map_plan = ()
+        self._struct_plan: _Rows = ()
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -63,50 +64,52 @@ class InsertField:
         values = checked(self.OPTIONS, self.problems, configs)
         rows = ((what, values[f"{what}.field"]) for what in _SCHEMAS)
         self._insertions = tuple(_insertion(what, name) for what, name in rows if name is not None)
-        self._static = values["static.value"]
-        self._defaults = values["replace.null.with.default"]
+        text = values["static.value"]
+        known: dict[str, Callable[[Record], Any]] = {**_KNOWN, "static": lambda _: text}
+        self._map_plan = tuple((name, known[what]) for what, name, _ in self._insertions)
+        known["timestamp"] = _moment
+        self._struct_plan = tuple((name, known[what]) for what, name, _ in self._insertions)
+        self._begin(defaults=values["replace.null.with.default"])
 
-    def apply(self, record: Record) -> Record:
-        """The record with more fields. Raises TransformError for what has no fields, or has one of that name."""
-        schema, value = side_of(record, key=self._key)
-        if value is None:
-            return record
-        fields = dict(need_fields(schema, value, _PURPOSE, defaults=self._defaults))
-        for what, name, _ in self._insertions:
-            known = self._known(record, what)
-            if known is None:
-                continue  # an optional field stays null, a required one is the converter's to refuse
-            fields[name] = _as_timestamp(known) if what == "timestamp" and schema is not None else known
-        return with_side(record, schema and self._schemas(schema), fields, key=self._key)
+    def _changed(self, record: Record, fields: dict[str, Any], plan: _Rows) -> dict[str, Any]:
+        fields = fields.copy()
+        for name, known_of in plan:
+            known = known_of(record)
+            if known is not None:  # an optional field stays null, a required one is the converter's to refuse
+                fields[name] = known
+        return fields
 
-    def _known(self, record: Record, what: str) -> Any:
-        match what:
-            case "topic":
-                return record.topic
-            case "partition":
-                return record.partition
-            case "timestamp":
-                return record.timestamp
-            case "offset" if record.offset is None:
-                raise TransformError("only records of a sink have an offset to insert")
-            case "offset":
-                return record.offset
-        return self._static
-
-    def _extended(self, schema: Schema) -> Schema:
+    def _planned(self, schema: Schema) -> tuple[Schema, _Rows]:
         new = tuple(
             Field(name, msgspec.structs.replace(_SCHEMAS[what], optional=optional))
             for what, name, optional in self._insertions
         )
-        return with_fields(schema, schema.fields + new)
+        return with_fields(schema, schema.fields + new), self._struct_plan
 
 
 def _insertion(what: str, name: str) -> _Insertion:
     return _Insertion(what, name[:-1] if name.endswith(("!", "?")) else name, not name.endswith("!"))
 
 
-def _as_timestamp(timestamp_ms: int) -> datetime:
+def _offset(record: Record) -> int:
+    if record.offset is None:
+        raise TransformError("only records of a sink have an offset to insert")
+    return record.offset
+
+
+def _moment(record: Record) -> datetime | None:
+    """The timestamp as its schema wants it."""
+    if record.timestamp is None:
+        return None
     try:
-        return EPOCH + timedelta(milliseconds=timestamp_ms)
+        return EPOCH + timedelta(milliseconds=record.timestamp)
     except OverflowError as error:
-        raise TransformError(f"{timestamp_ms} ms is no timestamp of the years 1 to 9999") from error
+        raise TransformError(f"{record.timestamp} ms is no timestamp of the years 1 to 9999") from error
+
+
+_KNOWN: dict[str, Callable[[Record], Any]] = {
+    "topic": attrgetter("topic"),
+    "partition": attrgetter("partition"),
+    "offset": _offset,
+    "timestamp": attrgetter("timestamp"),
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
+from types import NoneType
 from typing import Any
 
 from engine.config.options import parse
@@ -13,12 +14,13 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.unread import read
+from engine.steps.converters.json_data import BITS
 from engine.steps.converters.text import EPOCH
 from engine.steps.java.numbers import decimal_of, long_of, narrow, shortest_float32
+from engine.steps.transforms.field_transform import FieldTransform
 from engine.steps.transforms.schemas import schemas_of
-from engine.steps.transforms.side import need_fields, side_of, with_side
+from engine.steps.transforms.side import need_dict
 
-_BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 _EMPTY: tuple[tuple[type | tuple[type, ...], Any], ...] = (
     (bool, False),
     (int, 0),
@@ -29,37 +31,47 @@ _EMPTY: tuple[tuple[type | tuple[type, ...], Any], ...] = (
     (date, EPOCH.date()),
     (time, time(0)),
 )  # the first that fits: a bool is an int, a datetime a date
+_PLAIN: dict[type, Any] = {NoneType: None, bool: False, int: 0, float: 0.0, str: ""}  # masks of these very types
+_Rows = tuple[tuple[str, Schema | None], ...]  # the fields to mask, and their schemas
 
 
-class MaskField:
+class MaskField(FieldTransform[_Rows]):
     """Kafka Connect's MaskField$Key and $Value: null stays null, the rest becomes the replacement, or 0 and empty."""
 
     OPTIONS = MASK_FIELD
+    PURPOSE = "masking"
     takes_unread = True
 
     def __init__(self, of: str) -> None:
-        self._key = of == "Key"
+        super().__init__(of)
         self._names: tuple[str, ...] = ()
         self._replacement: str | None = None
-        self._defaults = True
+        self._masks: dict[type, Any] = {}
+        self._map_plan = ()
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = parse(self.OPTIONS, configs)
         self._names = values["fields"]
+        self._map_plan = tuple((name, None) for name in self._names)
         self._replacement = values["replacement"]
-        self._defaults = values["replace.null.with.default"]
+        self._masks = dict(_PLAIN) if self._replacement is None else {NoneType: None, str: self._replacement}
+        self._begin(defaults=values["replace.null.with.default"])
 
-    def apply(self, record: Record) -> Record:
-        """The record, masked. Raises TransformError for what has no fields, and for a type that has no mask."""
-        schema, value = side_of(record, key=self._key)
-        fields = need_fields(schema, value, "masking", defaults=self._defaults)
-        schemas = schemas_of(schema)
-        masked = {
-            name: self._masked(name, schemas.get(name), read(fields.get(name)))
-            for name in self._names
-            if schema is None or name in schemas
-        }
-        return with_side(record, schema, {**fields, **masked}, key=self._key)
+    def _null(self, schema: Schema | None) -> Schema | None:
+        need_dict(schema, None, self.PURPOSE)
+        return schema
+
+    def _changed(self, record: Record, fields: dict[str, Any], plan: _Rows) -> dict[str, Any]:
+        fields, masks = fields.copy(), self._masks
+        for name, schema in plan:
+            part = fields.get(name)
+            kind = type(part)
+            fields[name] = masks[kind] if kind in masks else self._masked(name, schema, read(part))
+        return fields
+
+    def _planned(self, schema: Schema) -> tuple[Schema, _Rows]:
+        known = schemas_of(schema)
+        return schema, tuple((name, known[name]) for name in self._names if name in known)
 
     def _masked(self, name: str, schema: Schema | None, value: Any) -> Any:
         if value is None:
@@ -89,7 +101,7 @@ def _replaced(schema: Schema | None, value: Any, text: str) -> Any:
         case bool():
             return None
         case int():
-            return narrow(long_of(decimal_of(text)), _BITS.get(schema.type, 64) if schema else 64)
+            return narrow(long_of(decimal_of(text)), BITS.get(schema.type, 64) if schema else 64)
         case float():
             number = float(decimal_of(text))
             return shortest_float32(number) if schema is not None and schema.type == "FLOAT32" else number

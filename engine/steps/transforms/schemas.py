@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Mapping
 
 from engine.errors import TransformError
 from engine.record.schema import Field, Schema
-
-_LIMIT = 100  # schemas come from a converter's cache: many of them at once means that nothing will come again
-
-
-Built = TypeVar("Built")
-
-
-class SchemaCache(Generic[Built]):
-    """Derives what a schema leads to once, as long as the same schemas keep coming."""
-
-    def __init__(self, build: Callable[[Schema], Built]) -> None:
-        self._build = build
-        self._built: dict[int, tuple[Schema, Built]] = {}
-
-    def __call__(self, schema: Schema) -> Built:
-        known = self._built.get(id(schema))
-        if known is None or known[0] is not schema:
-            if len(self._built) >= _LIMIT:
-                self._built.clear()
-            known = self._built[id(schema)] = (schema, self._build(schema))
-        return known[1]
+from engine.steps.per_schema import once_per_schema
 
 
 def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = False) -> Schema:
@@ -42,12 +21,10 @@ def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = Fal
     return Schema("STRUCT", optional, name, version=version, doc=doc, fields=rows, parameters=parameters)
 
 
-_by_name = SchemaCache[Mapping[str, Schema]](lambda schema: {field.name: field.schema for field in schema.fields})
-
-
-def schemas_of(schema: Schema | None) -> Mapping[str, Schema]:
-    """The schemas of the fields by name; without a schema, none."""
-    return {} if schema is None else _by_name(schema)
+@once_per_schema
+def schemas_of(schema: Schema) -> Mapping[str, Schema]:
+    """The schemas of the fields by name."""
+    return {field.name: field.schema for field in schema.fields}
 
 
 def field_of(schema: Schema, name: str) -> Field | None:

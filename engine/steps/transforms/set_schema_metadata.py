@@ -12,7 +12,7 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache
+from engine.steps.per_schema import once_per_schema
 from engine.steps.transforms.side import side_of, with_defaults, with_side
 
 
@@ -27,7 +27,7 @@ class SetSchemaMetadata:
         self._name: str | None = None
         self._version: int | None = None
         self._defaults = True
-        self._schemas = SchemaCache(self._renamed)
+        self._schemas = once_per_schema(self._renamed)
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
@@ -43,7 +43,7 @@ class SetSchemaMetadata:
 
     def apply(self, record: Record) -> Record:
         """The record with the schema changed. Raises TransformError for data without a schema, or of another type."""
-        schema, value = side_of(record, key=self._key)
+        schema, value = side_of(record, self._key)
         if schema is None and value is None:
             return record
         if schema is None:
@@ -51,7 +51,7 @@ class SetSchemaMetadata:
         if schema.type != "STRUCT":
             raise TransformError(f"only a STRUCT's metadata can be set, found a {schema.type}")
         fields = with_defaults(schema, value) if isinstance(value, dict) and self._defaults else value
-        return with_side(record, self._schemas(schema), fields, key=self._key)
+        return with_side(record, self._schemas(schema), fields, self._key)
 
     def _renamed(self, schema: Schema) -> Schema:
         name = schema.name if self._name is None else self._name

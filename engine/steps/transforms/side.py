@@ -10,17 +10,17 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.steps.defaults import default_of
-from engine.steps.transforms.schemas import SchemaCache
+from engine.steps.per_schema import once_per_schema
 
 _replace = msgspec.structs.replace
 
 
-def side_of(record: Record, *, key: bool) -> tuple[Schema | None, Any]:
+def side_of(record: Record, key: bool) -> tuple[Schema | None, Any]:
     """The schema and value that a `$Key` or `$Value` transform works on."""
     return (record.key_schema, record.key) if key else (record.value_schema, record.value)
 
 
-def with_side(record: Record, schema: Schema | None, value: Any, *, key: bool) -> Record:
+def with_side(record: Record, schema: Schema | None, value: Any, key: bool) -> Record:
     """The record with that side replaced."""
     if key:
         return _replace(record, key=value, key_schema=schema)
@@ -39,17 +39,23 @@ def need_dict(schema: Schema | None, value: Any, purpose: str) -> dict[str, Any]
 
 def with_defaults(schema: Schema, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields, with the schema's defaults where they are null."""
-    rows = _with_default(schema)
-    defaults = {field.name: default_of(field.schema) for field in rows if fields.get(field.name) is None}
-    return {**fields, **defaults} if defaults else fields
+    rows = with_default(schema)
+    return filled(fields, rows) if rows else fields
 
 
-_with_default = SchemaCache[tuple[Field, ...]](
-    lambda schema: tuple(field for field in schema.fields if field.schema.default is not None)
-)
+@once_per_schema
+def with_default(schema: Schema) -> tuple[Field, ...]:
+    """The fields that have a default."""
+    return tuple(field for field in schema.fields if field.schema.default is not None)
 
 
-def need_fields(schema: Schema | None, value: Any, purpose: str, *, defaults: bool) -> dict[str, Any]:
+def need_fields(schema: Schema | None, value: Any, purpose: str, defaults: bool) -> dict[str, Any]:
     """The fields of a map or a STRUCT, of a STRUCT with its defaults where asked for. Raises TransformError."""
     fields = need_dict(schema, value, purpose)
     return with_defaults(schema, fields) if schema is not None and defaults else fields
+
+
+def filled(fields: dict[str, Any], rows: tuple[Field, ...]) -> dict[str, Any]:
+    """The fields, with the defaults of these rows where they are null."""
+    defaults = {field.name: default_of(field.schema) for field in rows if fields.get(field.name) is None}
+    return {**fields, **defaults} if defaults else fields

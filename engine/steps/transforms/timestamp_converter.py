@@ -14,17 +14,19 @@ from engine.config.transforms import TIMESTAMP_CONVERTER
 from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
-from engine.record.unread import read
+from engine.record.unread import Unread, read
 from engine.steps.converters.text import EPOCH, millis
 from engine.steps.java.calendar import DAY_MS
 from engine.steps.java.dates import DateFormat
+from engine.steps.java.numbers import LONG_MAX, LONG_MIN
 from engine.steps.options import checked
-from engine.steps.transforms.schemas import SchemaCache, schemas_of, with_fields
-from engine.steps.transforms.side import need_fields, side_of, with_side
+from engine.steps.transforms.field_transform import FieldTransform
+from engine.steps.transforms.schemas import field_of, with_fields
+from engine.steps.transforms.side import need_dict
 from engine.steps.transforms.timestamp_router import pattern_problems
 
 _LOGICAL = "org.apache.kafka.connect.data."
-_LONG_MAX = 2**63 - 1
+_MS = timedelta(milliseconds=1)
 _PER_SECOND = {"nanoseconds": 1_000_000_000, "microseconds": 1_000_000, "milliseconds": 1000, "seconds": 1}
 _SCHEMAS = {
     "string": Schema("STRING"),
@@ -36,22 +38,23 @@ _SCHEMAS = {
 _OPTIONAL = {name: msgspec.structs.replace(schema, optional=True) for name, schema in _SCHEMAS.items()}
 _UTC_NOW = partial(datetime.now, UTC)
 _LOGICAL_TYPES = {f"{_LOGICAL}Date", f"{_LOGICAL}Time", f"{_LOGICAL}Timestamp"}
+_Found = tuple[bool, Schema | None]  # is the field there, and with which schema
 
 
-class TimestampConverter:
+class TimestampConverter(FieldTransform[_Found]):
     """Kafka Connect's TimestampConverter$Key and $Value. Null stays null; everything is UTC."""
 
     OPTIONS = TIMESTAMP_CONVERTER
+    PURPOSE = "converting timestamps"
+    _map_plan = True, None
 
     def __init__(self, of: str, now: Callable[[], datetime] = _UTC_NOW) -> None:
+        super().__init__(of)
         self._now = now  # years of two digits are read from here
-        self._key = of == "Key"
         self._field = ""
         self._target = "Timestamp"
         self._format: DateFormat | None = None
-        self._per_second = 1000
-        self._defaults = True
-        self._schemas = SchemaCache(self._updated)
+        self._read_number = self._write = _scaling(1, 1)
 
     @property
     def takes_unread(self) -> bool:
@@ -69,33 +72,39 @@ class TimestampConverter:
     def configure(self, configs: Mapping[str, str]) -> None:
         values = checked(self.OPTIONS, self.problems, configs)
         self._field, self._target = values["field"], values["target.type"]
+        self._of_whole = not self._field
         self._format = DateFormat(values["format"], self._now()) if values["format"] else None
-        self._per_second = _PER_SECOND[values["unix.precision"]]
-        self._defaults = values["replace.null.with.default"]
+        per_second = _PER_SECOND[values["unix.precision"]]
+        self._read_number = _scaling(1000, per_second)
+        self._write = self._writing(_scaling(per_second, 1000))
+        self._begin(defaults=values["replace.null.with.default"])
 
-    def apply(self, record: Record) -> Record:
-        """The record with its time converted. Raises TransformError for what is no time."""
-        schema, value = side_of(record, key=self._key)
-        if not self._field:
-            target = None if schema is None else self._schema(schema)
-            return with_side(record, target, self._converted(schema, value), key=self._key)
-        if value is None and schema is None:
-            return record
-        if value is None and schema is not None and schema.type == "STRUCT":
-            return with_side(record, self._schemas(schema), None, key=self._key)
-        fields = need_fields(schema, value, "converting timestamps", defaults=self._defaults)
-        inner = schemas_of(schema)
-        if schema is None or self._field in inner:
-            converted = self._converted(inner.get(self._field), read(fields.get(self._field)))
-            fields = {**fields, self._field: converted}
-        return with_side(record, schema and self._schemas(schema), fields, key=self._key)
+    def _whole(self, schema: Schema | None, value: Any) -> tuple[Schema | None, Any]:
+        return schema and self._schema(schema), self._converted(schema, value)
 
-    def _updated(self, schema: Schema) -> Schema:
+    def _null(self, schema: Schema | None) -> Schema | None:
+        if schema is not None and schema.type != "STRUCT":
+            need_dict(schema, None, self.PURPOSE)
+        return schema and self._plan(schema)[0]
+
+    def _changed(self, record: Record, fields: dict[str, Any], plan: _Found) -> dict[str, Any]:
+        is_there, schema = plan
+        if not is_there:
+            return fields
+        part = fields.get(self._field)
+        converted = self._converted(schema, read(part) if type(part) is Unread else part)
+        fields = fields.copy()
+        fields[self._field] = converted
+        return fields
+
+    def _planned(self, schema: Schema) -> tuple[Schema, _Found]:
         fields = (
             Field(field.name, self._schema(field.schema)) if field.name == self._field else field
             for field in schema.fields
         )
-        return with_fields(schema, fields, optional=schema.optional)
+        target = with_fields(schema, fields, optional=schema.optional)
+        found = field_of(schema, self._field)
+        return target, (False, None) if found is None else (True, found.schema)
 
     def _schema(self, schema: Schema) -> Schema:
         return (_OPTIONAL if schema.optional else _SCHEMAS)[self._target]
@@ -106,7 +115,7 @@ class TimestampConverter:
         if value is None:
             return None
         try:
-            return self._written(self._read(value))
+            return self._write(self._read_number(value) if type(value) is int else self._read(value))
         except ValueError as error:
             raise TransformError(f"{value!r:.80} {error}") from error
         except OverflowError as error:
@@ -122,25 +131,29 @@ class TimestampConverter:
             case str():
                 raise TransformError("texts can't be read as times without the option format")
             case int() if not isinstance(value, bool):
-                return _scaled(value, 1000, self._per_second)
+                return self._read_number(value)
         raise TransformError(f"a {type(value).__name__} is no time")
 
-    def _written(self, time_ms: int) -> Any:
+    def _writing(self, to_unix: Callable[[int], int]) -> Callable[[int], Any]:
+        """What makes the target of milliseconds."""
         match self._target:
             case "string" if self._format is not None:
-                return self._format.format(time_ms)
+                return self._format.format
             case "unix":
-                return _scaled(time_ms, self._per_second, 1000)
+                return to_unix
             case "Date":
-                return (EPOCH + timedelta(days=time_ms // DAY_MS)).date()
+                return lambda time_ms: (EPOCH + timedelta(days=time_ms // DAY_MS)).date()
             case "Time":
-                return (EPOCH + timedelta(milliseconds=time_ms % DAY_MS)).time()
-        return EPOCH + timedelta(milliseconds=time_ms)
+                return lambda time_ms: (EPOCH + time_ms % DAY_MS * _MS).time()
+        return lambda time_ms: EPOCH + time_ms * _MS
 
 
-def _scaled(number: int, times: int, by: int) -> int:
+def _scaling(times: int, by: int) -> Callable[[int], int]:
     """As Java's time units convert: towards zero, and no further than 64 bits."""
     if times >= by:
-        return max(-_LONG_MAX - 1, min(_LONG_MAX, number * (times // by)))
-    whole = abs(number) // (by // times)
-    return whole if number >= 0 else -whole
+        factor = times // by
+        return lambda number: (
+            found if LONG_MIN <= (found := number * factor) <= LONG_MAX else LONG_MIN if number < 0 else LONG_MAX
+        )
+    parts = by // times
+    return lambda number: number // parts if number >= 0 else -(-number // parts)

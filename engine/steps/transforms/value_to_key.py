@@ -10,7 +10,8 @@ from engine.errors import TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.unread import read_all
-from engine.steps.transforms.schemas import SchemaCache, field_of, with_fields
+from engine.steps.per_schema import once_per_schema
+from engine.steps.transforms.schemas import field_of, with_fields
 from engine.steps.transforms.side import need_fields, with_side
 
 
@@ -23,7 +24,7 @@ class ValueToKey:
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
         self._defaults = True
-        self._schemas = SchemaCache(self._key_schema)
+        self._schemas = once_per_schema(self._key_schema)
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = parse(self.OPTIONS, configs)
@@ -33,9 +34,9 @@ class ValueToKey:
     def apply(self, record: Record) -> Record:
         """The record with that key. Raises TransformError where the value has no such fields."""
         schema = record.value_schema
-        fields = need_fields(schema, record.value, "the fields of a key", defaults=self._defaults)
+        fields = need_fields(schema, record.value, "the fields of a key", self._defaults)
         key_schema = None if schema is None else self._schemas(schema)
-        return with_side(record, key_schema, {name: read_all(fields.get(name)) for name in self._names}, key=True)
+        return with_side(record, key_schema, {name: read_all(fields.get(name)) for name in self._names}, True)
 
     def _key_schema(self, schema: Schema) -> Schema:
         return with_fields(Schema("STRUCT"), (_field(schema, name) for name in self._names))

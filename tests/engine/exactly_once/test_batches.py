@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from engine.errors import AbortableError, Aborted, Fenced, ProduceFailed
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.commit import TransactionalStore
-from engine.ports import Committed
-from engine.record.record import Headers, TopicPartition
+from engine.ports import Committed, Row
+from engine.record.record import TopicPartition
 from tests.fakes import Clock
 from tests.support.fake_kafka import FakeKafka, FakeTransactional
 
@@ -24,17 +26,9 @@ class Batching(FakeTransactional):
         self.batch = 0
         super().begin()
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self.batch += 1
-        super().produce(topic, key, value, headers, timestamp, partition)
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        self.batch += len(rows)
+        super().produce_all(rows)
 
     def flush(self) -> None:
         count, self.batch = self.batch, 0

@@ -11,6 +11,7 @@ from engine.config.masking import MASK
 from engine.config.topic import LEASE_KEY, Leader, TargetState, leader_record
 from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableError
 from engine.herder.herder import Herder
+from engine.herder.state import Settings
 from engine.herder.view import ConnectorFacts
 from engine.pipeline.outcome import Trouble
 from engine.pipeline.task_state import ParkedRetry, Place, TaskState
@@ -53,6 +54,25 @@ def test_a_new_connector_is_leased_and_its_report_published(world: World, herder
     assert status["metrics"] == {"records-consumed": 5}
     assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
     assert world.leases == {}
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_however_many_connectors_a_start_names_it_is_one_write_and_their_tasks_are_another(count: int) -> None:
+    world = World()
+    world.ends = {TopicPartition("t", 0): 5}
+    names = [f"c{number:02}" for number in range(count)]
+    herder = world.herder(initial=[{"name": name, "topics": "t"} for name in names])
+    turn(herder)
+    assert [name for name in names if len(herder.view().tasks(name)) == 1] == names
+    assert world.written == 4  # the claim, the connectors, a heartbeat, their tasks
+
+
+@pytest.mark.parametrize(("partitions", "wait_ms"), [(1, 200), (100, 300), (1000, 1000)])
+def test_the_more_ends_there_are_the_less_often_they_are_asked_for(partitions: int, wait_ms: int) -> None:
+    world = World()
+    world.ends = {TopicPartition("t", number): 0 for number in range(partitions)}
+    herder = world.herder(initial=[{"name": "c", "topics": "t"}], settings=Settings())
+    assert herder.turn() == wait_ms
 
 
 def test_a_source_is_leased_at_once_and_again_when_it_wakes(world: World, herder: Herder) -> None:

@@ -336,13 +336,17 @@ def write(producer: LeaderProducer, *keys: bytes) -> None:
     producer.flush()
 
 
-def test_each_record_is_a_transaction_of_its_own() -> None:
+def test_each_write_is_a_transaction_and_its_records_arrive_together() -> None:
     client = Client()
-    write(leading(client), b"a", b"b")
+    producer = leading(client)
+    write(producer, b"a", b"b")
+    write(producer, b"c")
+    write(producer)
     assert client.calls == ["begin", "flush", "commit"] * 2
+    assert [key for _, key, _, _, _ in client.records] == [b"a", b"b", b"c"]
 
 
-def test_a_commit_that_is_not_answered_is_asked_for_again_and_finished_before_the_next_record() -> None:
+def test_a_commit_that_is_not_answered_is_asked_for_again_and_finished_before_the_next_write() -> None:
     late = RetriableError("timed out")
     client = Client("commit", late, late, late)
     producer = leading(client)
@@ -351,7 +355,7 @@ def test_a_commit_that_is_not_answered_is_asked_for_again_and_finished_before_th
     assert client.calls == ["begin", "flush", "commit", "commit"]
     write(producer, b"c")
     assert client.calls[4:] == ["commit", "commit", "begin", "flush", "commit"]
-    assert [key for _, key, _, _, _ in client.records] == [b"a", b"c"]
+    assert [key for _, key, _, _, _ in client.records] == [b"a", b"b", b"c"]
 
 
 def test_a_record_that_is_lost_on_its_way_is_aborted_and_the_leader_goes_on() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import orjson
 import pytest
 from msgspec.structs import replace
 
-from engine.config.topic import LEASE_KEY, ConfigState, ConnectorState
+from engine.config.topic import LEASE_KEY, ConfigState, ConnectorState, KeyValue
 from engine.herder.fold import fold_granted
 from engine.herder.state import HerderState, TaskRun
-from engine.herder.status import Told, changes, fold_statuses, recall, tell
+from engine.herder.status import ENDS_MS, StatusTopic, Told, changes, fold_statuses, recall, tell
+from engine.herder.topic_log import TopicLog
 from engine.herder.view import View
 from engine.ports import Lease, TaskConfig
 from engine.record.record import TopicPartition
@@ -69,3 +72,42 @@ def test_a_new_end_a_report_and_a_lease_are_told() -> None:
 def test_a_connectors_tasks_are_seen_in_the_order_of_their_numbers() -> None:
     tasks = [replace(TASK, config=replace(TASK.config, task=number)) for number in range(12)]
     assert [task.config.task for task in view(*reversed(tasks)).tasks("c")] == list(range(12))
+
+
+def test_where_ends_are_to_wait_they_are_told_with_what_else_is_new() -> None:
+    before = tell(view(TASK), {})
+    waiting = tell(view(TASK, end=5), before, with_ends=False)
+    assert waiting["status-task-c-0"] is before["status-task-c-0"]
+    body = bodies(tell(view(replace(TASK, lost=2), end=5), waiting, with_ends=False))["status-task-c-0"]
+    assert (body["lost_leases"], body["lag"]) == (2, 5)
+    assert bodies(tell(view(TASK, end=5), waiting))["status-task-c-0"]["lag"] == 5
+
+
+class Log(TopicLog):
+    """Notes what is written."""
+
+    def __init__(self) -> None:
+        self.rows: list[bytes] = []
+
+    def append(self, rows: Iterable[KeyValue]) -> None:
+        self.rows += [value for _, value in rows if value is not None]
+
+
+def test_ends_alone_are_told_at_once_and_then_every_so_often_and_none_is_forgotten() -> None:
+    log = Log()
+    topic = StatusTopic(log)
+
+    def lags(seen: View, now: int) -> list[int]:
+        log.rows.clear()
+        topic.publish(seen, now)
+        return [body["lag"] for value in log.rows if "lag" in (body := orjson.loads(value))]
+
+    began = 1_000_000
+    assert lags(view(TASK), began) == [0]
+    assert lags(view(TASK, end=1), began + ENDS_MS) == [1]
+    assert lags(view(TASK, end=2), began + ENDS_MS + 1) == []
+    other = replace(TASK, config=replace(TASK.config, connector="d"))
+    assert lags(view(TASK, other, end=2), began + ENDS_MS + 2) == [2]
+    assert lags(view(TASK, other, end=2), began + 2 * ENDS_MS) == [2]
+    assert lags(view(TASK, other, end=2), began + 4 * ENDS_MS) == []
+    assert lags(view(TASK, other, end=3), began + 4 * ENDS_MS) == [3, 3]

@@ -71,6 +71,7 @@ class Transactional(fakes.Producer):
     def commit(self) -> None:
         self._check()
         if self._log is not None:
+            self._world.written += 1
             self._world.interrupt -= 1
             if self._world.interrupt == 0:
                 raise AbortableError("lost")
@@ -128,6 +129,7 @@ class World:
         self.status_log = fakes.Consumer()
         self.owners: dict[str, Transactional] = {}
         self.unfenceable: EngineError | None = None
+        self.written = 0  # transactions of the leader
         self.interrupt = 0  # the leader's commit of this number, counted from now, is not made
         self.fenced: list[tuple[str, tuple[int, ...]]] = []
         self.fencing: EngineError | None = None  # what a round of fencing meets

@@ -20,8 +20,8 @@ from engine.pipeline.source_transactions import TransactionContext
 from engine.pipeline.task_state import TaskState, restore
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import SourcePosition
-from engine.record.record import Headers, RawRecord, Record, TopicPartition
+from engine.ports import Row, SourcePosition
+from engine.record.record import RawRecord, Record, TopicPartition
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.metrics import Metric
 from tests.engine.pipeline.rig import Apply
@@ -60,17 +60,10 @@ class Counting(FakeTransactional):
         self._calls = calls
         self._limit = limit  # the largest record that it lets into the topic of records
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self._max_request_bytes = self._limit if topic == OUT else 1_000_000
-        super().produce(topic, key, value, headers, timestamp, partition)
+    def produce_all(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self._max_request_bytes = self._limit if row[0] == OUT else 1_000_000
+            super().produce_all((row,))
 
     def begin(self) -> None:
         self._calls["begin"] = self._calls.get("begin", 0) + 1

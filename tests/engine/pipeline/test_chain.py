@@ -29,6 +29,21 @@ class Reads:
         return STRING, self.read(data)
 
 
+class ReadsBytes(Reads):
+    """Leaves the bytes as they are, but is none of the engine's own."""
+
+    def to_connect(self, topic: str, data: bytes | None, headers: Headers) -> tuple[Schema | None, Any]:
+        self.asked += 1
+        return BYTES, data
+
+
+class Answers3:
+    """Does not answer as a converter does."""
+
+    def to_connect(self, topic: str, data: bytes | None, headers: Headers) -> Any:
+        return STRING, data, "more"
+
+
 def raising(error: Exception) -> Callable[[bytes | None], Any]:
     def read(_: bytes | None) -> Any:
         raise error
@@ -89,6 +104,23 @@ def test_headers_are_read_by_the_same_step_and_another_attempt_at_them_reads_not
     assert guard.run(steps_from(steps, HEADERS), [raised.given], out) is None
     assert [record.headers for record in out] == [(("h", STRING, "x"),)]
     assert (key.asked, value.asked, header.asked) == (1, 1, 2)
+
+
+def test_a_value_that_was_read_as_the_bytes_that_came_is_not_read_again_for_the_headers() -> None:
+    value, header = ReadsBytes(), Reads(raising(ConversionError("odd")))
+    steps = sink_steps(Reads(), value, header, [])
+    guard = Rig([]).task.guard
+    raised = guard.run(steps, [raw()], [])
+    assert raised is not None
+    header.read = Reads().read
+    assert guard.run(steps_from(steps, HEADERS), [raised.given], []) is None
+    assert value.asked == 1
+
+
+def test_a_header_converter_that_answers_with_more_than_schema_and_value_is_an_error_of_its_stage() -> None:
+    raised = Rig([]).task.guard.run(sink_steps(Reads(), Reads(), Answers3(), []), [raw()], [])
+    assert raised is not None
+    assert (raised.index, type(raised.error)) == (HEADERS, ValueError)
 
 
 def test_another_attempt_at_the_value_reads_the_headers_after_it() -> None:

@@ -17,7 +17,7 @@ from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, Row, TaskConfig
-from engine.record.record import Headers, TopicPartition
+from engine.record.record import TopicPartition
 from tests.fakes import Clock, Consumer, Producer
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -133,20 +133,8 @@ class Transactional:
     def begin(self) -> None:
         self.written, self.offsets = [], {}
 
-    def produce(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers = (),
-        timestamp: int | None = None,
-        partition: int | None = None,
-    ) -> None:
-        self.written.append(value)
-
     def produce_all(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.produce(*row)
+        self.written += [row[2] for row in rows]
 
     def flush(self) -> None:
         self.world.step()

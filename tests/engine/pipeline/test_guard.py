@@ -21,6 +21,7 @@ from engine.record.unread import Unread
 from engine.steps.converters.json import JsonConverter
 from engine.steps.registry import build_transform
 from tests.engine.pipeline.rig import Rig, rows
+from tests.engine.pipeline.stream_rig import Asked
 from tests.fakes import raw
 
 
@@ -82,6 +83,39 @@ def test_a_refusal_with_its_cause_leaves_nothing_to_the_garbage_collector() -> N
     assert not [one for one in gc.get_objects() if isinstance(one, ConversionError)]
 
 
+def test_the_frames_of_an_error_are_let_go_before_the_next_record() -> None:
+    """They hold what was on the stack: a chunk of errors would keep that of each until it is settled."""
+    seen: list[Odd] = []
+    kept: list[bool] = []
+
+    def fail(value: Any) -> Any:
+        kept.extend(error.__traceback__ is not None for error in seen)
+        seen.append(Odd("odd"))
+        raise seen[-1]
+
+    rig = Rig(rows(b"1", b"2", b"3"), transform=fail)
+    rig.run()
+    assert kept == [False] * 3
+    assert [":fail:" in context.exception for context, _ in rig.reporter.reports] == [True] * 3
+
+
+def test_a_handler_is_given_the_error_with_its_frames() -> None:
+    class Looks(Asked):
+        def handle(self, context: Any, record: Any, exception: Exception) -> Any:
+            frames.append(exception.__traceback__)
+            return super().handle(context, record, exception)
+
+    frames: list[Any] = []
+
+    def fail(value: Any) -> Any:
+        raise Odd("odd")
+
+    rig = Rig(rows(b"1", b"2"), transform=fail, handler=Looks())
+    rig.run()
+    assert len(frames) == 2
+    assert None not in frames
+
+
 def test_each_letter_has_the_frames_of_a_cause_that_a_step_keeps() -> None:
     kept: list[Exception] = []
 
@@ -131,8 +165,15 @@ def test_a_letter_tells_of_headers_that_were_made_of_unread_parts(operation: str
     assert record["headers"] == [{"key": "h", "schema": "STRUCT", "value": '{"a":[1,2]}'}]
 
 
-def test_headers_are_read_whole() -> None:
-    record = Record("t", 0, 0, None, 1, headers=(("g", None, 1), ("h", None, {"a": Unread(b"[1]")})))
+@pytest.mark.parametrize("value", [1, b"bytes"])
+@pytest.mark.parametrize("key", [None, "text", b"bytes"])
+def test_headers_are_read_whole(key: object, value: object) -> None:
+    record = Record("t", 0, 0, key, value, headers=(("g", None, 1), ("h", None, {"a": Unread(b"[1]")})))
     assert read_whole(record).headers == (("g", None, 1), ("h", None, {"a": [1]}))
     whole = read_whole(record)
     assert read_whole(whole) is whole
+
+
+@pytest.mark.parametrize("value", [1, b"bytes"])
+def test_a_key_is_read_whole(value: object) -> None:
+    assert read_whole(Record("t", 0, 0, {"a": Unread(b"[1]")}, value)).key == {"a": [1]}

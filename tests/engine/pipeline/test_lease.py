@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from engine.config.topic import (
 )
 from engine.errors import ClusterAway, FailureType, ProduceFailed, RetriableError
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, run_tasks
+from engine.pipeline.lease import Deadline, Finish, run_tasks
 from engine.pipeline.open_task import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, OpenTask
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
@@ -53,12 +54,21 @@ def run(
     clock: Clock,
     opening: Callable[[str], None] = lambda _: None,
     close: Callable[[], None] = nothing,
+    *,
+    aside: bool = False,
 ) -> dict[str, TaskReport]:
-    """One lease of these tasks; their reports by connector."""
+    """One lease of these tasks; their reports by connector. `opening` is called on the lease's own thread, or aside."""
 
-    def open_task(config: TaskConfig, _careful: bool) -> OpenTask:
-        opening(config.connector)
-        return OpenTask(config, rigs[config.connector].task, TolerancePolicy(-1, -1), close)
+    def open_task(config: TaskConfig, _careful: bool) -> Finish:
+        if aside:
+            opening(config.connector)
+
+        def finish() -> OpenTask:
+            if not aside:
+                opening(config.connector)
+            return OpenTask(config, rigs[config.connector].task, TolerancePolicy(-1, -1), close)
+
+        return finish
 
     names = "".join(rigs)
     lease = Lease("l", tuple(TaskConfig(name, 0, 1, {}, ()) for name in names), 1, BUDGET_MS, {})
@@ -198,3 +208,32 @@ def test_attempts_at_dead_letters_outlive_the_lease_until_they_are_exhausted() -
     assert run({"a": rig}, clock)["a"].end is LeaseEnd.CAUGHT_UP
     assert (len(back.records), rig.committed(), rig.state.unwritten.failures) == (1, 2, 0)
     assert (rig.count("total-retries"), rig.count("records-consumed")) == (2, 2)
+
+
+@pytest.mark.parametrize("aside", [True, False])
+def test_a_task_that_can_not_be_opened_ends_alone_whichever_half_of_its_opening_fails(aside: bool) -> None:
+    clock = Clock()
+    rigs = {"a": Rig(rows(b"1"), clock=clock), "b": Rig(rows(b"1"), clock=clock)}
+    reports = run(rigs, clock, raising(KeyError("no such option")), aside=aside)
+    assert ends(reports) == {"a": LeaseEnd.FAILED, "b": LeaseEnd.CAUGHT_UP}
+    with pytest.raises(SystemExit):
+        run({"a": Rig(rows(b"1"), clock=clock)}, clock, raising(SystemExit(3)), aside=aside)
+
+
+def test_the_tasks_of_a_pool_wait_for_brokers_together_and_are_finished_on_the_leases_own_thread() -> None:
+    clock, together, finished_on = Clock(), threading.Barrier(2), set[int]()
+    rigs = {name: Rig(rows(b"1"), clock=clock) for name in "ab"}
+
+    def open_task(config: TaskConfig, _careful: bool) -> Finish:
+        together.wait(60)
+
+        def finish() -> OpenTask:
+            finished_on.add(threading.get_ident())
+            return OpenTask(config, rigs[config.connector].task, TolerancePolicy(-1, -1), nothing)
+
+        return finish
+
+    lease = Lease("l", tuple(TaskConfig(name, 0, 1, {}, ()) for name in rigs), 1, BUDGET_MS, {})
+    reports = run_tasks(lease, tail("ab", clock), clock, open_task, Deadline(clock, BUDGET_MS))
+    assert {report.end for report in reports} == {LeaseEnd.CAUGHT_UP}
+    assert finished_on == {threading.get_ident()}

@@ -55,3 +55,11 @@ def test_a_half_whose_transaction_came_to_nothing_ends_the_search_and_nobody_is_
     with pytest.raises(Aborted):
         rig.task.step(0)
     assert (rig.sink.puts, rig.reporter.offsets, rig.consumer.group) == ([4, 2], [], {})
+
+
+def test_a_guilty_record_is_told_with_the_frames_of_the_put_that_was_given_up() -> None:
+    sink = Sink(rejecting_three(lambda values: values == [2]), put_is_idempotent=True)
+    rig = Rig(rows(b"1", b"2", b"3"), sink=sink, retry=RetryPolicy(1))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets) == ([1], [1, 2])
+    assert [":trouble:" in context.exception for context, _ in rig.reporter.reports] == [True, True]

@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import Aborted, RetriableError
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, must_stop, run_tasks
+from engine.pipeline.lease import Deadline, Finish, must_stop, run_tasks
 from engine.pipeline.open_task import OpenTask
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
@@ -71,7 +71,7 @@ def lease_of(kind: Kind) -> Lease:
 def run(kind: Kind, clock: Clock, steps: int, on_poll: Callable[[], None] = lambda: None) -> TaskReport:
     lease = lease_of(kind)
     opened = OpenTask(lease.tasks[0], Stepping(clock, steps), TolerancePolicy(0, 0), lambda: None)
-    (report,) = run_tasks(lease, tail_of(clock, on_poll), clock, lambda *_: opened, Deadline(clock, 10**9))
+    (report,) = run_tasks(lease, tail_of(clock, on_poll), clock, lambda *_: lambda: opened, Deadline(clock, 10**9))
     return report
 
 
@@ -136,7 +136,7 @@ class Idle(Stepping):
 def test_a_source_whose_budget_is_over_has_not_caught_up_because_it_gave_something_up() -> None:
     clock, lease = Clock(), lease_of(Kind.SOURCE)
     opened = OpenTask(lease.tasks[0], Idle(clock), TolerancePolicy(0, 0), lambda: None)
-    (report,) = run_tasks(lease, tail_of(clock, lambda: None), clock, lambda *_: opened, Deadline(clock, 1_000))
+    (report,) = run_tasks(lease, tail_of(clock, lambda: None), clock, lambda *_: lambda: opened, Deadline(clock, 1_000))
     assert report.end is LeaseEnd.BUDGET
 
 
@@ -163,9 +163,9 @@ def test_after_an_abort_a_task_is_claimed_again_to_go_in_small_steps_and_rests_a
     clock, lease, opened, closed = Clock(), lease_of(Kind.SINK), [], []
     task = Aborting(clock, aborts)
 
-    def open_task(config: TaskConfig, careful: bool) -> OpenTask:
+    def open_task(config: TaskConfig, careful: bool) -> Finish:
         opened.append(careful)
-        return OpenTask(config, task, TolerancePolicy(0, 0), lambda: closed.append(careful), careful)
+        return lambda: OpenTask(config, task, TolerancePolicy(0, 0), lambda: closed.append(careful), careful)
 
     (report,) = run_tasks(lease, tail_of(clock, lambda: None), clock, open_task, Deadline(clock, 10**9))
     assert (report.end, opened, closed) == (end, how, how)

@@ -8,7 +8,7 @@ import pytest
 
 from engine.config.topic import Leader, TaskEntry, commit_record, connector_record, leader_record, task_record
 from engine.pipeline.claim import ConfigTail
-from engine.pipeline.lease import Deadline, run_tasks
+from engine.pipeline.lease import LOOK_MS, Deadline, Finish, run_tasks
 from engine.pipeline.open_task import OpenTask
 from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
 from engine.pipeline.staying import FEW, LINGER_MS, SETTLE_MS, Staying
@@ -62,8 +62,9 @@ class Lane:
         self.configs.on_poll = lambda: during(self.clock.time_ms - BEGAN)
         lease = Lease("l", tuple(TaskConfig(name, 0, 1, {}, ()) for name in self.rigs), 1, BUDGET_MS, {}, stay_ms)
 
-        def open_task(config: TaskConfig, _careful: bool) -> OpenTask:
-            return OpenTask(config, self.rigs[config.connector].task, TolerancePolicy(-1, -1), lambda: None)
+        def open_task(config: TaskConfig, _careful: bool) -> Finish:
+            task = self.rigs[config.connector].task
+            return lambda: OpenTask(config, task, TolerancePolicy(-1, -1), lambda: None)
 
         reports = run_tasks(lease, tail, self.clock, open_task, Deadline(self.clock, BUDGET_MS), self.told)
         return {report.connector: report.end for report in reports}
@@ -206,3 +207,17 @@ def test_what_came_counts_until_it_is_told() -> None:
     assert [staying.goes_on(2 * FEW, BUDGET_MS) for _ in range(2)] == [True, True]
     staying.told()
     assert not staying.goes_on(2 * FEW, BUDGET_MS)
+
+
+@pytest.mark.parametrize("names", ["ab", "abcdefgh"])
+def test_a_pool_that_waits_looks_no_oftener_the_more_tasks_it_has(names: str) -> None:
+    lane, looks = Lane(names), [0]
+
+    def look() -> None:
+        looks[0] += 1
+
+    for rig in lane.rigs.values():
+        rig.consumer.on_poll = look
+    lane.run()
+    assert lane.lived_ms >= LINGER_MS
+    assert lane.lived_ms - 50 <= looks[0] * LOOK_MS <= lane.lived_ms + 50

@@ -96,3 +96,14 @@ def test_the_state_stays_small_after_many_errors() -> None:
     state = after(policy, [1_800_000_000_000 + 977 * n for n in range(20_000)])
     assert state.total == 20_000
     assert len(state.to_json()) < 700
+
+
+@given(TIMES, st.integers(-1, 20), st.integers(-1, 20), st.integers(1, 100_000))
+def test_one_more_error_is_added_and_looked_at_at_once(
+    times: list[int], limit: int, rate_limit: int, duration_ms: int
+) -> None:
+    policy, state = TolerancePolicy(limit, rate_limit, duration_ms), ToleranceState()
+    for now in times:
+        added = policy.add(state, now)
+        assert policy.after(state, now) == (policy.exceeded(added, now), added)
+        state = added

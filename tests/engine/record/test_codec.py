@@ -78,6 +78,34 @@ def test_a_record_that_still_is_the_original_is_written_once() -> None:
     assert found.original == RAW
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"key": b"other"}, {"key": None}, {"key": "1"}, {"value": {"a": 10}}, {"value": RAW.value and RAW.value[:-1]},
+        {"topic": "routed"}, {"partition": 2}, {"partition": None}, {"offset": 3}, {"offset": None}, {"timestamp": 4},
+        {"timestamp_type": "LOG_APPEND_TIME"}, {"headers": ()}, {"headers": (("h", BYTES, b"1"),)},
+        {"headers": (("h", STRING, "1"), ("h", BYTES, b"\xff"), ("h", None, None))},
+    ],
+)  # fmt: skip
+def test_a_record_that_differs_anywhere_is_written_beside_the_original(changed: dict[str, Any]) -> None:
+    headers = tuple((name, BYTES, value) for name, value in RAW.headers)
+    record = Record("t", 1, 3, RAW.key, RAW.value, BYTES, BYTES, headers, 2, raw=RAW)
+    record = msgspec.structs.replace(record, **changed)
+    found = decode(encoded(msgspec.structs.replace(CONTEXT, record=record))).context
+    assert found is not None
+    assert found.original == RAW
+
+
+def test_a_record_without_headers_is_not_the_original_that_has_some() -> None:
+    bare = msgspec.structs.replace(RAW, headers=())
+    record = Record("t", 1, 3, RAW.key, RAW.value, BYTES, BYTES, (("h", BYTES, b"1"),), 2, raw=bare)
+    body = orjson.loads(encoded(msgspec.structs.replace(CONTEXT, record=record, original=bare)))
+    assert body["original_record"]["headers"] == []
+    none = msgspec.structs.replace(record, headers=())
+    body = orjson.loads(encoded(msgspec.structs.replace(CONTEXT, record=none, original=bare)))
+    assert (body["record"]["headers"], "original_record" in body) == ([], False)
+
+
 def test_a_changed_topic_keeps_the_consumed_coordinates() -> None:
     record = msgspec.structs.replace(RECORD, topic="routed")
     found = decode(encoded(msgspec.structs.replace(CONTEXT, record=record))).context

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
-from traceback import TracebackException
+from pathlib import PurePath
+from traceback import TracebackException, extract_tb
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.errors import ConversionError
 from engine.record.trace import describe, forget_frames
@@ -96,6 +99,49 @@ def test_the_lines_of_a_place_are_those_of_its_own_module() -> None:
         assert f"  at {path}:fail:2" in describe(raised.value).text.splitlines()
 
 
+def where(error: BaseException) -> list[str]:
+    """What Python says of the frames, innermost first."""
+    rows = [f"{PurePath(row.filename).name}:{row.name}:{row.lineno}" for row in extract_tb(error.__traceback__)]
+    return rows[::-1]
+
+
+def told(error: BaseException) -> list[str]:
+    """What we say of them, but for the packages that the files are in."""
+    lines = [line for line in describe(error).text.splitlines() if line.startswith("  at ")]
+    return [line.removeprefix("  at ").rpartition("/")[2] for line in lines]
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=12))
+def test_frames_are_those_that_python_tells_whichever_way_was_taken(way: list[str]) -> None:
+    def go(left: list[str]) -> None:
+        match left:
+            case ["a", *rest]:
+                go(rest)
+            case ["b", *rest]:
+                next(go(rest) for _ in "1")
+            case ["c", *rest]:
+                go(rest) if len(rest) % 2 else go(list(rest))  # two places on one line
+            case ["d", *rest]:
+                sorted(rest, key=lambda _: go(rest))
+            case _:
+                raise ValueError("end")
+
+    with pytest.raises(ValueError, match="end") as raised:
+        go([*way, "end"])
+    assert told(raised.value) == where(raised.value)
+    assert told(raised.value) == where(raised.value)  # as it is kept
+
+
+def test_code_that_comes_and_goes_is_not_taken_for_other_code() -> None:
+    """Places are known by their code's id, which Python gives again to other code."""
+    for number in range(5_000):  # more than are kept
+        names: dict[str, Any] = {"__name__": "generated"}
+        exec(f"{chr(10) * (number % 7)}def f{number}(): raise ValueError", names)
+        with pytest.raises(ValueError) as raised:  # noqa: PT011, of whatever message
+            names[f"f{number}"]()
+        assert f"f{number}:{1 + number % 7}" in describe(raised.value).text.splitlines()[1]
+
+
 def test_a_class_without_a_hash_is_described_as_any_other() -> None:
     class Unhashable(type):
         __hash__ = None  # type: ignore[assignment] # an odd class
@@ -112,6 +158,14 @@ def test_forgotten_frames_are_those_of_the_whole_chain() -> None:
     forget_frames(error)
     assert error.__cause__ is not None
     assert (error.__traceback__, error.__cause__.__traceback__) == (None, None)
+
+
+def test_forgotten_frames_are_those_of_what_was_under_way_too() -> None:
+    under_way = caught(None, ValueError("under way"))
+    error = caught(caught(None, ValueError("inner")), ConversionError("outer"))
+    error.__context__ = under_way
+    forget_frames(error)
+    assert under_way.__traceback__ is None
 
 
 def test_forgetting_the_frames_of_a_circle_ends() -> None:

@@ -82,6 +82,14 @@ def test_the_members_of_an_object_are_left_unread_and_pass_as_they_are(written: 
     assert written(value) == ['{"a":1.50,"b":[1, 2],"é":"\\n"}'.encode()]
 
 
+def test_lines_stay_in_order_where_only_some_values_have_unread_parts(written: Any) -> None:
+    unread, read = (one.to_connect("t", b'{"a":1.50}')[1] for one in (LAZY, WHOLE))
+    assert written(unread, unread) == [b'{"a":1.50}'] * 2
+    assert written(unread, None, "text", read, [1], unread)[2:] == [
+        b'{"a":1.50}', b"null", b"text", b'{"a":1.5}', b"[1]", b'{"a":1.50}',
+    ]  # fmt: skip
+
+
 def test_only_who_is_told_to_leaves_parts_unread() -> None:
     enveloped = JsonConverter()
     enveloped.use_unread()

@@ -24,6 +24,33 @@ class Answers:
         return self.answer
 
 
+class Learns:
+    """A transform, and a predicate, that does something else from the second record on."""
+
+    def configure(self, configs: dict[str, str]) -> None: ...
+
+    def apply(self, record: Record) -> Record | None:
+        self.apply = lambda record: None  # type: ignore[method-assign]
+        return record
+
+    def test(self, record: Record) -> bool:
+        self.test = lambda record: False  # type: ignore[method-assign]
+        return True
+
+
+@pytest.mark.parametrize(("transform", "predicate", "passed"), [
+    ("Learns", "RecordIsTombstone", [True, False, False]), ("Filter", "Learns", [False, True, True]),
+])  # fmt: skip
+def test_parts_that_replace_their_own_methods_are_asked_anew(
+    transform: str, predicate: str, passed: list[bool]
+) -> None:
+    names = {"Learns": f"{__name__}.Learns"}
+    step = StepConfig("x", names.get(transform, transform), {}, predicate="p")
+    built = build_transform(step, [StepConfig("p", names.get(predicate, predicate), {})])
+    record = Record("t", 0, 0, None, None)
+    assert [built.apply(record) is not None for _ in passed] == passed
+
+
 @pytest.mark.parametrize(("answer", "holds"), [("", False), ("0", False), ("none", False), ("1", True), ("text", True)])
 @pytest.mark.parametrize("negate", [True, False])
 def test_an_answer_counts_as_python_takes_it(answer: str, holds: bool, negate: bool) -> None:

@@ -94,6 +94,21 @@ def test_a_number_of_32_bits_has_few_digits(number: float, shortest: float) -> N
     assert shortest_float32(number) == shortest
 
 
+@given(
+    st.floats(width=32, allow_nan=False, allow_infinity=False) | st.integers(-149, 127).map(lambda power: 2.0**power)
+)
+def test_no_number_of_fewer_digits_is_the_same_one_of_32_bits(number: float) -> None:
+    candidates = (float(f"{number:.{digits}g}") for digits in range(2, 18))
+    assert shortest_float32(number) == next(short for short in candidates if float32(short) == number)
+
+
+@given(st.integers(-999_999, 999_999))
+def test_a_number_of_six_digits_stays_and_those_beside_it_become_it(ten_thousandths: int) -> None:
+    number = ten_thousandths / 10_000
+    beside = [math.nextafter(number, end) for end in (-math.inf, math.inf)]
+    assert [shortest_float32(one) for one in (number, *beside)] == [number] * 3
+
+
 @given(st.floats())
 def test_the_shortest_number_is_the_same_one_of_32_bits(number: float) -> None:
     found = float32(shortest_float32(number))
