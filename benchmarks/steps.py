@@ -19,6 +19,7 @@ from benchmarks.results import Result, publish
 from benchmarks.rounds import ROUNDS, records
 from benchmarks.sinks import DROP, TOPIC, events, sink
 from engine.assembly.clients import Opening
+from engine.assembly.memory import keep_freed
 from engine.assembly.plan import validate
 from engine.assembly.sink import open_sink
 from engine.config.properties import parse_properties
@@ -75,6 +76,7 @@ def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
     task = cast("SinkTask", opened.task)
     poll, put = Watched(task.consumer.poll), Watched(task.sink.put)
     task.consumer.poll, task.sink.put = poll, put  # type: ignore[method-assign] # to watch them
+    keep_freed()
     gc.collect()
     gc.freeze()
     gc.disable()  # as in a lease

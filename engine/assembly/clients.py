@@ -50,9 +50,9 @@ class Opening:
     """A task about to be opened. `closing` closes whatever was opened for it; `patience_ms(now)` is the guard's.
 
     `admit` raises Fenced where the task is not this lease's any more. `careful`: a transaction was aborted, so that
-    whatever the brokers reject is to be found, step by step.
-    `pooled`: it shares its lease with other tasks.
-    `away` holds other clusters that did not answer to a task of the same lease: they are not waited for again.
+    whatever the brokers reject is to be found, step by step. `pooled`: it shares its lease with other tasks.
+    `away` holds other clusters that did not answer to a task of the same lease: who is opened after it does not wait
+    for them again.
     """
 
     task: TaskConfig

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from engine.assembly.clients import Opening, base
 from engine.assembly.lease_telling import tell_progress
+from engine.assembly.memory import keep_freed
 from engine.assembly.mirror import open_mirror
 from engine.assembly.plan import validate
 from engine.assembly.sink import claim_sink
@@ -56,6 +57,7 @@ OPENERS: dict[str, Callable[[Opening], Finish]] = {
 
 def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
     """Run the lease here and now; one report a task. Raises only what is a bug or kills the worker."""
+    keep_freed()
     gc.collect()
     gc.freeze()
     gc.disable()  # each commit collects: a collection in the middle of a chunk costs a factor of four

@@ -86,7 +86,7 @@ def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int)
 
 
 def _topic_bytes(opening: Opening, settings: Mapping[str, str]) -> int:
-    """How large a record of the topic may be; it is made if need be. A cluster that is away is waited for once."""
+    """How large a record of the topic may be; it is made if need be. Who finds its cluster away tells the others."""
     errors, cluster = opening.plan.config.errors, settings["bootstrap.servers"]
     reason = f"the cluster of the dead letter topic {errors.dlq_topic} does not answer at {cluster}"
     if cluster in opening.away:

@@ -87,7 +87,7 @@ class Generations:
             log.info("connector %s: generation %d, %d tasks", name, entry.generation, len(tasks))
 
     def _tasks(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> tuple[TaskEntry, ...] | None:
-        """The tasks of the generation that the connector needs; None where it needs none."""
+        """The tasks of the generation that the connector needs; None: no other one, or its topics can't be read."""
         facts = self._examination.facts(name, properties)
         exactly_once = facts.delivery == Delivery.EXACTLY_ONCE
         tasks = None

@@ -27,7 +27,7 @@ from engine.herder.leadership import Leadership
 from engine.herder.locating import Locating
 from engine.herder.mailbox import Mailbox
 from engine.herder.offset_changes import OffsetChanges, OffsetRow
-from engine.herder.plan import crowded, overdue, plan
+from engine.herder.plan import crowded, overdue, plan, resting
 from engine.herder.positions import GroupOffsets
 from engine.herder.recommits import Recommits
 from engine.herder.requests import Requests
@@ -131,6 +131,7 @@ class Herder:
     def stop(self) -> None:
         """Ask every lease to finish its chunk; `run` returns when all have."""
         self._stopping.set()
+        self._wake()
 
     def run(self) -> None:
         """Lead, or stand by, until stopped."""
@@ -146,16 +147,14 @@ class Herder:
         try:
             self._leads = self._leads or self._lead()
             if self._leads:
-                self._turn()
-            else:
-                self._stand_by()
+                return self._turn()
+            self._stand_by()
         except Fenced as error:
             self._step_down(error)
         except EngineError as error:
             self._troubled(error)
             return self._settings.trouble_ms
-        own = self._settings
-        return max(own.poll_ms, min(own.poll_most_ms, own.poll_each_ms * len(self._view.ends)))
+        return self._settings.poll_ms
 
     def serve(self, wait_ms: int) -> None:
         """Answer requests; at least until this time is over, or one was answered."""
@@ -176,7 +175,7 @@ class Herder:
         log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
         return True
 
-    def _turn(self) -> None:
+    def _turn(self) -> int:
         now = self._now_ms()
         self._connectors.refresh()
         self._leadership.check(now)
@@ -199,6 +198,7 @@ class Herder:
         if self._progress_timer.due(now):
             self._state = self._locating.follow(self._state, self._view, now)
         self._show(ends, now)
+        return self._wait_ms(ends, now)
 
     def _stand_by(self) -> None:
         """Another driver leads, or is to: hear where it is, and let what still runs here end."""
@@ -236,6 +236,12 @@ class Herder:
         for lease in leases:
             self._runner.submit(lease).add_done_callback(partial(self._endings.post, lease))
         self._connectors.say_crowded(crowded(self._state, ends, now, self._settings), now)
+
+    def _wait_ms(self, ends: Mapping[TopicPartition, int], now: int) -> int:
+        """Until the next look: the longer, the more ends it asks for; but who rests is not to wait for that."""
+        own, over = self._settings, self._now_ms()
+        wakes = (task.not_before - over for task in resting(self._state, ends, now))
+        return max(own.poll_ms, min([own.poll_most_ms, own.poll_each_ms * len(ends), *wakes]))
 
     def _wake(self) -> None:
         self._mailbox.ask(lambda: None)

@@ -8,7 +8,7 @@ one is never given to a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from msgspec.structs import replace
@@ -53,25 +53,12 @@ def crowded(state: HerderState, ends: Positions, now: int, settings: Settings) -
 
 def due(state: HerderState, ends: Positions, now: int) -> Iterator[TaskRun]:
     """The tasks that could use a slot now."""
-    held = {(task.connector, task.task) for task in state.leased()}
-    older = outrun(state)
-    return (
-        task
-        for task in state.tasks.values()
-        if task.key not in held
-        and task.config.connector not in older
-        and task.target is TargetState.STARTED
-        and not task.failed
-        and not task.unfenced
-        and task.located
-        and task.not_before <= now
-        and (
-            task.config.kind is not Kind.SINK
-            or task.parked_until is not None
-            or lag(task, ends) > 0
-            or beyond(task, ends)
-        )
-    )
+    return _willing((task for task in state.tasks.values() if task.not_before <= now), state, ends)
+
+
+def resting(state: HerderState, ends: Positions, now: int) -> Iterator[TaskRun]:
+    """The tasks that could use a slot, were it not that each of them rests until its `not_before`."""
+    return _willing((task for task in state.tasks.values() if task.not_before > now), state, ends)
 
 
 def outrun(state: HerderState) -> set[str]:
@@ -88,6 +75,27 @@ def overdue(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]
     """Leases to cancel: they were asked to stop and had their graceful time beyond the deadline, or they hang."""
     return tuple(
         lease_id for lease_id, run in state.leases.items() if not run.cancelled and now > _latest_end(run, settings)
+    )
+
+
+def _willing(tasks: Iterable[TaskRun], state: HerderState, ends: Positions) -> Iterator[TaskRun]:
+    held = {(task.connector, task.task) for task in state.leased()}
+    older = outrun(state)
+    return (
+        task
+        for task in tasks
+        if task.key not in held
+        and task.config.connector not in older
+        and task.target is TargetState.STARTED
+        and not task.failed
+        and not task.unfenced
+        and task.located
+        and (
+            task.config.kind is not Kind.SINK
+            or task.parked_until is not None
+            or lag(task, ends) > 0
+            or beyond(task, ends)
+        )
     )
 
 

@@ -21,7 +21,6 @@ from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
-BUT_ENDS = 4  # so much of what a status is made from comes before the ends
 ENDS_MS = 5000  # most of what is new of busy topics is their ends: by themselves they are told so often at most
 Statuses = dict[str, dict[str, Any]]
 Told = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
@@ -35,6 +34,7 @@ class StatusTopic:
         self._written: Statuses = {}
         self._told: Told = {}
         self._shown: View | None = None
+        self._ends: dict[TopicPartition, int] | None = None  # what every status tells; None: some may tell newer ones
         self._ends_at = 0  # when all new ends were told (ms)
 
     def read(self) -> Statuses:
@@ -45,19 +45,20 @@ class StatusTopic:
 
     def progress(self) -> list[LeaseProgress]:
         """What running leases have told since they were asked last; what can't be read now is told again."""
+        told: list[bytes] = []
         try:
-            rows = self._log.passing()
+            for key, value in self._log.passing():
+                if key == LEASE_KEY and value is not None:
+                    told.append(value)
         except EngineError as error:
             log.debug("what leases tell can't be read now: %s", error)
-            return []
-        found = (_progress(value) for key, value in rows if key == LEASE_KEY and value is not None)
-        return [progress for progress in found if progress is not None]
+        return [progress for progress in map(_progress, told) if progress is not None]
 
     def publish(self, view: View, now: int) -> None:
         """Write every changed status, durably; one that has nothing but new ends may wait."""
         with_ends = self._shown is None or now - self._ends_at >= ENDS_MS
-        shown = view if with_ends or self._shown is None else replace(view, ends=self._shown.ends)
-        if self._shown is not None and shows_the_same(self._shown, shown):
+        same = self._shown is not None and shows_the_same_but_for_ends(self._shown, view)
+        if same and (not with_ends or view.ends == self._ends):
             return
         self._told = tell(view, self._told, with_ends=with_ends)
         current = {key: body for key, (_, body) in self._told.items()}
@@ -65,20 +66,20 @@ class StatusTopic:
         if rows:
             self._log.append(rows)
             self._ends_at = now if with_ends else self._ends_at
-        self._written, self._shown = current, shown
+        self._written, self._shown = current, view
+        self._ends = view.ends if with_ends else None
 
     def close(self) -> None:
         self._log.close()
 
 
-def shows_the_same(before: View, after: View) -> bool:
-    """Did nothing happen between the two? A look costs nothing, however many tasks there are."""
+def shows_the_same_but_for_ends(before: View, after: View) -> bool:
+    """Did nothing else happen between the two? A look costs nothing, however many tasks there are."""
     return (
         before.state.tasks is after.state.tasks
         and before.state.leases is after.state.leases
         and before.config.connectors is after.config.connectors
         and before.facts is after.facts
-        and before.ends == after.ends
         and before.troubles == after.troubles
     )
 
@@ -90,16 +91,15 @@ def tell(view: View, before: Told, *, with_ends: bool = True) -> Told:
     only ends are new, if these are to wait.
     """
     rows: Told = {}
-    counts = None if with_ends else BUT_ENDS
     held = {(task.connector, task.task) for task in view.state.leased()}
     for name in view.names():
         rows[f"status-connector-{name}"] = (), connector_status(view, name)
         facts = view.facts_of(name)
         for task in view.tasks(name):
             key = f"status-task-{name}-{task.config.task}"
-            seen = (task, facts, view.worker_id, task.key in held, *map(view.ends.get, task.partitions))
+            seen = (task, facts, view.worker_id, task.key in held), tuple(map(view.ends.get, task.partitions))
             told = before.get(key)
-            holds = told is not None and told[0][:counts] == seen[:counts]
+            holds = told is not None and (told[0] == seen if with_ends else told[0][0] == seen[0])
             rows[key] = told if told is not None and holds else (seen, task_status(view, task))
     return rows
 

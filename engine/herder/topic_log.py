@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.config.topic import KeyValue
 from engine.errors import EngineError, RetriableError
@@ -10,6 +10,8 @@ from engine.ports import Consumer, Producer
 from engine.record.record import TopicPartition
 
 POLL_S = 0.1
+POLL_ROWS = 1000
+MOST_POLLS = 100  # of one look at what passes: who writes faster than we read must not hold us
 IDLE_TIMEOUT_S = 10
 Row = tuple[bytes | None, bytes | None]
 
@@ -46,9 +48,16 @@ class TopicLog:
         """What has arrived since, without waiting."""
         return self._poll(0) if self._reading else self.read_to_end()
 
-    def passing(self) -> list[Row]:
-        """As `tail`, for rows that may be missed: after trouble it goes on where it is."""
-        return self._fetch(0)
+    def passing(self) -> Iterator[Row]:
+        """All that has arrived since, as it is read, of rows that may be missed: after trouble it goes on where it is.
+
+        Most of the status topic is what its reader wrote itself: what others told is behind that.
+        """
+        for _ in range(MOST_POLLS):
+            rows = self._fetch(0)
+            yield from rows
+            if len(rows) < POLL_ROWS:
+                return
 
     def append(self, rows: Iterable[KeyValue]) -> None:
         """Write the rows in order; they are durable on return."""
@@ -80,4 +89,4 @@ class TopicLog:
             raise
 
     def _fetch(self, timeout_s: float) -> list[Row]:
-        return [(record.key, record.value) for record in self._consumer.poll(1000, timeout_s)]
+        return [(record.key, record.value) for record in self._consumer.poll(POLL_ROWS, timeout_s)]

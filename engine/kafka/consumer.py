@@ -39,10 +39,11 @@ class KafkaConsumer:
         self._eofs = {}
         self._trouble = None
         with translated():
-            self._client.assign([ck.TopicPartition(*partition, offset) for partition, offset in positions.items()])
-            # The client would learn the leaders of a new topic only at its next tick, up to one second later.
+            # The client would learn the leaders of a new topic only at its next tick, up to one second later. Before
+            # it fetches: its next call to a broker would wait behind a fetch that waits for records.
             for topic in {partition.topic for partition in positions}:
                 self._client.list_topics(topic, CALL_TIMEOUT_S)
+            self._client.assign([ck.TopicPartition(*partition, offset) for partition, offset in positions.items()])
 
     def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
         """What is there, at once; else the first to come within the time-out, and what came with it.

@@ -22,7 +22,8 @@ from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
 
 POLL_TIMEOUT_S = 0.1
 LOOK_MS = 2  # a pool that waits for records looks at one of its tasks in so long: a look costs a hundredth of that
-OPENING_THREADS = 8  # to open a task is to wait for brokers, over and over: those of a pool wait together
+MANY_RECORDS = 50  # a task that gets so many at one look has more to come
+OPENING_THREADS = 8  # to open a sink is to wait for brokers, over and over: so many of a pool wait together
 COLLECT_INTERVAL_MS = 500
 COLLECT_PAUSES = 20  # so many times as long as it took it then rests: it grows with the memory of a stream
 Finish = Callable[[], OpenTask]  # on the lease's own thread, which whatever a connector opens may be bound to
@@ -126,17 +127,17 @@ class _Running:
         if goes_on or (waits and not is_over and self._staying.is_to_tell(now)):
             self._tell_all()
             is_over = False
-        came = False
+        most = 0
         for opened in tuple(self._active):
             if not self._turn(opened, state, timeout_s, waits=waits and not is_over, is_over=is_over):
                 continue
             count = opened.task.last_count
             if count is not None:
                 self._staying.saw(opened.config.task_id, count, now)
-            came = came or count != 0
-        if timeout_s == 0:
+            most = max(most, 1 if count is None else count)
+        if timeout_s == 0 and most < MANY_RECORDS:
             self._clock.wait(max(0, now + LOOK_MS * len(self._active) - self._clock.now_ms()))
-        return came
+        return most > 0
 
     def _may_stay(self, state: ConfigState) -> bool:
         """May the tasks wait for more: does nobody want the slot, nor to hear how the others have ended?"""

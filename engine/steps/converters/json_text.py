@@ -20,6 +20,7 @@ _MAX_EXPONENT = 2**31 - 1
 _CUT_OFF = "unexpected end of data"  # what the fast parser says of JSON that is good as far as it goes
 
 _BLANK = " \t\n\r"
+_BLANK_BYTES = _BLANK.encode()
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?', re.DOTALL)
 _BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _MARKS = (
@@ -37,7 +38,7 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
     Taken besides plain JSON: leading zeros, numbers beyond 64 bits, lone surrogates, a byte order mark, UTF-16, UTF-32,
     and anything that follows the value.
     """
-    if not data.strip(_BLANK.encode()):
+    if not data.strip(_BLANK_BYTES):
         return None
     if str(refusal).startswith(_CUT_OFF):
         raise ConversionError(f"{len(data)} bytes are not JSON: {refusal}") from refusal

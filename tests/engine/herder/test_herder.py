@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from functools import partial
 
 import msgspec
@@ -73,6 +75,21 @@ def test_the_more_ends_there_are_the_less_often_they_are_asked_for(partitions: i
     world.ends = {TopicPartition("t", number): 0 for number in range(partitions)}
     herder = world.herder(initial=[{"name": "c", "topics": "t"}], settings=Settings())
     assert herder.turn() == wait_ms
+
+
+def test_a_source_that_wakes_sooner_is_not_kept_waiting_by_the_many_ends_of_others() -> None:
+    world = World()
+    world.ends = {TopicPartition("t", number): 0 for number in range(1000)}
+    initial = [{"name": "c", "topics": "t"}, {"name": "s", "kind": "source"}]
+    herder = world.herder(initial=initial, settings=Settings())
+    assert herder.turn() == 1000
+    world.end(wake_at=world.now + 500)
+    assert herder.turn() == 500
+    world.now += 400
+    assert herder.turn() == 200
+    herder.serve(0)
+    ask(herder, partial(herder.set_target, "s", TargetState.PAUSED))
+    assert herder.turn() == 1000
 
 
 def test_a_source_is_leased_at_once_and_again_when_it_wakes(world: World, herder: Herder) -> None:
@@ -279,6 +296,19 @@ def test_stopping_resigns_so_that_leases_end(world: World, herder: Herder) -> No
     herder.run()
     assert world.config().leader.worker_id == ""
     assert world.statuses()["status-task-c-0"]["positions"] == {"t-0": 5}
+
+
+def test_stopping_waits_for_no_look() -> None:
+    herder = World().herder(settings=Settings(poll_ms=60_000))
+    thread = threading.Thread(target=herder.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not herder.view().ready:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    herder.stop()
+    thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_requests_after_the_end_are_refused(world: World, herder: Herder) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from engine.config.topic import TargetState
 from engine.herder.fold import fold_cancelled, fold_granted, fold_told
-from engine.herder.plan import crowded, overdue, plan
+from engine.herder.plan import crowded, overdue, plan, resting
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
 from engine.ports import Kind, Lease, LeaseProgress, TaskConfig
 from engine.record.record import TopicPartition
@@ -129,6 +129,21 @@ def test_paused_stopped_failed_and_waiting_tasks_hold_no_slot() -> None:
 def test_a_parked_task_is_leased_again_when_its_time_has_come() -> None:
     parked = task("a", not_before=NOW, parked_until=NOW)
     assert names(plan(state(parked), ends(a=1), NOW, SETTINGS)) == [["a"]]
+
+
+def test_a_task_rests_that_only_waits_for_its_time() -> None:
+    held = {"not_before": NOW + 1}
+    idle = state(
+        task("a", **held, parked_until=NOW + 1),
+        task("b", **held),
+        task("c", **held),
+        task("d", **held, trace="died"),
+        task("e"),
+        of_kind(Kind.SOURCE, "s", **held),
+        of_kind(Kind.SOURCE, "t", **held, target=TargetState.PAUSED),
+    )
+    assert [one.config.connector for one in resting(idle, ends(a=0, b=0, c=1, d=1, e=1), NOW)] == ["a", "c", "s"]
+    assert list(resting(idle, ends(c=1), NOW + 1)) == []
 
 
 def test_a_task_has_one_lease_at_a_time() -> None:

@@ -111,3 +111,14 @@ def test_ends_alone_are_told_at_once_and_then_every_so_often_and_none_is_forgott
     assert lags(view(TASK, other, end=2), began + 2 * ENDS_MS) == [2]
     assert lags(view(TASK, other, end=2), began + 4 * ENDS_MS) == []
     assert lags(view(TASK, other, end=3), began + 4 * ENDS_MS) == [3, 3]
+
+
+def test_an_end_that_was_told_early_and_returns_to_what_it_was_is_told() -> None:
+    log = Log()
+    topic = StatusTopic(log)
+    began = 1_000_000
+    changed = view(replace(TASK, lost=1), end=5)
+    topic.publish(view(TASK, end=3), began)
+    topic.publish(changed, began + 1)
+    topic.publish(replace(changed, ends={TopicPartition("t", 0): 3}), began + ENDS_MS)
+    assert [body["lag"] for value in log.rows if "lag" in (body := orjson.loads(value))] == [3, 5, 3]

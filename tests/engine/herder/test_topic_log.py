@@ -28,6 +28,7 @@ class Reader(fakes.Consumer):
         self.late = late
         self.polls = 0
         self.trouble: RetriableError | None = None
+        self.troubled_from = 0  # the first poll that meets the trouble
         for row in rows:
             self.add(row)
 
@@ -39,7 +40,7 @@ class Reader(fakes.Consumer):
 
     def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
         self.polls += 1
-        if self.trouble is not None:
+        if self.trouble is not None and self.polls >= self.troubled_from:
             raise self.trouble
         end = self.end_offsets([AT])[AT]
         if self.late and self.at[AT] == end and self.polls > 3:
@@ -81,3 +82,39 @@ def test_trouble_with_what_leases_tell_stops_nobody_and_reads_nothing_twice() ->
     reader.add((b"status-connector-c", b"{}"))
     reader.add(TOLD)
     assert status.progress() == [LeaseProgress("1-1", ())]
+
+
+OWN = b"status-task-c-0", b"{}"
+
+
+def test_what_a_lease_told_is_heard_at_once_however_much_was_written_before_it() -> None:
+    reader = Reader()
+    status = StatusTopic(log(reader))
+    status.read()
+    for row in [*[OWN] * 2 * topic_log.POLL_ROWS, TOLD]:
+        reader.add(row)
+    assert status.progress() == [LeaseProgress("1-1", ())]
+
+
+def test_what_was_heard_before_the_trouble_is_kept() -> None:
+    reader = Reader()
+    status = StatusTopic(log(reader))
+    status.read()
+    for row in [TOLD, *[OWN] * topic_log.POLL_ROWS]:
+        reader.add(row)
+    reader.trouble, reader.troubled_from = RetriableError("a broker is away"), reader.polls + 2
+    assert status.progress() == [LeaseProgress("1-1", ())]
+
+
+class Endless(Reader):
+    """Of a topic that grows faster than it is read."""
+
+    def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
+        self.polls += 1
+        return [RawRecord("t", 0, self.polls, 0, "CREATE_TIME", *OWN)] * max_records
+
+
+def test_who_writes_without_end_is_not_listened_to_without_end() -> None:
+    reader = Endless()
+    assert StatusTopic(log(reader)).progress() == []
+    assert reader.polls == topic_log.MOST_POLLS

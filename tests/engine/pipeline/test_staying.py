@@ -10,7 +10,8 @@ from engine.config.topic import Leader, TaskEntry, commit_record, connector_reco
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import LOOK_MS, Deadline, Finish, run_tasks
 from engine.pipeline.open_task import OpenTask
-from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
+from engine.pipeline.outcome import Verdict
+from engine.pipeline.sink_task import CHUNK_RECORDS, COMMIT_INTERVAL_MS
 from engine.pipeline.staying import FEW, LINGER_MS, SETTLE_MS, Staying
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
@@ -221,3 +222,24 @@ def test_a_pool_that_waits_looks_no_oftener_the_more_tasks_it_has(names: str) ->
     lane.run()
     assert lane.lived_ms >= LINGER_MS
     assert lane.lived_ms - 50 <= looks[0] * LOOK_MS <= lane.lived_ms + 50
+
+
+def test_a_pool_that_waits_takes_a_burst_without_pauses() -> None:
+    lane, written, taken = Lane("abcdefgh"), [0], dict[int, int]()
+    task = lane.rigs["a"].task
+    process = task.process
+
+    def during(now: int) -> None:
+        if now >= 1000 and not written[0]:
+            [end] = lane.rigs["a"].consumer.end_offsets(list(lane.rigs["a"].consumer.at)).values()
+            for offset in range(end, end + 20 * CHUNK_RECORDS):
+                lane.rigs["a"].consumer.append(raw(offset, "a"))
+            written[0] = now
+
+    def watched(raws: Sequence[RawRecord]) -> Verdict | None:
+        taken[lane.clock.time_ms] = taken.get(lane.clock.time_ms, 0) + len(raws)
+        return process(raws)
+
+    task.process = watched  # type: ignore[method-assign] # to watch it
+    lane.run(during)
+    assert max(taken.values()) == 20 * CHUNK_RECORDS
