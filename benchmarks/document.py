@@ -20,6 +20,7 @@ ANCHORS = {
     "latency": "Kafka Connect",
     "many-small": "Kafka Connect",
     "mirror": "MirrorMaker 2",
+    "scale-machine": "1 process",
     "scale": "1 task",
     "start": "Kafka Connect",
 }
