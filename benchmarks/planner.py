@@ -32,7 +32,7 @@ from engine.herder.plan import plan
 from engine.herder.state import HerderState, Settings
 from engine.herder.status import Told, tell
 from engine.herder.view import View
-from engine.ports import Lease, LeaseEnd, TaskReport
+from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
 
 CONNECTORS, TASKS, BEHIND = 1_000, 10, 100

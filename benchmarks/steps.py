@@ -25,9 +25,9 @@ from engine.assembly.sink import open_sink
 from engine.config.properties import parse_properties
 from engine.config.worker import parse_worker
 from engine.kafka.clock import WorkerClock
+from engine.leases import TaskConfig
 from engine.pipeline.lease import OpenTask
 from engine.pipeline.sink_task import SinkTask
-from engine.ports import TaskConfig
 from engine.record.record import TopicPartition
 
 UNIT = "µs of processor time a record"

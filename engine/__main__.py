@@ -36,7 +36,8 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import QUICK, admin_settings, consumer_settings, producer_settings
-from engine.ports import Delivery, Producer, TaskRunner
+from engine.leases import Delivery
+from engine.ports import Producer, TaskRunner
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG
 from engine.rest.app import build_app
 from engine.rest.server import RestServer

@@ -1,18 +1,14 @@
-"""What the engine needs of the world, as protocols; tests/fakes.py holds the stand-ins.
-
-Also the values that cross the border between the driver (herder) and a worker (lease): `Lease` goes
-down, `TaskReport` comes back.
-"""
+"""What the engine needs of the world, as protocols; tests/fakes.py holds the stand-ins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
 
+from engine.leases import Lease, TaskReport
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 
 
@@ -188,99 +184,6 @@ class Source(Protocol):
     def stop(self) -> None: ...
 
 
-class Delivery(StrEnum):
-    """How often a record arrives, and its dead letter."""
-
-    AT_LEAST_ONCE = "at_least_once"
-    EXACTLY_ONCE = "exactly_once"
-
-
-class Kind(StrEnum):
-    """What a connector does, and so how its tasks run.
-
-    A sink's task has partitions and runs while they hold something new; a source's has none and runs when it says
-    so; a stream's keeps its processors in memory, so that its lease is standing: it ends only on stop.
-    """
-
-    SINK = "sink"
-    SOURCE = "source"
-    STREAM = "stream"
-
-
-class TaskConfig(msgspec.Struct, frozen=True):
-    """A task of one generation: the connector's options and the partitions that are its own."""
-
-    connector: str
-    task: int
-    generation: int
-    config: dict[str, str]
-    partitions: tuple[TopicPartition, ...]
-    restarts: int = 0  # raised by an operator's restart: resets the tolerance counters
-    has_committed: bool = False  # somebody has seen committed offsets of this task: missing ones are an error
-    kind: Kind = Kind.SINK
-    beyond: bool = False  # the leader saw positions beyond the end of a partition: the claim is to look for itself
-    exactly_once: bool = False  # it writes transactions: it may only run once older generations are fenced
-
-    @property
-    def task_id(self) -> str:
-        return f"{self.connector}-{self.task}"
-
-
-class Lease(msgspec.Struct, frozen=True):
-    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last; a standing one has no end.
-
-    While nobody else wants its slot it may wait for more records, with one budget after the other, for `stay_ms`.
-    """
-
-    lease_id: str
-    tasks: tuple[TaskConfig, ...]
-    leader_epoch: int
-    budget_ms: int
-    worker: dict[str, str]  # the worker's options: bootstrap.servers, group.id, config.storage.topic …
-    stay_ms: int = 0
-
-    @property
-    def standing(self) -> bool:
-        """Does it end only when it is told to?"""
-        return any(task.kind is Kind.STREAM for task in self.tasks)
-
-
-class LeaseEnd(StrEnum):
-    """Why a task's part of a lease ended."""
-
-    CAUGHT_UP = "CAUGHT_UP"
-    BUDGET = "BUDGET"
-    STOPPED = "STOPPED"
-    PARKED = "PARKED"
-    FAILED = "FAILED"
-    FENCED = "FENCED"
-
-
-class TaskReport(msgspec.Struct, frozen=True):
-    """What one task did in one lease, so far or in all. Positions are next offsets as `topic-partition` → int."""
-
-    connector: str
-    task: int
-    generation: int
-    end: LeaseEnd | None  # None: the lease goes on
-    positions: dict[str, int]
-    ends: dict[str, int]
-    metrics: dict[str, int]  # cumulative, by the names of reporting/metrics.py
-    stage_failures: dict[str, int]  # cumulative, "<index>:<stage type>:<class>" → failures
-    stage_dropped: dict[str, int]  # the same of records that a handler let go (KIP-1033)
-    tolerance: dict[str, int]  # limit, used, rate_limit, rate_used
-    progressed: bool  # did this lease commit a new position?
-    wake_at: int | None = None  # ms; when to run again although Kafka has nothing new
-    trace: str | None = None  # for FAILED, and why for PARKED
-
-
-class LeaseProgress(msgspec.Struct, frozen=True):
-    """What a lease that goes on has done so far, as it writes it to the status topic."""
-
-    lease_id: str
-    reports: tuple[TaskReport, ...]
-
-
 class Election(Protocol):
     """Which driver leads: the one that owns partition 0 of the config topic in the group of the drivers.
 
@@ -326,6 +229,3 @@ class TaskRunner(Protocol):
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]: ...
     def cancel(self, lease_id: str) -> None: ...
     def close(self) -> None: ...
-
-
-RunLease = Callable[[Lease], tuple[TaskReport, ...]]

@@ -24,12 +24,13 @@ from engine.kafka.settings import (
     transactional_settings,
 )
 from engine.kafka.transactional import KafkaTransactional
+from engine.leases import Delivery, TaskConfig
 from engine.pipeline.commit import TransactionalStore
 from engine.pipeline.guard import Guard, Reporter
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
-from engine.ports import Consumer, Delivery, Producer, TaskConfig
+from engine.ports import Consumer, Producer
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
 from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG, ReplayReporter

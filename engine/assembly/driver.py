@@ -29,8 +29,9 @@ from engine.kafka.settings import (
     transactional_settings,
 )
 from engine.kafka.transactional import KafkaTransactional
+from engine.leases import Delivery
 from engine.pipeline.source_commit import Row
-from engine.ports import Delivery, SourcePosition, TransactionalProducer
+from engine.ports import SourcePosition, TransactionalProducer
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from engine.config.options import Option, Problem, nearest
 from engine.config.worker import WorkerConfig
 from engine.kafka.sinks import file
 from engine.kafka.sources import file as source_file
-from engine.ports import Delivery, Kind
+from engine.leases import Delivery, Kind
 from engine.record.stage import Stage
 from engine.steps import plugins
 

@@ -22,10 +22,10 @@ from engine.errors import EngineError
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import consumer_settings
+from engine.leases import Kind, Lease, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
 from engine.pipeline.open_task import OpenTask, unopened
-from engine.ports import Kind, Lease, LeaseProgress, TaskConfig, TaskReport
 
 POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
 ALONE_PATIENCE_MS = 1000  # a longer one parks: how often was tried is committed, should the worker be killed

@@ -13,7 +13,7 @@ from engine.config.worker import WorkerConfig
 from engine.errors import EngineError
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import QUICK, producer_settings
-from engine.ports import LeaseProgress
+from engine.leases import LeaseProgress
 
 MOST_BYTES = 500_000  # of one record, which brokers take up to 1 MB of
 log = logging.getLogger(__name__)

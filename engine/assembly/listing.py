@@ -9,7 +9,7 @@ from engine.assembly.kinds import built_in, find_class
 from engine.config.connector import all_options
 from engine.config.options import Option
 from engine.errors import NotFound
-from engine.ports import Kind
+from engine.leases import Kind
 from engine.steps import plugins
 from engine.steps.registry import BUILT_IN
 

@@ -26,12 +26,13 @@ from engine.kafka.mirror.naming import policy_of
 from engine.kafka.mirror.positions import ConnectOffsets, MirrorCommit, NeverAnew, StandIn
 from engine.kafka.mirror.put import MirrorPut
 from engine.kafka.offsets import TaskOffsets
+from engine.leases import Delivery
 from engine.pipeline.chain import Steps, applying
 from engine.pipeline.claim import PositionStore, claim_positions
 from engine.pipeline.commit import GroupStore, flush_letters, with_metadata
 from engine.pipeline.open_task import OpenTask
 from engine.pipeline.sink_task import SinkTask
-from engine.ports import Delivery, Producer
+from engine.ports import Producer
 from engine.record.record import RawRecord, Record
 from engine.record.schema import BYTES
 from engine.steps.registry import build_transform

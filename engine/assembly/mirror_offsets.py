@@ -20,7 +20,8 @@ from engine.kafka.mirror.admin import MirrorAdmin
 from engine.kafka.mirror.positions import ConnectOffsets
 from engine.kafka.mirror.topics import TargetTopics
 from engine.kafka.offsets import TaskOffsets
-from engine.ports import Committed, Delivery
+from engine.leases import Delivery
+from engine.ports import Committed
 from engine.record.record import TopicPartition
 
 GROUP, OFFSETS, EARLIEST = "group", "offsets", "earliest"

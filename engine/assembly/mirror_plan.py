@@ -24,7 +24,7 @@ from engine.config.mirror import (
 from engine.config.options import Problem
 from engine.config.worker import StepConfig, WorkerConfig
 from engine.kafka.settings import client_problems
-from engine.ports import Delivery
+from engine.leases import Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.stages import produce_stage, transform_stages
 

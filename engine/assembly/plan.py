@@ -16,8 +16,8 @@ from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.kafka.settings import client_problems
+from engine.leases import Delivery, Kind
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Delivery, Kind
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import handler_problems
 from engine.steps.processors import processor_problems

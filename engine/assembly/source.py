@@ -16,6 +16,7 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.new_topics import TopicMaker
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.settings import admin_settings
+from engine.leases import Delivery
 from engine.pipeline.chain import Steps
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
@@ -27,7 +28,7 @@ from engine.pipeline.source_steps import source_steps
 from engine.pipeline.source_task import POLL, SourceTask
 from engine.pipeline.source_transactions import TransactionContext
 from engine.pipeline.task_state import TaskState, restore
-from engine.ports import Delivery, Producer, Source
+from engine.ports import Producer, Source
 from engine.record.record import Record
 from engine.record.trace import describe
 from engine.reporting.deadletter import DeadLetterReporter

@@ -20,7 +20,7 @@ from engine.kafka.offsets_migration import migrate, migration_id
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import admin_settings, consumer_settings, producer_settings, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
-from engine.ports import Delivery
+from engine.leases import Delivery
 
 # As patient with the brokers as a sink's commit is.
 PATIENT = {"linger.ms": "0", "delivery.timeout.ms": "15000", "request.timeout.ms": "10000"}

@@ -17,7 +17,7 @@ from engine.config.exactly_once_source import (
 )
 from engine.config.options import Problem
 from engine.config.worker import WorkerConfig
-from engine.ports import Delivery, Kind
+from engine.leases import Delivery, Kind
 from engine.record.trace import describe
 
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."

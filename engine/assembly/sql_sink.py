@@ -8,12 +8,13 @@ from engine.assembly.sink import Claimed, open_sink, sink_task, start_sink
 from engine.exactly_once.buffered import Buffered
 from engine.kafka.sinks.sql_offsets import SqlOffsets
 from engine.kafka.sinks.sql_tables import TaskRows, make_tables
+from engine.leases import Delivery
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore
 from engine.pipeline.open_task import OpenTask
-from engine.ports import Delivery, Producer
+from engine.ports import Producer
 
 
 def open_sql_sink(opening: Opening) -> OpenTask:

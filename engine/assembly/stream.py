@@ -20,6 +20,7 @@ from engine.assembly.sink import reading_steps
 from engine.config.stream import INPUT, SinkConfig, StreamConfig
 from engine.errors import FatalError
 from engine.exactly_once.transaction import Transaction
+from engine.leases import Delivery
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import (
     Commit,
@@ -36,7 +37,7 @@ from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
 from engine.pipeline.task_state import TaskState
 from engine.pipeline.topology import End, Node, Topology
-from engine.ports import Consumer, Delivery
+from engine.ports import Consumer
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replayed import ReplayReporter

@@ -18,6 +18,7 @@ from engine.assembly.targets import kept_topics
 from engine.config.topic_sink import read_topic_sink, refusal
 from engine.errors import Aborted, ProduceFailed
 from engine.kafka.sinks.topic import KafkaSink
+from engine.leases import Delivery
 from engine.pipeline.chain import Steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import (
@@ -28,7 +29,7 @@ from engine.pipeline.commit import (
 )
 from engine.pipeline.open_task import OpenTask
 from engine.pipeline.source_steps import source_steps
-from engine.ports import Delivery, Producer
+from engine.ports import Producer
 from engine.steps.registry import build_converter
 
 

@@ -12,7 +12,7 @@ from engine.config.masking import mask
 from engine.config.options import Problem
 from engine.config.topic_sink import topic_problems, with_plain_headers, writing
 from engine.config.worker import WorkerConfig
-from engine.ports import Delivery
+from engine.leases import Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.registry import step_problems
 from engine.steps.stages import converter_stages, transform_stages

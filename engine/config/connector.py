@@ -21,7 +21,7 @@ from engine.config.worker import (
     WorkerConfig,
 )
 from engine.errors import ConfigError
-from engine.ports import Kind
+from engine.leases import Kind
 
 
 def _topics(value: tuple[str, ...]) -> str | None:

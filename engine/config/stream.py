@@ -10,7 +10,7 @@ from engine.config.connector import ConnectorConfig
 from engine.config.errors_policy import topic_name
 from engine.config.options import Option, Problem, nearest, one_of
 from engine.config.worker import StepConfig
-from engine.ports import Delivery
+from engine.leases import Delivery
 
 INPUT = "input"  # the parent of what is fed by the topics themselves
 HEADERS = "org.apache.kafka.connect.converters.ByteArrayConverter"

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from engine.ports import Kind, TaskConfig
+from engine.leases import Kind, TaskConfig
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 
-from engine.errors import AbortableError, Aborted, EngineError, FailureType, ProduceFailed, RetriableError
+from engine.errors import AbortableError, Aborted, EngineError, ProduceFailed, RetriableError
+from engine.exactly_once.losses import is_rejected, of_all
 from engine.ports import Clock, Committed, Producer, Row, TransactionalProducer
 from engine.record.record import TopicPartition
 
@@ -128,7 +129,7 @@ class Transaction(Producer):
             lost, self._pending = self._pending, []
             if not lost:
                 raise RetriableError(f"the transaction could not be written again: {error}") from error
-            raise _of_all(lost, error) from error
+            raise of_all(lost, error) from error
         self._keep(self._pending)
 
     @property
@@ -253,7 +254,7 @@ class Transaction(Producer):
                 begin = end
         except (AbortableError, ProduceFailed) as error:
             text = f"a transaction could not be written again: {error}"
-            if _is_rejected(error):  # what was acknowledged is refused now: only to begin anew can help
+            if is_rejected(error):  # what was acknowledged is refused now: only to begin anew can help
                 raise Aborted(text) from error
             raise RetriableError(text) from error
 
@@ -289,21 +290,3 @@ class Transaction(Producer):
         if self._client is None:
             raise RetriableError("the transactional producer is closed")
         return self._client
-
-
-def _is_rejected(error: EngineError) -> bool:
-    cause = error if isinstance(error, ProduceFailed) else error.__cause__
-    return isinstance(cause, ProduceFailed) and cause.type is FailureType.MESSAGE_REJECTED
-
-
-def _of_all(lost: Sequence[Row], error: EngineError) -> ProduceFailed:
-    """The failure of everything that was produced since the last flush, and who is guilty of it."""
-    cause = error.__cause__
-    kind, reasons = FailureType.TRANSACTION_FAILED, dict[int, str]()
-    if isinstance(error, RetriableError):
-        kind = FailureType.DELIVERY_FAILED
-    elif isinstance(cause, ProduceFailed):
-        kind = cause.type
-        reasons = {at: row[1] for at, row in zip(cause.ordinals, cause.failures, strict=False) if at < len(lost)}
-    rows = tuple((topic, reasons.get(at, str(error))) for at, (topic, *_) in enumerate(lost))
-    return ProduceFailed(rows, tuple(range(len(lost))), kind, tuple(reasons))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from engine.config.java_regex import compile_java
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.errors import ConfigError
-from engine.ports import Kind
+from engine.leases import Kind
 from engine.record.record import TopicPartition
 
 

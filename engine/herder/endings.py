@@ -12,7 +12,7 @@ from engine.herder import fold
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderState, Positions, Settings, TaskKey
 from engine.herder.troubles import Troubles
-from engine.ports import Lease, TaskReport
+from engine.leases import Lease, TaskReport
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from engine.config.topic import ConfigState, TargetState, owns, task_configs
 from engine.herder.rounds import wanted
 from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
+from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
 from engine.reporting.metrics import Metric
 

@@ -15,7 +15,7 @@ from engine.herder.state import Settings
 from engine.herder.timer import Timer
 from engine.herder.topics import Topics
 from engine.herder.troubles import Troubles
-from engine.ports import Delivery, Kind
+from engine.leases import Delivery, Kind
 
 log = logging.getLogger(__name__)
 

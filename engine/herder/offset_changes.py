@@ -22,8 +22,9 @@ from engine.herder.positions import GroupOffsets
 from engine.herder.rounds import wanted
 from engine.herder.state import HerderState
 from engine.herder.view import ConnectorFacts
+from engine.leases import Kind, Lease
 from engine.pipeline.source_progress import canonical
-from engine.ports import Committed, Kind, Lease, SourceOffsets, SourcePosition
+from engine.ports import Committed, SourceOffsets, SourcePosition
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)

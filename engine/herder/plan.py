@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from engine.config.topic import TargetState
 from engine.herder.state import HerderState, LeaseRun, Positions, Settings, TaskRun, beyond, lag
-from engine.ports import Kind, Lease
+from engine.leases import Kind, Lease
 
 
 def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> tuple[Lease, ...]:

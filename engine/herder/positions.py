@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 from engine.config.topic import TaskEntry
+from engine.leases import TaskConfig
 from engine.pipeline.task_state import TaskState, restore
-from engine.ports import Admin, Committed, Consumer, TaskConfig, TransactionalProducer
+from engine.ports import Admin, Committed, Consumer, TransactionalProducer
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 

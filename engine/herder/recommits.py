@@ -19,7 +19,7 @@ from engine.errors import EngineError, RetriableError
 from engine.herder.plan import outrun
 from engine.herder.positions import GroupOffsets
 from engine.herder.state import HerderState, Settings, TaskKey
-from engine.ports import TaskConfig
+from engine.leases import TaskConfig
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from engine.config.topic import ConfigState, TargetState
-from engine.ports import Lease, TaskConfig
+from engine.leases import Lease, TaskConfig
 from engine.record.record import TopicPartition
 
 TaskKey = tuple[str, int]

@@ -16,7 +16,7 @@ from engine.herder.fold import parse_positions
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.topic_log import Row, TopicLog
 from engine.herder.view import View, connector_status, task_status
-from engine.ports import LeaseProgress
+from engine.leases import LeaseProgress
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from engine.errors import EngineError
 from engine.herder.assignment import named_topics, wanted_topics
-from engine.ports import Admin, TaskConfig
+from engine.leases import TaskConfig
+from engine.ports import Admin
 from engine.record.record import TopicPartition
 
 

@@ -12,8 +12,8 @@ from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
 from engine.herder.assignment import named_topics
 from engine.herder.discovery import Watch
 from engine.herder.state import HerderState, TaskKey, TaskRun, lag
+from engine.leases import Kind
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Kind
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 

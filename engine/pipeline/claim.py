@@ -8,8 +8,9 @@ from typing import Protocol
 
 from engine.config.topic import ConfigState, fold_config, owns
 from engine.errors import OffsetsMissing, RetriableError
+from engine.leases import LeaseEnd, TaskConfig
 from engine.pipeline.task_state import MAX_MARKS, TaskState, marks_of, parse, restore
-from engine.ports import Clock, Committed, Consumer, LeaseEnd, TaskConfig
+from engine.ports import Clock, Committed, Consumer
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 

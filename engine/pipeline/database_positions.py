@@ -14,8 +14,9 @@ import orjson
 
 from engine.errors import OffsetsMissing
 from engine.exactly_once.buffered import Written
+from engine.leases import TaskConfig
 from engine.pipeline.task_state import parse
-from engine.ports import Committed, Consumer, TaskConfig
+from engine.ports import Committed, Consumer
 from engine.record.record import TopicPartition
 
 LETTER_KEY = "l"  # in the metadata of the group's offsets: the number of the last letter that Kafka has

@@ -12,13 +12,14 @@ from contextlib import suppress
 
 from engine.config.topic import ConfigState
 from engine.errors import Aborted, EngineError, Fenced, RetriableError
+from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.aside import Aside
 from engine.pipeline.claim import ConfigTail, denied
 from engine.pipeline.open_task import TROUBLE_PAUSE_MS, OpenTask, close, ended_by, never_opened, report_of
 from engine.pipeline.outcome import End, Failed
 from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
 from engine.pipeline.staying import Staying
-from engine.ports import Clock, Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.ports import Clock
 
 POLL_TIMEOUT_S = 0.1
 LOOK_MS = 2  # a pool that waits for records looks at one of its tasks in so long: a look costs a hundredth of that

@@ -9,10 +9,11 @@ from typing import Protocol
 import msgspec
 
 from engine.errors import ClusterAway, EngineError, Fenced, RetriableError
+from engine.leases import LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Clock, LeaseEnd, TaskConfig, TaskReport
+from engine.ports import Clock
 from engine.record.record import TopicPartition
 from engine.record.trace import describe
 

@@ -5,7 +5,7 @@ To end and be granted again takes a tenth of a second and new clients; to wait f
 
 from __future__ import annotations
 
-from engine.ports import Lease
+from engine.leases import Lease
 
 LINGER_MS = 3000  # after the last record the tasks go back to being watched by the ends of their partitions
 SETTLE_MS = 700  # and so long after the time for the next commit what they did is told: by then it is committed

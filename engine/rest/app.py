@@ -24,7 +24,7 @@ from engine.config.topic import TargetState
 from engine.errors import BadRequest, ConfigError, Conflict, EngineError, NotFound, NotLeading, RetriableError
 from engine.herder.offset_changes import OffsetRow
 from engine.herder.view import View
-from engine.ports import Kind
+from engine.leases import Kind
 from engine.rest import bodies, prometheus
 from engine.steps.secrets import given_secrets
 

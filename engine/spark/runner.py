@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from engine.errors import LeaseLost, RetriableError
-from engine.ports import Lease, TaskReport
+from engine.leases import Lease, TaskReport
 from engine.spark.java import QUICK_START, driver_options
 from engine.spark.worker import Answer, run_encoded
 

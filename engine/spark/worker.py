@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from engine.errors import RetriableError
-from engine.ports import Lease, RunLease, TaskReport
+from engine.leases import Lease, RunLease, TaskReport
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -9,11 +9,11 @@ from engine.config.connector import ConnectorConfig
 from engine.config.handlers import HandlerChoice, Role
 from engine.config.options import Problem
 from engine.errors import ConfigError
+from engine.leases import Kind
 from engine.policy import handlers
 from engine.policy.asking import NamedHandler, named, old_signature, shape_problem
 from engine.policy.budget import limits_decide
 from engine.policy.handlers import SerializationExceptionOrigin
-from engine.ports import Kind
 from engine.record.stage import Stage, StageType
 from engine.steps.loading import Factory, NotLoaded, ask, make
 from engine.steps.options import given_problems

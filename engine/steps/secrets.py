@@ -8,7 +8,7 @@ from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.options import Option
 from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import StepConfig
-from engine.ports import Kind
+from engine.leases import Kind
 from engine.steps import plugins
 from engine.steps.handlers import GROUP as HANDLERS
 from engine.steps.loading import FOREIGN, Factory, NotLoaded, make

@@ -25,7 +25,8 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
-from engine.ports import Committed, Lease, TaskConfig, TaskReport
+from engine.leases import Lease, TaskConfig, TaskReport
+from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, TopicPartition
 
 BIG = "20000000"

@@ -24,7 +24,7 @@ from engine.__main__ import build_herder, examined
 from engine.assembly.lease import run_lease
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
-from engine.ports import Lease, TaskReport
+from engine.leases import Lease, TaskReport
 from engine.rest.app import build_app
 from engine.rest.server import RestServer
 

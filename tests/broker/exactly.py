@@ -25,8 +25,8 @@ from engine.kafka.database import open_engine
 from engine.kafka.settings import admin_settings, consumer_settings, transactional_id, transactional_settings
 from engine.kafka.sinks.sql_tables import LETTERS, TaskRows
 from engine.kafka.transactional import KafkaTransactional
+from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.database_positions import Letter
-from engine.ports import Lease, TaskConfig, TaskReport
 from engine.record.record import Headers, RawRecord, TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.broker.connector import Connector

@@ -27,7 +27,8 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.mirror.admin import MirrorAdmin
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import admin_settings, producer_settings
-from engine.ports import Committed, Delivery, Kind, Lease, TaskConfig, TaskReport
+from engine.leases import Delivery, Kind, Lease, TaskConfig, TaskReport
+from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 from tests.broker.connector import read_all
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from engine.config.topic import TaskEntry, commit_record, connector_record, count_record, task_record
-from engine.ports import Kind, Lease, TaskConfig
+from engine.leases import Kind, Lease, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector, read_all
 

@@ -13,7 +13,7 @@ import orjson
 from engine.assembly.lease import run_lease
 from engine.config.topic import TargetState, TaskEntry, commit_record, connector_record, count_record, task_record
 from engine.errors import RetriableError
-from engine.ports import Kind, Lease, TaskReport
+from engine.leases import Kind, Lease, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector
 from tests.broker.processors import Keeping

@@ -19,7 +19,8 @@ from engine.kafka.admin import KafkaAdmin
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.settings import admin_settings, consumer_settings, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
-from engine.ports import Committed, LeaseEnd, TaskConfig
+from engine.leases import LeaseEnd, TaskConfig
+from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.broker.connector import Connector, file_sink
 from tests.broker.driver import Driver, running

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.codec import decode
 from tests.broker.connector import Connector, file_sink
 from tests.broker.processors import Keeping

@@ -16,7 +16,7 @@ from demo.broker import Broker
 from engine.assembly.lease import run_lease
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.settings import admin_settings
-from engine.ports import Lease, LeaseEnd, TaskReport
+from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
 from tests.broker.connector import Connector, file_sink
 

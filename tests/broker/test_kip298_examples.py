@@ -18,7 +18,7 @@ from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.settings import admin_settings
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector, file_sink
 from tests.support.stores import PASSWORD, Stores

@@ -12,7 +12,7 @@ from engine.errors import ProduceFailed
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.settings import QUICK, admin_settings, producer_settings
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.broker.connector import Connector, file_sink

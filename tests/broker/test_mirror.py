@@ -15,7 +15,7 @@ from engine.__main__ import main
 from engine.assembly.mirror_offsets import copy_offsets
 from engine.assembly.plan import validate
 from engine.config.worker import parse_worker
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, total
 
 

@@ -12,7 +12,7 @@ from demo.broker import Broker
 from engine.kafka.mirror.records import Checkpoint, parse_checkpoint
 from engine.kafka.settings import transactional_settings
 from engine.kafka.transactional import KafkaTransactional
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from tests.broker.mirror import ONCE, Cluster, Mirror
 
 

@@ -17,7 +17,7 @@ from demo.broker import Broker
 from engine.kafka.fencing import fence
 from engine.kafka.settings import transactional_id, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, encoded
 
@@ -26,7 +26,7 @@ SLOWLY = {"transforms": "slow", "transforms.slow.type": "tests.broker.mirror.Slo
 PROGRAM = """
 import sys, msgspec
 from engine.assembly.lease import run_lease
-from engine.ports import Lease
+from engine.leases import Lease
 lease = msgspec.json.decode(sys.stdin.buffer.read(), type=Lease)
 while True:
     print(*(report.end for report in run_lease(lease)), flush=True)

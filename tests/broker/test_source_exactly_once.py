@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from engine.assembly.lease import run_lease
-from engine.ports import Lease, LeaseEnd
+from engine.leases import Lease, LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.connector import read_all
 from tests.broker.source import ExactlyOnce

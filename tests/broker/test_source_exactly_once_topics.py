@@ -10,7 +10,7 @@ import orjson
 from engine.assembly.lease import run_lease
 from engine.assembly.source_offsets import offsets_copier
 from engine.config.worker import parse_worker
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.connector import read_all
 from tests.broker.source import ExactlyOnce

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from demo.broker import Broker
-from engine.ports import LeaseEnd, TaskReport
+from engine.leases import LeaseEnd, TaskReport
 from tests.broker.source import SourceConnector
 
 TRANSFORM = {"transforms": "pick", "transforms.pick.type": "tests.broker.steps.Picky"}

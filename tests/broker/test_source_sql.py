@@ -5,7 +5,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.source import SourceConnector
 

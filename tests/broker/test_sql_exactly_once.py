@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.config.topic import restart_record
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.broker.exactly import ExactlyOnce, Table, numbered
 from tests.broker.test_lease import balance

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from tests.broker.exactly import REPLAYED, ExactlyOnce, Feeder, Table, await_stop, child_of, go_on, numbered
 from tests.broker.exactly_classes import MARKER
 

@@ -16,7 +16,7 @@ import pytest
 
 from engine.config.topic import TargetState
 from engine.errors import RetriableError
-from engine.ports import Lease, LeaseEnd
+from engine.leases import Lease, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.exactly import read_committed
 from tests.broker.stream import Stream, nodes

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.config.properties import parse_properties
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from tests.broker.stream import Stream
 from tests.broker.test_lease import balance
 

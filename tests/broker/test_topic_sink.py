@@ -10,7 +10,7 @@ import pytest
 from engine.assembly.plan import validate
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
-from engine.ports import Delivery, LeaseEnd
+from engine.leases import Delivery, LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.broker.exactly import ExactlyOnce, read_committed

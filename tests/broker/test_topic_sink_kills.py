@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.exactly import REPLAYED, Feeder, await_stop, child_of, go_on, read_committed
 from tests.broker.exactly_classes import MARKER

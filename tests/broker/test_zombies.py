@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.ports import Lease, LeaseEnd
+from engine.leases import Lease, LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.exactly import await_stop, go_on, read_committed
 from tests.broker.test_topic_sink import ToTopic

@@ -15,7 +15,7 @@ from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
 from engine.herder.view import ConnectorFacts
-from engine.ports import Delivery, Lease, TaskReport
+from engine.leases import Delivery, Lease, TaskReport
 from tests.fakes import Clock
 from tests.support.cluster_lease import CONFIGS, LETTERS, OUTPUT, STAGES, TOLERANCE, run_lease, transactional_id
 from tests.support.fake_kafka import FakeKafka, Fault

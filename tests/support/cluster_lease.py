@@ -11,6 +11,7 @@ from engine.errors import ConversionError, EngineError
 from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.sinks.topic import KafkaSink
+from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
@@ -21,7 +22,6 @@ from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Lease, TaskConfig, TaskReport
 from engine.record.record import RawRecord
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from engine.config.options import REQUIRED, Option, one_of
 from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
 from engine.kafka.database import check_constraints, database_url, driver_error, is_of_world, open_engine, words
-from engine.ports import Delivery
+from engine.leases import Delivery
 from engine.record.record import Record
 
 INSERT_MODES = ("insert", "upsert")

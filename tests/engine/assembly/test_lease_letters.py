@@ -8,8 +8,8 @@ from engine.assembly.lease import ALONE_PATIENCE_MS, FOR_EVER_MS, POOLED_PATIENC
 from engine.assembly.letters import letter_admin_settings, letter_settings
 from engine.assembly.plan import ConnectorPlan, validate
 from engine.config.worker import parse_worker
+from engine.leases import Kind, Lease, TaskConfig
 from engine.pipeline.lease import Deadline
-from engine.ports import Kind, Lease, TaskConfig
 from tests.fakes import Clock
 
 WORKER = parse_worker({"bootstrap.servers": "here:1", "security.protocol": "PLAINTEXT"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from engine.assembly.lease_telling import MOST_BYTES, values
-from engine.ports import LeaseProgress, TaskReport
+from engine.leases import LeaseProgress, TaskReport
 
 
 def report(task: int, partitions: int) -> TaskReport:

@@ -9,7 +9,7 @@ from engine.assembly.plan import validate
 from engine.config.mirror import OPTIONS
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
-from engine.ports import Delivery
+from engine.leases import Delivery
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/mirror-a-cluster.md"
 

@@ -8,7 +8,8 @@ from engine.config.worker import parse_worker
 from engine.errors import ConfigError
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.mirror.positions import StandIn
-from engine.ports import Committed, Delivery, Kind
+from engine.leases import Delivery, Kind
+from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.fakes import Clock, Consumer
 from tests.support.fake_kafka import FakeKafka

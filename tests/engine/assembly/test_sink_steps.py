@@ -12,10 +12,10 @@ from engine.assembly.sink import Claimed, reading_steps, sink_task
 from engine.config.worker import parse_worker
 from engine.kafka.clock import WorkerClock
 from engine.kafka.sinks.file import FileSink
+from engine.leases import TaskConfig
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import restore
-from engine.ports import TaskConfig
 from engine.record.record import RawRecord
 from engine.record.unread import Unread
 from engine.reporting.replayed import ReplayReporter

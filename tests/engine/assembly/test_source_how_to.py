@@ -11,7 +11,7 @@ from engine.assembly.plan import validate
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
 from engine.kafka.sources import file, sql
-from engine.ports import Kind
+from engine.leases import Kind
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/read-files-and-tables.md"
 BLOCKS = re.findall(r"```properties\n(.*?)```", PAGE.read_text(), re.DOTALL)

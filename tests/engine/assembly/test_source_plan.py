@@ -5,7 +5,7 @@ import pytest
 from engine.assembly.plan import ConnectorPlan, validate
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
-from engine.ports import Kind
+from engine.leases import Kind
 
 WORKER = parse_worker({})
 FILE = {"name": "s", "connector.class": "FileStreamSource", "file": "/in", "topic": "t"}

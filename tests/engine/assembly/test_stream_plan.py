@@ -8,7 +8,7 @@ from engine.assembly.plan import ConnectorPlan, validate
 from engine.config.options import Option
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
-from engine.ports import Kind
+from engine.leases import Kind
 from engine.record.record import Record
 
 WORKER = parse_worker({})

@@ -15,8 +15,8 @@ from engine.config.worker import parse_worker
 from engine.kafka.database import open_engine
 from engine.kafka.sinks.sql_offsets import SqlOffsets
 from engine.kafka.sinks.sql_tables import LETTERS, OFFSETS, TaskRows, make_tables
+from engine.leases import Delivery
 from engine.pipeline.database_positions import Kept
-from engine.ports import Delivery
 from engine.record.record import TopicPartition
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/write-exactly-once.md"

@@ -12,12 +12,12 @@ import pytest
 from engine.config.connector import parse_connector
 from engine.config.handlers import Role
 from engine.errors import FatalError, Fenced, RetriableError, TaskError
+from engine.leases import Kind
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.asking import NamedHandler
 from engine.policy.handlers import Response, SerializationExceptionOrigin
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Kind
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import connect_headers

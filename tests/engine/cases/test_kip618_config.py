@@ -11,7 +11,7 @@ from engine.assembly.plan import validate
 from engine.assembly.source_offsets import offsets_place
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import ConfigError
-from engine.ports import Delivery
+from engine.leases import Delivery
 
 ENABLED = {"exactly.once.source.enabled": "true"}
 WORKER = parse_worker(ENABLED)

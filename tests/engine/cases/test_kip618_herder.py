@@ -26,8 +26,9 @@ from engine.errors import Conflict, Fenced, NotLeading, RetriableError
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, leader_id
 from engine.herder.rounds import Round, wanted
+from engine.leases import LeaseEnd
 from engine.pipeline.claim import denied
-from engine.ports import Committed, LeaseEnd
+from engine.ports import Committed
 from engine.record.record import TopicPartition
 from engine.rest.app import build_app
 from tests.engine.herder.test_fencing import until

@@ -8,7 +8,7 @@ from engine.assembly.plan import validate
 from engine.config.connector import read_connector
 from engine.config.stream import OPTIONS, StreamConfig, read_stream
 from engine.config.worker import parse_worker
-from engine.ports import Delivery, Kind
+from engine.leases import Delivery, Kind
 
 BASE = {"name": "s", "connector.class": "stream"}
 WORKER = parse_worker({"bootstrap.servers": "b:1", "group.id": "g"})

@@ -4,7 +4,7 @@ import pytest
 
 from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.topic_creation import NewTopics, group_of
-from engine.ports import Kind
+from engine.leases import Kind
 
 BASE = {"name": "s", "connector.class": "FileStreamSource"}
 DEFAULT = {"default.partitions": "3", "default.replication.factor": "2"}

@@ -6,7 +6,7 @@ from engine.config.topic import ConfigState
 from engine.herder import fold
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun, lag
 from engine.herder.view import View, task_status
-from engine.ports import Kind, Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.leases import Kind, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
 
 CONFIG = TaskConfig("m", 0, 1, {}, (), 0, kind=Kind.SOURCE)

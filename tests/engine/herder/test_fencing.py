@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.config.topic import TargetState
 from engine.errors import RetriableError
 from engine.herder.herder import Herder
-from engine.ports import Delivery, LeaseEnd
+from engine.leases import Delivery, LeaseEnd
 from engine.record.record import TopicPartition
 from tests.engine.herder.world import World, ask, examine, turn
 

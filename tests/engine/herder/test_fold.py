@@ -29,7 +29,7 @@ from engine.herder.fold import (
     fold_told,
 )
 from engine.herder.state import HerderState, Settings
-from engine.ports import Lease, LeaseEnd, LeaseProgress, TaskReport
+from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskReport
 from engine.record.record import TopicPartition
 
 SETTINGS = Settings(lost_limit=5, lost_delay_ms=200, kill_delay_ms=3500)

@@ -15,9 +15,10 @@ from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableE
 from engine.herder.herder import Herder
 from engine.herder.state import Settings
 from engine.herder.view import ConnectorFacts
+from engine.leases import LeaseEnd, LeaseProgress, TaskReport
 from engine.pipeline.outcome import Trouble
 from engine.pipeline.task_state import ParkedRetry, Place, TaskState
-from engine.ports import Committed, LeaseEnd, LeaseProgress, TaskReport
+from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric

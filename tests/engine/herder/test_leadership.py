@@ -10,7 +10,7 @@ import pytest
 from engine.errors import AbortableError, Conflict, EngineError, FatalError, Fenced, NotLeading, RetriableError
 from engine.herder.herder import Herder
 from engine.herder.leadership import PLACELESS_MS, LeaderProducer
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from engine.rest import bodies
 from tests import fakes

@@ -9,7 +9,7 @@ from engine.errors import RetriableError
 from engine.herder.locating import TOGETHER, Locating
 from engine.herder.state import HerderState, Settings, TaskRun
 from engine.herder.troubles import Troubles
-from engine.ports import TaskConfig
+from engine.leases import TaskConfig
 from engine.record.record import TopicPartition
 
 NOW = 1_000_000

@@ -15,7 +15,8 @@ from engine.errors import BadRequest, Conflict, EngineError, NotFound, NotLeadin
 from engine.herder.herder import Herder
 from engine.herder.leadership import PLACELESS_MS
 from engine.herder.positions import GroupOffsets
-from engine.ports import Committed, LeaseEnd
+from engine.leases import LeaseEnd
+from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests import fakes
 from tests.engine.herder.test_fencing import until

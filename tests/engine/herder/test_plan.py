@@ -10,7 +10,7 @@ from engine.config.topic import TargetState
 from engine.herder.fold import fold_cancelled, fold_granted, fold_told
 from engine.herder.plan import crowded, overdue, plan, resting
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
-from engine.ports import Kind, Lease, LeaseProgress, TaskConfig
+from engine.leases import Kind, Lease, LeaseProgress, TaskConfig
 from engine.record.record import TopicPartition
 
 SETTINGS = Settings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)

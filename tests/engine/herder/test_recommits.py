@@ -14,7 +14,8 @@ from engine.herder.herder import Herder
 from engine.herder.positions import GroupOffsets
 from engine.herder.recommits import Recommits
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
-from engine.ports import Committed, Lease, LeaseEnd, TaskConfig
+from engine.leases import Lease, LeaseEnd, TaskConfig
+from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from tests import fakes
 from tests.engine.herder.world import World, ask, turn

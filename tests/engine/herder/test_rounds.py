@@ -7,7 +7,7 @@ import pytest
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.herder.rounds import Round, stopped, wanted
 from engine.herder.state import HerderState, LeaseRun, Settings
-from engine.ports import Lease, TaskConfig
+from engine.leases import Lease, TaskConfig
 
 
 def entry(tasks: int, count: int | None, *, exactly_once: bool = True, fenced: bool = False) -> ConnectorState:

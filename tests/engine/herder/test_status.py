@@ -14,7 +14,7 @@ from engine.herder.state import HerderState, TaskRun
 from engine.herder.status import ENDS_MS, StatusTopic, Told, changes, fold_statuses, recall, tell
 from engine.herder.topic_log import TopicLog
 from engine.herder.view import View
-from engine.ports import Lease, TaskConfig
+from engine.leases import Lease, TaskConfig
 from engine.record.record import TopicPartition
 
 TASK = TaskRun(TaskConfig("c", 0, 1, {}, (TopicPartition("t", 0),)))

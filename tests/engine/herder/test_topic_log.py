@@ -12,7 +12,7 @@ from engine.errors import RetriableError
 from engine.herder import topic_log
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.ports import LeaseProgress
+from engine.leases import LeaseProgress
 from engine.record.record import RawRecord, TopicPartition
 from tests import fakes
 

@@ -18,7 +18,8 @@ from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
 from engine.herder.view import ConnectorFacts
-from engine.ports import Committed, Delivery, Kind, Lease, LeaseEnd, Producer, SourcePosition, TaskReport
+from engine.leases import Delivery, Kind, Lease, LeaseEnd, TaskReport
+from engine.ports import Committed, Producer, SourcePosition
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from tests import fakes

@@ -14,6 +14,7 @@ from engine.errors import Aborted, RecordError
 from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.sinks.topic import KafkaSink
+from engine.leases import TaskConfig
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
@@ -22,7 +23,6 @@ from engine.pipeline.outcome import Failed
 from engine.pipeline.sink_task import SinkTask
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import TaskConfig
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter

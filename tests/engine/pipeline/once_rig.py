@@ -11,6 +11,7 @@ from engine.config.connector import parse_connector
 from engine.config.handlers import Role
 from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
+from engine.leases import Kind, TaskConfig
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
@@ -22,7 +23,6 @@ from engine.pipeline.topology import End, Node, Topology
 from engine.policy.asking import named
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Kind, TaskConfig
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 from engine.reporting.deadletter import DeadLetterReporter

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from engine.config.connector import parse_connector
 from engine.config.handlers import Role
+from engine.leases import Kind
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit
 from engine.pipeline.guard import Guard
@@ -20,7 +21,7 @@ from engine.policy.asking import named
 from engine.policy.handlers import Response, SerializationExceptionOrigin
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Committed, Kind
+from engine.ports import Committed
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric

@@ -16,11 +16,12 @@ from engine.config.topic import (
     task_record,
 )
 from engine.errors import OffsetsMissing, RetriableError
+from engine.leases import LeaseEnd, TaskConfig
 from engine.pipeline.claim import ConfigTail, claim_positions, denied
 from engine.pipeline.commit import GroupStore
 from engine.pipeline.outcome import Trouble
 from engine.pipeline.task_state import Mark, ParkedRetry, Place, TaskState
-from engine.ports import Committed, LeaseEnd, TaskConfig
+from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
 from tests.engine.pipeline.rig import STAGES

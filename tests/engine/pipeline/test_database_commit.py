@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from engine.errors import AbortableError, Fenced, OffsetsMissing, ProduceFailed, RetriableError
 from engine.exactly_once.buffered import Written
 from engine.exactly_once.transaction import Transaction
+from engine.leases import TaskConfig
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark_of, marked
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskState
-from engine.ports import Committed, Row, TaskConfig
+from engine.ports import Committed, Row
 from engine.record.record import TopicPartition
 from tests.fakes import Clock, Consumer, Producer
 

@@ -19,13 +19,13 @@ from engine.config.topic import (
     task_record,
 )
 from engine.errors import ClusterAway, FailureType, ProduceFailed, RetriableError
+from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, run_tasks
 from engine.pipeline.open_task import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, OpenTask
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import RawRecord
 from engine.reporting.deadletter import DeadLetterReporter
 from tests.engine.pipeline.rig import Rig, rows

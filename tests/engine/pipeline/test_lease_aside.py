@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from engine.errors import Fenced, RetriableError
-from engine.ports import LeaseEnd
+from engine.leases import LeaseEnd
 from engine.record.record import Record
 from tests.engine.pipeline.test_staying import Lane
 from tests.fakes import Sink

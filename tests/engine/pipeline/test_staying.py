@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from engine.config.topic import Leader, TaskEntry, commit_record, connector_record, leader_record, task_record
+from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import LOOK_MS, Deadline, Finish, run_tasks
 from engine.pipeline.open_task import OpenTask
@@ -14,7 +15,6 @@ from engine.pipeline.outcome import Verdict
 from engine.pipeline.sink_task import CHUNK_RECORDS, COMMIT_INTERVAL_MS
 from engine.pipeline.staying import FEW, LINGER_MS, SETTLE_MS, Staying
 from engine.policy.tolerance import TolerancePolicy
-from engine.ports import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from tests.engine.pipeline.rig import Rig
 from tests.fakes import Clock, Consumer

@@ -1,8 +1,8 @@
 import pytest
 
+from engine.leases import Kind
 from engine.policy.budget import Budget, budgets, limited, limits_decide, named_handlers
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
-from engine.ports import Kind
 
 MINUTE_MS = 60_000
 READING = {"deserialization.exception.handler": "LogAndContinueExceptionHandler"}

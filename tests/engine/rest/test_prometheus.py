@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from engine.config.topic import ConfigState, ConnectorState
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.view import View
-from engine.ports import TaskConfig
+from engine.leases import TaskConfig
 from engine.reporting.metrics import Metric
 from engine.rest.prometheus import HELP, TaskFigures, families, render
 from tests.support.statuses import SINK_STAGES, T, by_stage, sink, source, stream

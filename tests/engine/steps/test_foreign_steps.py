@@ -10,7 +10,7 @@ from engine.config.connector import parse_connector, read_connector
 from engine.config.options import Option
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
-from engine.ports import Kind
+from engine.leases import Kind
 from engine.record.stage import Stage, StageType
 from engine.steps import plugins
 from engine.steps.handlers import stage_handlers

@@ -7,8 +7,8 @@ import pytest
 
 from engine.config.connector import ConnectorConfig, parse_connector
 from engine.config.handlers import Role
+from engine.leases import Kind
 from engine.policy import handlers
-from engine.ports import Kind
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import BUILT_IN, GROUP, handler_problems, stage_handlers
 from engine.steps.secrets import step_secrets
