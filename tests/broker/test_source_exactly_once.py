@@ -144,11 +144,11 @@ def test_a_worker_that_is_killed_at_any_call_of_its_source_doubles_nothing(
 
 def test_workers_of_a_file_that_are_killed_again_and_again_double_no_line(broker: str, tmp_path: Path) -> None:
     path = tmp_path / "in"
-    append(path, 0, 1200)
+    append(path, 0, 4000)
     source = following(broker, path, **SLOW, **{"batch.size": "40"})
-    assert kill_until_done(source, 1200, source.topic) >= 2
-    assert source.emitted() == list(range(1200))
-    assert source.run().metrics["records-delivered"] == 1200
+    assert kill_until_done(source, 4000, source.topic) >= 2
+    assert source.emitted() == list(range(4000))
+    assert source.run().metrics["records-delivered"] == 4000
 
 
 def test_workers_of_a_table_that_are_killed_again_and_again_double_no_row(broker: str, tmp_path: Path) -> None:
