@@ -50,7 +50,7 @@ ports:
 .venv/.run: requirements.txt | needs
 	test -x $(VENV)/python || $(PYTHON) -m venv .venv
 	$(VENV)/pip install --quiet --disable-pip-version-check -r requirements.txt
-	-$(VENV)/python -m engine.spark.archive
+	-$(VENV)/python -m engine.spark.archive # without it Spark only starts more slowly
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run

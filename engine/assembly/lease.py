@@ -77,7 +77,10 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             clock = WorkerClock(lambda: must_stop(lease, tail, task))
             admit = partial(check_owned, lease, tail, task)
             plan = validate(task.config, worker)
-            return _open(Opening(task, plan, worker, clock, patience_ms, admit, careful, len(lease.tasks) > 1, away))
+            pooled = len(lease.tasks) > 1
+            return _open(
+                Opening(task, plan, worker, clock, patience_ms, admit, careful=careful, pooled=pooled, away=away)
+            )
 
         def tell(reports: Sequence[TaskReport]) -> None:
             tell_progress(worker, LeaseProgress(lease.lease_id, tuple(reports)))

@@ -47,7 +47,16 @@ class KafkaProducer(Producer):
         self._lost: list[Failure] = []
 
     def produce_all(self, rows: Sequence[Row]) -> None:
-        self._queue(rows)
+        # One by one: the client's `produce_batch` takes neither timestamps nor headers, and costs more.
+        produce = self._client.produce
+        for ordinal, row, report in zip(count(self._queued), rows, self._reports(rows), strict=False):
+            topic, key, value, headers, timestamp, partition = row
+            where = ANY_PARTITION if partition is None else partition
+            try:  # by position: keywords would double the cost of the hottest line
+                produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
+            except REFUSED:
+                self._insist(row, ordinal, report)
+        self._queued += len(rows)
         self._serve(0)  # what is delivered makes room
 
     def flush(self) -> None:
@@ -74,18 +83,6 @@ class KafkaProducer(Producer):
         self._client.purge()
         with suppress(ck.KafkaException, SystemError):  # what was fatal is raised by each call, once more by this one
             self._client.flush(FLUSH_SLICE_S)
-
-    def _queue(self, rows: Sequence[Row]) -> None:
-        """One by one: the client's `produce_batch` takes neither timestamps nor headers, and costs as much."""
-        produce = self._client.produce
-        for ordinal, row, report in zip(count(self._queued), rows, self._reports(rows), strict=False):
-            topic, key, value, headers, timestamp, partition = row
-            where = ANY_PARTITION if partition is None else partition
-            try:  # by position: keywords would double the cost of the hottest line
-                produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
-            except REFUSED:
-                self._insist(row, ordinal, report)
-        self._queued += len(rows)
 
     def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:  # noqa: ARG002, others look at them
         """A report for each of them."""

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from engine.spark.java import ARCHIVE, QUICK_START
 from engine.spark.runner import start
 
 END_TIMEOUT_S = 120  # the JVM writes the archive when it ends
-
-
-def main() -> int:
-    """Make it; 1 where that fails: Spark starts without it, but later."""
-    try:
-        make(ARCHIVE)
-    except Exception as error:  # noqa: BLE001, whatever it is, the engine does without
-        sys.stderr.write(f"Spark will start more slowly, there is no archive of its classes: {error}\n")
-        return 1
-    return 0
 
 
 def make(archive: Path) -> None:
@@ -41,4 +30,4 @@ def make(archive: Path) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    make(ARCHIVE)

@@ -9,7 +9,7 @@ import msgspec
 from engine.errors import ConversionError
 from engine.record.schema import Field, Schema
 from engine.steps.converters.json_data import reader
-from engine.steps.converters.json_writing import DEFAULT, How, to_json
+from engine.steps.converters.json_writing import How, to_json
 from engine.steps.java.numbers import narrow
 
 _TYPES = {
@@ -48,7 +48,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     return msgspec.structs.replace(schema, default=default)
 
 
-def write(schema: Schema, how: How = DEFAULT) -> dict[str, Any]:
+def write(schema: Schema, how: How) -> dict[str, Any]:
     """The schema as JsonConverter writes it. Raises ConversionError."""
     row: dict[str, Any] = {"type": _NAMES[schema.type]}
     if schema.type == "MAP":

@@ -29,9 +29,6 @@ class How(NamedTuple):
     replace_null: bool = True
 
 
-DEFAULT = How()
-
-
 def to_json(schema: Schema | None, value: Any, how: How) -> Any:
     """What JSON can hold of Connect data. Raises ConversionError where value and schema do not fit."""
     return writer(schema, how)(value)

@@ -13,10 +13,9 @@ from engine.steps.java.date_words import (
     ZONE_HOURS,
     longest,
 )
-from engine.steps.java.numbers import narrow
+from engine.steps.java.numbers import LONG_MAX, LONG_MIN, narrow
 
 _INT_MAX = 2**31 - 1
-_LONG_MAX = 2**63 - 1
 _WORDS = {"M": MONTH_WORDS, "E": DAY_WORDS, "G": ERA_WORDS, "a": HALF_DAY_WORDS}
 _SAME_FIELD = {"L": "M", "k": "H", "h": "K", "u": "E", "Z": "z", "X": "z"}
 _MINUTE_MS = 60_000
@@ -128,7 +127,7 @@ class Reading:
             raise ValueError(f"has no number at {self._place}")
         number = int(text[self._place : last])
         self._place = last
-        if not -_LONG_MAX - 1 <= number <= _LONG_MAX:
+        if not LONG_MIN <= number <= LONG_MAX:
             return _INT_MAX if number > 0 else -_INT_MAX - 1
         return narrow(number, 32)
 

@@ -47,7 +47,12 @@ STEPS = [
 
 def test_what_a_schema_leads_to_is_built_once_as_long_as_the_same_ones_come() -> None:
     built: list[Schema] = []
-    length = once_per_schema(lambda schema: built.append(schema) or len(schema.fields))  # type: ignore[func-returns-value]
+
+    def count(schema: Schema) -> int:
+        built.append(schema)
+        return len(schema.fields)
+
+    length = once_per_schema(count)
     first, same = struct(("a", INT64)), struct(("a", INT64))
     assert [length(first), length(same), length(first), length(EVENT)] == [1, 1, 1, 3]
     assert [id(schema) for schema in built] == [id(first), id(same), id(EVENT)]
