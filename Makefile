@@ -4,7 +4,7 @@ VENV := .venv/bin
 FRONTEND := frontend/package.json frontend/index.html frontend/vite.config.ts frontend/tsconfig.json \
 	$(shell find frontend/src frontend/public -type f 2>/dev/null)
 
-.PHONY: run test check bench conformance fuzz chaos clean demo-reset install
+.PHONY: run test check bench seed conformance fuzz chaos clean demo-reset install
 
 run: ports .venv/.run frontend/dist/index.html .local/kafka ## the whole product on real input, until Ctrl-C
 	@exec $(VENV)/python -m demo.run
@@ -21,6 +21,9 @@ check: install ## linters, types and import contracts
 
 bench: install .local/kafka ## BENCH names one; without it all run
 	$(VENV)/python -m benchmarks $(BENCH)
+
+seed: install ## ROWS (1000000) made-up dead letters into the PostgreSQL of the dashboard benchmark, or into DATABASE_URL
+	$(VENV)/python -m benchmarks.seed $(or $(ROWS),1000000)
 
 conformance: .venv/.dev .local/kafka ## real Kafka Connect and the engine side by side; ARGS are words in names of configurations
 	$(VENV)/python -m tests.conformance $(ARGS)

@@ -11,13 +11,16 @@ from benchmarks import (
     connect_clean,
     connect_damaged,
     copy,
+    dashboard,
     exactly_once,
     idle,
+    index,
     latency,
     many_small,
     memory,
     mirror,
     planner,
+    replay,
     scale,
     start,
     steps,
@@ -41,6 +44,9 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
     "latency": latency.run,
     "many-small": many_small.run,
     "idle": idle.run,
+    "index": index.run,
+    "dashboard": dashboard.run,
+    "replay": replay.run,
 }
 
 

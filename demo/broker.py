@@ -1,11 +1,13 @@
 """A real Kafka broker of one node (KRaft) on this machine, without Docker.
 
 `python -m demo.broker` runs one in the foreground, at KAFKA_BOOTSTRAP_SERVERS, with its data in LOCAL_DIR.
+KAFKA_JVM_PERFORMANCE_OPTS are the JVM's options, as they are for Kafka's own scripts.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -14,7 +16,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from demo.jars import class_path
-from demo.network import HOST, free_ports, wait_until
+from demo.network import HOST, answers, free_ports, wait_until
 
 CLUSTER_ID = "ZGxxYWRtaW4tbG9jYWwtMQ"
 START_TIMEOUT_S = 60
@@ -44,6 +46,7 @@ group.initial.rebalance.delay.ms=0
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 log.retention.check.interval.ms=60000
+log.index.size.max.bytes=1048576
 """
 
 
@@ -106,7 +109,9 @@ class Broker:
         return [*self._java("512m"), "kafka.Kafka", str(self._properties)]
 
     def ready(self) -> bool:
-        """Tell whether the broker answers a client."""
+        """Tell whether the broker answers a client; at once while nobody listens, which a client waits out."""
+        if not answers(HOST, self.port):
+            return False
         client = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
         try:
             return bool(client.list_topics(timeout=2).brokers)
@@ -130,7 +135,8 @@ class Broker:
         self.process = None
 
     def _java(self, heap: str) -> list[str]:
-        options = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-Djava.awt.headless=true"]
+        given = shlex.split(os.environ.get("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC"))
+        options = [f"-Xmx{heap}", *given, "-Djava.awt.headless=true"]
         # Coordinators that are stopped while they load say so as an error each; it is none.
         logging = ["defaultLogLevel=error", "log.org.apache.kafka.coordinator=off", "showDateTime=true"]
         options += [f"-Dorg.slf4j.simpleLogger.{setting}" for setting in logging]

@@ -10,8 +10,11 @@ from dlqadmin.rest import pages, problems
 api = [
     path("", include("dlqadmin.audit.urls")),
     path("", include("dlqadmin.deadletters.urls")),
+    path("", include("dlqadmin.exports.urls")),
     path("", include("dlqadmin.replays.urls")),
+    path("", include("dlqadmin.reports.urls")),
     path("", include("dlqadmin.overview.urls")),
+    path("", include("dlqadmin.clusters.urls")),
     path("", include("dlqadmin.metrics.urls")),
     path("", include("dlqadmin.connectors.urls")),
 ]

@@ -1,4 +1,4 @@
-"""`python -m engine run | validate | mirror-offsets`: the command line, its wiring and its exit codes."""
+"""`python -m engine run | validate | mirror-offsets | rehearse`: the command line, its wiring and its exit codes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from engine.assembly.discovering import watch_of
 from engine.assembly.driver import TopicSourceOffsets, fence_tasks, leader_producer, open_election, task_producer
 from engine.assembly.mirror_offsets import GROUP, ORIGINS, copy_offsets
 from engine.assembly.plan import ConnectorPlan, secrets_of, validate
+from engine.assembly.rehearsal_process import rehearse_here
 from engine.assembly.source_offsets import offsets_copier
 from engine.config.mirror import SOURCE, read_mirror
 from engine.config.properties import load_properties
@@ -64,8 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     copy.add_argument("--from", dest="origin", choices=ORIGINS, default=GROUP, help="where they are found")
     copy.add_argument("--group", default="", help="the group of the source; the connector's own when unset")
     copy.add_argument("--dry-run", action="store_true", help="print them, and change nothing")
+    commands.add_parser("rehearse", help="take records through a connector's steps, without effect")
     options = parser.parse_args(arguments)
     try:
+        if options.command == "rehearse":
+            return rehearse_here(sys.stdin.buffer)
         worker = parse_worker(load_properties(options.worker) if options.worker else {}, os.environ)
         if options.command == "validate":
             return _validate(options.connector, worker)

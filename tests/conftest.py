@@ -7,6 +7,8 @@ tests/browser, is `browser`; the rest is `unit`.
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +16,17 @@ import pytest
 from hypothesis import settings
 
 from demo.broker import Broker
+from demo.postgres import Postgres, PostgresMissing
 from demo.redis import Redis
-from tests.support.postgres import Postgres, PostgresMissing
+from tests.__main__ import is_run
 from tests.support.product import Product
 
 # How long an example takes is no claim of ours: the machine is shared with brokers and browsers.
 settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")
+
+# A broker of a test lives for seconds or minutes: nothing in it is worth optimising.
+os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 
 HERE = Path(__file__).parent
 BROKER_FIXTURES = {"broker", "own_broker"}
@@ -29,7 +35,16 @@ BROKER_FIXTURES = {"broker", "own_broker"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by what it needs."""
     for item in items:
-        item.add_marker(_kind(item))
+        kind = _kind(item)
+        if item.path.is_relative_to(HERE) and not is_run(kind, item.path):
+            raise pytest.UsageError(f"{item.nodeid} is a {kind} test, and tests/__main__.py has no suite for it there")
+        item.add_marker(kind)
+
+
+def pytest_collection_finish() -> None:
+    """Take the tests themselves out of the garbage collector's sight: the engine collects with each lease."""
+    gc.collect()
+    gc.freeze()
 
 
 def _kind(item: pytest.Item) -> str:

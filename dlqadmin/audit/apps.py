@@ -10,7 +10,7 @@ def ensure_roles(using: str, **kwargs: Any) -> None:
     """Make the groups that roles are named by."""
     from django.contrib.auth.models import Group
 
-    for name in ("viewer", "operator"):
+    for name in ("viewer", "operator", "approver"):
         Group.objects.using(using).get_or_create(name=name)
 
 

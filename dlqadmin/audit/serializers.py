@@ -21,6 +21,7 @@ class SessionDocument(serializers.Serializer[Any]):
     authenticated = serializers.BooleanField()
     username = serializers.CharField(allow_null=True)
     role = serializers.ChoiceField(choices=["viewer", "operator"], allow_null=True)
+    approver = serializers.BooleanField()
     environment = serializers.CharField()
     cluster = serializers.CharField()
     read_only = serializers.BooleanField()  # type: ignore[assignment]  # a field's name is also an attribute of the base

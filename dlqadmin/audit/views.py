@@ -17,7 +17,7 @@ from rest_framework.throttling import BaseThrottle, ScopedRateThrottle
 from rest_framework.views import APIView
 
 from dlqadmin.audit import queries
-from dlqadmin.audit.permissions import role_of
+from dlqadmin.audit.permissions import may_approve, role_of
 from dlqadmin.audit.recording import record
 from dlqadmin.audit.serializers import AuditPage, SessionDocument, SignIn, audit_document
 from dlqadmin.broker.presence import describe_cluster
@@ -87,6 +87,7 @@ def _session(request: Request) -> Response:
             "authenticated": known,
             "username": user.get_username() if known else None,
             "role": role_of(user),
+            "approver": may_approve(user),
             "environment": settings.ENVIRONMENT,
             "cluster": settings.CLUSTER,
             "read_only": settings.READ_ONLY,

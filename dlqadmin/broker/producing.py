@@ -59,6 +59,7 @@ class Outbound(msgspec.Struct, frozen=True):
     key: bytes | None
     value: bytes | None
     headers: Headers
+    timestamp_ms: int | None = None  # None: now
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -137,8 +138,9 @@ class ChunkProducer:
 
     def _deliver(self, records: Sequence[Outbound]) -> None:
         self._written.clear()
-        for one in records:
-            self._transaction.produce(one.topic, one.key, one.value, one.headers, None, one.partition)
+        self._transaction.produce_all(
+            [(one.topic, one.key, one.value, one.headers, one.timestamp_ms, one.partition) for one in records]
+        )
         try:
             self._transaction.flush()
         except errors.ProduceFailed as error:

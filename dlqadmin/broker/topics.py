@@ -4,19 +4,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
 from django.conf import settings
 
+from dlqadmin.broker.clusters import SERVERS, ClientOption, client_options
 from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from engine.record.record import RawRecord
 
 MOVED_WAIT_S = 0.1
-ClientOption = str | int | float | bool
 T = TypeVar("T")
 # A coordinator is being moved, made or loaded: on a new cluster, after a restart, for the first offset of a group.
 _MOVED = {
@@ -35,19 +36,39 @@ class ClusterView:
 
 
 def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, ClientOption]:
-    """The settings every client starts from; librdkafka's own words go to no console."""
-    return {
-        "bootstrap.servers": settings.KAFKA_BOOTSTRAP_SERVERS,
-        "log_level": 0,
-        "socket.timeout.ms": 5000,
-        **(extra or {}),
-    }
+    """What every client of the cluster starts from. Raises BrokerUnavailable, also where none has that name."""
+    try:
+        return {**client_options(_name.get()), **(extra or {})}
+    except KeyError:
+        raise BrokerUnavailable(f"there is no cluster {_name.get()} in OTHER_CLUSTERS") from None
+
+
+@contextmanager
+def on(name: str) -> Iterator[None]:
+    """What is asked in this block is asked of the cluster of that name; "" is the own one."""
+    before = _name.set(name)
+    try:
+        yield
+    finally:
+        _name.reset(before)
+
+
+def create(name: str, count: int, config: Mapping[str, str]) -> None:
+    """Create a topic of so many partitions; one that is there already is left as it is. Raises BrokerUnavailable."""
+    with translated():
+        topic = NewTopic(name, count, config=dict(config))
+        futures = admin().create_topics([topic], request_timeout=settings.KAFKA_TIMEOUT_S)
+        try:
+            futures[name].result(settings.KAFKA_TIMEOUT_S + 1)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
 
 
 def cluster(timeout_s: float | None = None) -> ClusterView:
     """Brokers and topics. Raises BrokerUnavailable."""
-    with _translated():
-        metadata = _admin().list_topics(timeout=timeout_s or settings.KAFKA_TIMEOUT_S)
+    with translated():
+        metadata = admin().list_topics(timeout=timeout_s or settings.KAFKA_TIMEOUT_S)
     topics = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
     return ClusterView(len(metadata.brokers), topics)
 
@@ -61,24 +82,28 @@ def topic_ids(names: Sequence[str]) -> dict[str, str]:
     """The ids of topics, by which one that was deleted and made anew is told apart; absent ones are left out."""
     if not names:
         return {}
-    with _translated():
-        futures = _admin().describe_topics(TopicCollection(list(names)), request_timeout=settings.KAFKA_TIMEOUT_S)
+    with translated():
+        futures = admin().describe_topics(TopicCollection(list(names)), request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for name, future in futures.items():
-        with _translated(), _missing_is_fine():
+        with translated(), _missing_is_fine():
             found[name] = str(future.result(settings.KAFKA_TIMEOUT_S + 1).topic_id)
     return found
 
 
-def max_message_bytes(topic: str) -> int | None:
-    """The largest batch the topic takes; None if there is no such topic. Raises BrokerUnavailable."""
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    with _translated():
-        [future] = _admin().describe_configs([resource], request_timeout=settings.KAFKA_TIMEOUT_S).values()
-    found: dict[str, int] = {}
-    with _translated(), _missing_is_fine():
-        found[topic] = int(future.result(settings.KAFKA_TIMEOUT_S + 1)["max.message.bytes"].value)
-    return found.get(topic)
+def configs(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Every option of each topic, as text; absent topics are left out. Raises BrokerUnavailable."""
+    if not names:
+        return {}
+    resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
+    with translated():
+        futures = admin().describe_configs(resources, request_timeout=settings.KAFKA_TIMEOUT_S)
+    found = {}
+    for resource, future in futures.items():
+        with translated(), _missing_is_fine():
+            options = future.result(settings.KAFKA_TIMEOUT_S + 1)
+            found[resource.name] = {name: str(option.value) for name, option in options.items()}
+    return found
 
 
 def ends(wanted: Sequence[tuple[str, int]], *, committed: bool = True) -> dict[tuple[str, int], int]:
@@ -99,7 +124,7 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
     # librdkafka 2.16 crashes the whole process in it.
     reader = Consumer(client_config({"group.id": group, "enable.auto.commit": False}))
     try:
-        with _translated():
+        with translated():
             answer = patiently(lambda: _committed(reader, wanted))
     finally:
         reader.close()
@@ -158,7 +183,7 @@ def read_to_end(
     )
     consumer = Consumer(config)
     try:
-        with _translated():
+        with translated():
             consumer.assign([KafkaTopicPartition(topic, partition, start)])
             while (left := deadline - time.monotonic()) > 0:
                 for message in consumer.consume(500, min(left, 0.5)):
@@ -183,13 +208,20 @@ def _committed(reader: Consumer, wanted: Sequence[tuple[str, int]]) -> Sequence[
     return answer
 
 
+_name: ContextVar[str] = ContextVar("cluster", default="")
 _lock = threading.Lock()
 _admins: dict[str, AdminClient] = {}
 
 
-def _admin() -> AdminClient:
+def _address() -> str:
+    name = _name.get()
+    servers = settings.OTHER_CLUSTERS.get(name, {}).get(SERVERS) if name else settings.KAFKA_BOOTSTRAP_SERVERS
+    return f"{name} {servers}"
+
+
+def admin() -> AdminClient:
     """One admin client a process and address; it holds connections open and is safe to share."""
-    address = settings.KAFKA_BOOTSTRAP_SERVERS
+    address = _address()
     with _lock:
         if address not in _admins:
             _admins[address] = AdminClient(client_config())
@@ -202,18 +234,18 @@ def _offsets(
     if not wanted:
         return {}
     request = {KafkaTopicPartition(*item): spec for item in wanted}
-    with _translated():
+    with translated():
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        futures = _admin().list_offsets(request, isolation_level=level, request_timeout=settings.KAFKA_TIMEOUT_S)
+        futures = admin().list_offsets(request, isolation_level=level, request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for item, future in futures.items():
-        with _translated(), _missing_is_fine():
+        with translated(), _missing_is_fine():
             found[(item.topic, item.partition)] = future.result(settings.KAFKA_TIMEOUT_S + 1).offset
     return found
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """The border: a client's exception becomes BrokerUnavailable.
 
     The shared admin client is given up: one that knew the broker before a restart keeps its leader epochs
@@ -223,7 +255,7 @@ def _translated() -> Iterator[None]:
         yield
     except (KafkaException, TimeoutError) as error:
         with _lock:
-            _admins.pop(settings.KAFKA_BOOTSTRAP_SERVERS, None)
+            _admins.pop(_address(), None)
         raise BrokerUnavailable(str(error)) from error
 
 

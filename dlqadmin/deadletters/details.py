@@ -8,8 +8,8 @@ from dlqadmin.deadletters import dialects
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Original
 from dlqadmin.deadletters.payloads import header, payload
-from dlqadmin.deadletters.preparing import unpack_headers
-from dlqadmin.deadletters.traces import parse
+from dlqadmin.deadletters.traces import joined, parse
+from dlqadmin.deadletters.values import unpack_headers
 from dlqadmin.rest.times import iso, iso_or_none
 from engine.config.masking import mask, mask_url, plain_options
 from engine.record.record import RawRecord
@@ -107,7 +107,7 @@ def _source(facts: DeadLetterFacts) -> dict[str, Any] | None:
 
 
 def _exception(row: DeadLetter, facts: DeadLetterFacts) -> dict[str, Any]:
-    text = row.trace.text if row.trace else ""
+    text = joined(row.body.trace_heads, row.trace.text) if row.trace else ""
     return {
         "class": facts.root_class,
         "message": facts.root_message,
@@ -132,7 +132,7 @@ def _exception(row: DeadLetter, facts: DeadLetterFacts) -> dict[str, Any]:
 
 
 def _timeline(row: DeadLetter) -> list[dict[str, str]]:
-    """What is known to have happened, in order; nothing is guessed."""
+    """What is known to have happened, each before what it led to, whatever the clocks say; nothing is guessed."""
     stage = row.fingerprint.stage
     events = []
     if row.origin_timestamp:
@@ -145,8 +145,7 @@ def _timeline(row: DeadLetter) -> list[dict[str, str]]:
         events.append((row.failed_at, "failed", f"Failed at {stage}, not retried"))
     events.append((row.failed_at, "dead_lettered", f"Dead-lettered to {row.topic}"))
     events.append((row.indexed_at, "indexed", _indexed(row)))
-    order = sorted(events, key=lambda event: event[0])
-    return [{"at": iso(at), "kind": kind, "text": text} for at, kind, text in order]
+    return [{"at": iso(at), "kind": kind, "text": text} for at, kind, text in events]
 
 
 def _indexed(row: DeadLetter) -> str:

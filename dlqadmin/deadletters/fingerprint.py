@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -42,7 +43,10 @@ RULES: tuple[tuple[str | None, str], ...] = (
     ("id", r"\b(?=[A-Za-z_]*\d)[A-Za-z_]+\d{3,}\w*\b"),
     ("n", r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)"),
 )
-PATTERN = re.compile("|".join(f"(?P<r{row}>{pattern})" for row, (_, pattern) in enumerate(RULES)))
+ROWS = "|".join(f"(?P<r{row}>{pattern})" for row, (_, pattern) in enumerate(RULES))
+# No row begins at a space or inside a word: to look nowhere else makes it several times as fast.
+DIGITS = str.maketrans("023456789", "111111111")
+PATTERN = re.compile(rf"(?!\s|(?<=\w)\w)(?:{ROWS})")
 
 
 class Hole(msgspec.Struct, frozen=True):
@@ -66,22 +70,40 @@ class Fingerprinted(msgspec.Struct, frozen=True):
 def fingerprint(exception_class: str, stage: str, message: str, frame: str) -> Fingerprinted:
     """The fingerprint of a failure; `frame` is `file:function`, without a line, or empty."""
     normalised, holes = normalise(message)
-    parts = json.dumps([exception_class, stage, normalised, frame], ensure_ascii=False)
-    digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    return Fingerprinted(f"{VERSION}:{digest}", exception_class, stage, normalised, frame, holes)
+    return Fingerprinted(
+        _digest(exception_class, stage, normalised, frame), exception_class, stage, normalised, frame, holes
+    )
 
 
 def normalise(message: str) -> tuple[str, tuple[Hole, ...]]:
     """The message on one line with named holes for what varies, and the holes in order of place."""
-    holes: list[Hole] = []
-
-    def fill(match: re.Match[str]) -> str:
-        row = int((match.lastgroup or "r0")[1:])
-        name = RULES[row][0]
-        if name is None:
-            return match[0]
-        holes.append(Hole(name, match[0][:100]))
-        return f"<{name}>"
-
     line = " ".join(message[:MAX_MESSAGE].split())
-    return PATTERN.sub(fill, line), tuple(holes)
+    parts: list[str] = []
+    holes: list[Hole] = []
+    after = 0
+    for start, end, name in _varying(line):
+        parts += (line[after:start], f"<{name}>")
+        holes.append(Hole(name, line[start : min(end, start + 100)]))
+        after = end
+    return "".join((*parts, line[after:])), tuple(holes)
+
+
+def _varying(line: str) -> tuple[tuple[int, int, str], ...]:
+    """Where a line has holes: from, to, name. No rule tells one digit from another, but for the `0x` of `hex`."""
+    return _find(line) if "0x" in line or "0X" in line else _remembered(line.translate(DIGITS))
+
+
+def _find(line: str) -> tuple[tuple[int, int, str], ...]:
+    found = (
+        (match.start(), match.end(), RULES[int((match.lastgroup or "r0")[1:])][0]) for match in PATTERN.finditer(line)
+    )
+    return tuple((start, end, name) for start, end, name in found if name is not None)
+
+
+_remembered = lru_cache(4096)(_find)
+
+
+@lru_cache(4096)
+def _digest(*parts: str) -> str:
+    text = json.dumps(parts, ensure_ascii=False)
+    return f"{VERSION}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"

@@ -6,8 +6,10 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
+import msgspec
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
@@ -15,15 +17,18 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters import text_indexing
 from dlqadmin.deadletters.indexing import note_ends, write
 from dlqadmin.deadletters.pointers import resolve
+from dlqadmin.deadletters.prepared import Prepared
 from dlqadmin.deadletters.preparing import prepare
-from engine.record.record import RawRecord
 
 GROUP = "dlqadmin-index"
-BATCH = 500
-LARGE_BATCH_BYTES, LARGE_BATCH = 8 * 1024 * 1024, 10
+FIRST_BATCH, MOST = 500, 5000  # records
+BATCH_BYTES = 8 * 1024 * 1024
 POLL_S = 0.5
+LINGER_S = 0.05  # for more, once there is one
+NEAR = 5000  # records behind at which the text is still given time
 ENDS_EVERY_S = 2.0
 RETRY_S = 2.0
 JOIN_S = 20.0
@@ -61,53 +66,88 @@ def follows(topic: str) -> bool:
     return any(re.search(name, topic) if name.startswith("^") else name == topic for name in names)
 
 
+class Read(msgspec.Struct, frozen=True):
+    """One look at the topics: what came, the consumer's partitions then, and its next offset in each it has read."""
+
+    items: Sequence[Prepared]
+    assigned: Sequence[tuple[str, int]]
+    positions: Mapping[tuple[str, int], int]
+
+
 class Follower:
-    """One consumer's run: poll, index, commit; and note how far behind the index is."""
+    """One consumer's run: poll, index, commit; and note how far behind the index is.
+
+    The next batch is polled and prepared in another thread while the database works on this one: no more than that,
+    so whatever is slow lets the topics wait.
+    """
 
     def __init__(self, consumer: GroupConsumer, group: str, cluster: str) -> None:
         self._consumer = consumer
         self._group = group
         self._cluster = cluster
+        self._most = FIRST_BATCH
         self._noted = 0.0
+        self._behind: int | None = None
 
     def run(self, stop: threading.Event, once: bool) -> int:
-        """Until told to stop; with `once` until every assigned partition is read to its end."""
-        indexed, size, began = 0, BATCH, time.monotonic()
-        while not stop.is_set():
-            messages = self._consumer.poll(size, POLL_S)
-            indexed += self.index(messages)
-            size = LARGE_BATCH if sum(len(row.value or b"") for row in messages) > LARGE_BATCH_BYTES else BATCH
-            if not messages or time.monotonic() - self._noted > ENDS_EVERY_S:
-                behind = self.note()
-                waited = time.monotonic() - began > JOIN_S
-                if once and not messages and (behind == 0 or (behind is None and waited)):
-                    break
+        """Until told to stop; with `once` until all that is assigned is read, and all text written."""
+        indexed, began = 0, time.monotonic()
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(self.read)
+            while not stop.is_set():
+                self._write_text(coming)
+                read = coming.result()
+                coming = ahead.submit(self.read)
+                indexed += self.index(read.items)
+                if not read.items or time.monotonic() - self._noted > ENDS_EVERY_S:
+                    self._behind = self.note(read)
+                    waited = time.monotonic() - began > JOIN_S
+                    if once and not read.items and (self._behind == 0 or (self._behind is None and waited)):
+                        break
+        while once and not stop.is_set() and text_indexing.fill():
+            pass
         return indexed
 
-    def index(self, messages: Sequence[RawRecord]) -> int:
-        """Index a batch, then commit its offsets: the database first, so that nothing is lost."""
-        if not messages:
-            return 0
+    def read(self) -> Read:
+        """Wait a moment for records, and prepare those that come: about 8 MB of them at most."""
+        messages = list(self._consumer.poll(1, POLL_S))
+        if messages:
+            messages += self._consumer.poll(self._most - 1, LINGER_S)
+            mean = sum(len(row.value or b"") for row in messages) // len(messages)
+            self._most = max(2, min(MOST, BATCH_BYTES // (mean + 1)))
+        assigned, positions = self._consumer.assignment(), self._consumer.positions()
         now = timezone.now()
-        fresh = write(resolve([prepare(message, now) for message in messages]), self._cluster, now)
+        return Read(resolve([prepare(message, now) for message in messages]), assigned, positions)
+
+    def index(self, items: Sequence[Prepared]) -> int:
+        """Index a batch, then commit its offsets: the database first, so that nothing is lost."""
+        if not items:
+            return 0
+        fresh = write(items, self._cluster, timezone.now())
         offsets: dict[tuple[str, int], int] = {}
-        for message in messages:
-            where = (message.topic, message.partition)
-            offsets[where] = max(offsets.get(where, 0), message.offset + 1)
+        for item in items:
+            where = (item.message.topic, item.message.partition)
+            offsets[where] = max(offsets.get(where, 0), item.message.offset + 1)
         self._consumer.commit(offsets)
         return fresh
 
-    def note(self) -> int | None:
+    def note(self, read: Read) -> int | None:
         """Store positions and ends of the assigned partitions; records behind, None while none is assigned."""
         self._noted = time.monotonic()
-        assigned = list(self._consumer.assignment())
-        if not assigned:
+        if not read.assigned:
             return None
-        ends, begins = topics.ends(assigned), topics.begins(assigned)
-        positions = dict(self._consumer.positions())
-        missing = [where for where in assigned if where not in positions]
+        asked = timezone.now()
+        ends, begins = topics.ends(read.assigned), topics.begins(read.assigned)
+        positions = dict(read.positions)
+        missing = [where for where in read.assigned if where not in positions]
         committed = topics.committed(self._group, missing) if missing else {}
         for where in missing:
             positions[where] = committed.get(where, begins.get(where, 0))
-        note_ends(self._cluster, positions, ends, timezone.now())
+        note_ends(self._cluster, positions, ends, asked)
         return sum(max(0, end - positions[where]) for where, end in ends.items())
+
+    def _write_text(self, coming: Future[Read]) -> None:
+        """Use the time in which nothing is to be listed."""
+        while self._behind is not None and self._behind <= NEAR and not coming.done():
+            if not text_indexing.fill():
+                break

@@ -1,24 +1,21 @@
-"""Groups over REST: list, detail, and what people do to them."""
+"""Groups over REST: the list, one group, and what its records have in common."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import IsOperator
-from dlqadmin.deadletters import groups, triaging
+from dlqadmin.deadletters import common, group_details, groups
+from dlqadmin.deadletters.arrows import current
 from dlqadmin.deadletters.filters import COUNTED, parse_filters
+from dlqadmin.deadletters.group_serializers import CommonDocument, GroupDetail, GroupPage
 from dlqadmin.deadletters.models import Group
-from dlqadmin.deadletters.serializers import Assignment, GroupDetail, GroupPage, Note, Reason
 from dlqadmin.deadletters.states import TABS
 from dlqadmin.deadletters.views import FILTERS, PAGING, TIME, took_ms
 from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
@@ -74,83 +71,30 @@ class GroupRecord(APIView):
 
     @extend_schema(operation_id="groups_retrieve", parameters=TIME, responses=GroupDetail)
     def get(self, request: Request, pk: int) -> Response:
-        """Why its dead letters are one group, what they share, what was done."""
-        return _answer(request, _find(pk))
+        """Why its dead letters are one group, and what was done; one that was merged answers as the other."""
+        return answer(request, find(pk))
 
 
-class GroupAct(APIView):
-    """Something a person does to a group."""
+class GroupCommon(APIView):
+    """What the records of a group have in common."""
 
-    permission_classes = (IsOperator,)
-
-    def act(self, request: Request, pk: int, form: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        """The checked body of the request, for a group that exists."""
-        _find(pk)
-        body = form(data=request.data)
-        body.is_valid(raise_exception=True)
-        checked: dict[str, Any] = body.validated_data
-        return checked
+    @extend_schema(operation_id="groups_common", parameters=TIME, responses=CommonDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Values that are markedly more frequent in the group's newest 2 000 than in those of all others."""
+        filters = parse_filters(request.query_params)
+        own = find(pk).fingerprints.values_list("pk", flat=True)
+        return Response(group_details.traits(common.common(own, filters.start, filters.end)))
 
 
-class GroupResolve(GroupAct):
-    """Say that the cause is gone."""
-
-    @extend_schema(operation_id="groups_resolve", request=Reason, responses=GroupDetail)
-    def post(self, request: Request, pk: int) -> Response:
-        """Resolve the group; it comes back as regressed if it fails again."""
-        body = self.act(request, pk, Reason)
-        triaging.resolve(pk, _actor(request), body["reason"], timezone.now())
-        return _answer(request, _find(pk))
-
-
-class GroupReopen(GroupAct):
-    """Take back a resolution."""
-
-    @extend_schema(operation_id="groups_reopen", request=Reason, responses=GroupDetail)
-    def post(self, request: Request, pk: int) -> Response:
-        """Open the group again."""
-        body = self.act(request, pk, Reason)
-        triaging.reopen(pk, _actor(request), body["reason"], timezone.now())
-        return _answer(request, _find(pk))
-
-
-class GroupAssign(GroupAct):
-    """Say who looks after a group."""
-
-    @extend_schema(operation_id="groups_assign", request=Assignment, responses=GroupDetail)
-    def post(self, request: Request, pk: int) -> Response:
-        """Assign the group to a user, or with null to nobody."""
-        name = self.act(request, pk, Assignment)["username"]
-        owner = User.objects.filter(username=name, is_active=True).first() if name else None
-        if name and owner is None:
-            raise serializers.ValidationError({"username": ["There is no such user."]})
-        triaging.assign(pk, _actor(request), owner, timezone.now())
-        return _answer(request, _find(pk))
-
-
-class GroupNotes(GroupAct):
-    """Notes on a group."""
-
-    @extend_schema(operation_id="groups_note", request=Note, responses=GroupDetail)
-    def post(self, request: Request, pk: int) -> Response:
-        """Add a note."""
-        triaging.add_note(pk, _actor(request), self.act(request, pk, Note)["text"], timezone.now())
-        return _answer(request, _find(pk))
-
-
-def _answer(request: Request, group: Group) -> Response:
+def answer(request: Request, group: Group) -> Response:
+    """The group as it is now."""
     filters = parse_filters(request.query_params)
-    return Response({**groups.document(group, filters, timezone.now()), **groups.detail(group)})
+    return Response({**groups.document(group, filters, timezone.now()), **group_details.detail(group, filters)})
 
 
-def _find(pk: int) -> Group:
-    group = Group.objects.select_related("owner").filter(pk=pk).first() if pk <= MAX_ID else None
-    if group is None:
+def find(pk: int) -> Group:
+    """The group with this id, or the one it was merged into. Raises Http404."""
+    found = Group.objects.select_related("owner").filter(pk=current([pk])[pk]).first() if pk <= MAX_ID else None
+    if found is None:
         raise Http404("There is no group with this id.")
-    return group
-
-
-def _actor(request: Request) -> User:
-    user: Any = request.user
-    assert isinstance(user, User)
-    return user
+    return found

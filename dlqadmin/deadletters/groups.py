@@ -1,28 +1,26 @@
-"""Reads of groups: the list from counters, and what one group is made of."""
+"""Groups as a list shows them, from counters and a few of the newest dead letters."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import Count, Min
+from django.db.models import QuerySet
 
-from dlqadmin.deadletters.bounding import TimedOut, bounded
-from dlqadmin.deadletters.counters import cells, daily, hourly
-from dlqadmin.deadletters.filters import Filters
+from dlqadmin.deadletters.counters import Cell, cells, daily, hourly
+from dlqadmin.deadletters.filters import Filters, apply
 from dlqadmin.deadletters.histogram import MS
-from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group, GroupActivity
-from dlqadmin.deadletters.preparing import EPOCH
-from dlqadmin.deadletters.queries import WINDOW
-from dlqadmin.deadletters.states import TABS, state
-from dlqadmin.rest.times import iso
+from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group, GroupStatus
+from dlqadmin.deadletters.newest import NOTHING, newest
+from dlqadmin.deadletters.states import HOUR, TABS, state
+from dlqadmin.deadletters.values import EPOCH
+from dlqadmin.rest.times import iso, iso_or_none
 
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+DAY = timedelta(days=1)
 NOW = timedelta(minutes=5)
-SAMPLES = 10
 SORTS = ("last_seen", "first_seen", "events")
 
 
@@ -40,8 +38,12 @@ class Summary(msgspec.Struct):
 
 
 def summaries(filters: Filters, now: datetime) -> list[Summary]:
-    """Every group with events that match; the filters must be `counted`."""
-    found = cells(filters)
+    """Every group with events that match, described by its largest fingerprint; the filters must be `counted`."""
+    return of_cells(cells(filters), now)
+
+
+def of_cells(found: Mapping[Cell, int], now: datetime) -> list[Summary]:
+    """The same of what was counted already."""
     known = {
         row.pk: row
         for row in Fingerprint.objects.select_related("group__owner").filter(
@@ -49,8 +51,11 @@ def summaries(filters: Filters, now: datetime) -> list[Summary]:
         )
     }
     recent = _recent(known, now)
+    sizes: Counter[int] = Counter()
+    for cell, n in found.items():
+        sizes[cell.fingerprint] += n
     rows: dict[int, Summary] = {}
-    for cell, n in sorted(found.items(), key=lambda item: (item[0].fingerprint, -item[1])):
+    for cell, n in sorted(found.items(), key=lambda item: (-sizes[item[0].fingerprint], item[0].fingerprint, -item[1])):
         fingerprint = known[cell.fingerprint]
         group = fingerprint.group
         row = rows.get(group.pk)
@@ -84,18 +89,17 @@ def ordered(rows: Iterable[Summary], sort: str) -> list[Summary]:
 
 
 def documents(rows: Sequence[Summary], filters: Filters, now: datetime) -> list[dict[str, Any]]:
-    """The rows of a page with what only a page needs: sparklines, keys, the last 24 hours and 5 minutes."""
+    """The rows of a page with what only a page needs: sparklines, keys, the last 24 hours and 5 minutes.
+
+    The last 24 hours are this hour and the 23 before it, so that counters know them.
+    """
     ids = [row.group.pk for row in rows]
     arrow = dict(Fingerprint.objects.filter(group_id__in=ids).values_list("pk", "group_id"))
     by_group = msgspec.structs.replace(filters, include={**filters.include, "group": tuple(map(str, ids))})
-    day = _events(msgspec.structs.replace(by_group, start=now - DAY, end=now + HOUR), arrow)
-    minutes = dict(
-        DeadLetter.objects.filter(fingerprint_id__in=arrow, failed_at__gte=now - NOW)
-        .order_by()
-        .values_list("fingerprint__group_id")
-        .annotate(n=Count("pk"))
-    )
-    lines = _sparklines(by_group, arrow)
+    day = _events(msgspec.structs.replace(by_group, start=now - 23 * HOUR, end=now), arrow)
+    places = apply(Filters(filters.start, filters.end, _places(filters.include), _places(filters.exclude)), _every())
+    seen, present = newest(arrow, places), newest(arrow, _every().filter(failed_at__gte=now - NOW))
+    lines, fingerprints = _sparklines(by_group, ids, arrow), Counter(arrow.values())
     return [
         {
             "id": row.group.pk,
@@ -103,11 +107,15 @@ def documents(rows: Sequence[Summary], filters: Filters, now: datetime) -> list[
             "exception_class": row.exception_class,
             "stage": row.stage,
             "message": row.message,
+            "fingerprint_count": fingerprints[row.group.pk],
             "state": row.state,
+            "mute": _mute(row.group) if row.state == GroupStatus.MUTED else None,
             "events": row.events,
             "events_24h": day[row.group.pk],
-            "now": minutes.get(row.group.pk, 0),
-            **_keys([pk for pk, group in arrow.items() if group == row.group.pk], filters),
+            "now": present.get(row.group.pk, NOTHING).count,
+            "now_exact": present.get(row.group.pk, NOTHING).complete,
+            "keys": seen.get(row.group.pk, NOTHING).keys,
+            "keys_exact": seen.get(row.group.pk, NOTHING).complete,
             "first_seen": iso(row.group.first_seen),
             "last_seen": iso(row.group.last_seen),
             "owner": row.group.owner.get_username() if row.group.owner else None,
@@ -120,8 +128,8 @@ def documents(rows: Sequence[Summary], filters: Filters, now: datetime) -> list[
 
 
 def document(group: Group, filters: Filters, now: datetime) -> dict[str, Any]:
-    """One group, in a time range, whether or not it has events there."""
-    own = msgspec.structs.replace(filters, include={"group": (str(group.pk),)}, exclude={})
+    """One group as a list would show it, whatever else narrows the list; with zeros when nothing of it is in range."""
+    own = Filters(filters.start, filters.end, {"group": (str(group.pk),)})
     rows = summaries(own, now)
     if not rows:
         fingerprint = group.fingerprints.order_by("pk").first()
@@ -129,38 +137,6 @@ def document(group: Group, filters: Filters, now: datetime) -> dict[str, Any]:
         why = (fingerprint.exception_class, fingerprint.stage, fingerprint.message) if fingerprint else ("", "", "")
         rows = [Summary(group, *why, state(group, now, *recent.get(group.pk, (0, 0))), 0, [], [])]
     return documents(rows, own, now)[0]
-
-
-def detail(group: Group) -> dict[str, Any]:
-    """Why these are one group, what they share, what was done, and some of them."""
-    fingerprint = group.fingerprints.order_by("pk").first()
-    ids = list(group.fingerprints.values_list("pk", flat=True))
-    newest = DeadLetter.objects.filter(fingerprint_id__in=ids).order_by("-failed_at", "-id")
-    rows = list(newest.values_list("id", "origin_topic", "origin_partition", "connector", "task_id")[:WINDOW])
-    names = ("origin topic", "origin partition", "connector", "task")
-    activity = [
-        {"at": iso(entry.at), "actor": entry.actor, "kind": entry.kind, "text": entry.text}
-        for entry in GroupActivity.objects.filter(group=group).order_by("-at", "-id")[:100]
-    ]
-    return {
-        "why": {
-            "exception_class": fingerprint.exception_class if fingerprint else "",
-            "stage": fingerprint.stage if fingerprint else "",
-            "message": fingerprint.message if fingerprint else "",
-            "holes": fingerprint.holes if fingerprint else [],
-            "frame": fingerprint.frame if fingerprint else "",
-            "fingerprint": fingerprint.digest if fingerprint else "",
-        },
-        "shared": [
-            {"field": name, "values": _values([row[place] for row in rows])} for place, name in enumerate(names, 1)
-        ],
-        "shared_of": len(rows),
-        "activity": [
-            *activity,
-            {"at": iso(group.first_seen), "actor": "indexer", "kind": "first_seen", "text": "first seen"},
-        ],
-        "sample_ids": [row[0] for row in rows[:SAMPLES]],
-    }
 
 
 def _recent(known: dict[int, Fingerprint], now: datetime) -> dict[int, tuple[int, int]]:
@@ -178,49 +154,43 @@ def _recent(known: dict[int, Fingerprint], now: datetime) -> dict[int, tuple[int
 
 
 def _events(filters: Filters, arrow: dict[int, int]) -> Counter[int]:
+    """Events of the hours that touch the range."""
     counter: Counter[int] = Counter()
-    for cell, n in cells(filters).items():
-        counter[arrow[cell.fingerprint]] += n
+    for _, fingerprint, n in hourly(filters):
+        if fingerprint in arrow:  # a merge may have brought another one meanwhile
+            counter[arrow[fingerprint]] += n
     return counter
 
 
-def _keys(fingerprints: list[int], filters: Filters) -> dict[str, Any]:
-    """Distinct keys among the newest 10 000 of the range; exact when there are no more."""
-    newest = (
-        DeadLetter.objects.filter(
-            fingerprint_id__in=fingerprints, failed_at__gte=filters.start, failed_at__lt=filters.end
-        )
-        .order_by("-failed_at", "-id")
-        .values_list("key_hash", flat=True)[: WINDOW + 1]
-    )
-    try:
-        with bounded():
-            values = list(newest)
-    except TimedOut:
-        return {"keys": 0, "keys_exact": False}
-    return {"keys": len(set(values[:WINDOW]) - {None}), "keys_exact": len(values) <= WINDOW}
+def _every() -> QuerySet[DeadLetter]:
+    return DeadLetter.objects.all()
 
 
-def _sparklines(filters: Filters, arrow: dict[int, int]) -> dict[int, dict[str, Any]]:
+def _places(conditions: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Of counted filters those that do not follow from the fingerprint."""
+    return {name: values for name, values in conditions.items() if name in ("topic", "connector")}
+
+
+def _mute(group: Group) -> dict[str, Any]:
+    return {
+        "at": iso_or_none(group.muted_at),
+        "until": iso_or_none(group.mute_until),
+        "events": group.mute_count,
+        "rate": group.mute_rate,
+        "seen": group.muted_events,
+    }
+
+
+def _sparklines(filters: Filters, groups: list[int], arrow: dict[int, int]) -> dict[int, dict[str, Any]]:
     """Whole buckets of hours or days: by hour up to 48 h, by 6 h up to 14 d, by day beyond."""
     span = filters.end - filters.start
     width = HOUR if span <= 2 * DAY else 6 * HOUR if span <= 14 * DAY else max(1, -(-span // (90 * DAY))) * DAY
     start = EPOCH + (filters.start - EPOCH) // width * width
     size = -(-(filters.end - start) // width)
-    points: dict[int, list[int]] = {group: [0] * size for group in arrow.values()}
-    counted, unit = (hourly(filters), HOUR) if span <= 14 * DAY else (daily(filters), DAY)
+    points: dict[int, list[int]] = {group: [0] * size for group in groups}
+    counted, unit = (hourly(filters, width // HOUR), HOUR) if span <= 14 * DAY else (daily(filters), DAY)
     for at, fingerprint, n in counted:
         bucket = (EPOCH + at * unit - start) // width
-        points[arrow[fingerprint]][max(0, min(bucket, size - 1))] += n
+        if fingerprint in arrow:
+            points[arrow[fingerprint]][max(0, min(bucket, size - 1))] += n
     return {group: {"from": iso(start), "bucket_ms": width // MS, "points": values} for group, values in points.items()}
-
-
-def _values(values: list[Any]) -> list[dict[str, Any]]:
-    counted = Counter(str(value) for value in values if value not in (None, ""))
-    return [{"value": value, "count": n} for value, n in counted.most_common(10)]
-
-
-def earliest() -> datetime | None:
-    """When the first dead letter of the index failed."""
-    found: datetime | None = Group.objects.aggregate(first=Min("first_seen"))["first"]
-    return found

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
+from django.conf import settings
+from django.utils import timezone
 
 from dlqadmin.deadletters.bounding import TimedOut, bounded
+from dlqadmin.deadletters.candidates import newest
 from dlqadmin.deadletters.counters import hourly
 from dlqadmin.deadletters.filters import Filters, apply
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
-from dlqadmin.deadletters.preparing import EPOCH
 from dlqadmin.deadletters.queries import WINDOW, fingerprints, total
+from dlqadmin.deadletters.values import EPOCH
 
 MS = timedelta(milliseconds=1)
 HOUR_MS = 3_600_000
@@ -46,21 +50,21 @@ class Histogram(msgspec.Struct, frozen=True):
 def histogram(
     filters: Filters, label: Callable[[Fingerprint], str] = lambda fingerprint: fingerprint.stage
 ) -> Histogram:
-    """Counts by label and bucket: from the records while they are few, from the hour counters beyond.
+    """Counts by label and bucket: from the records while they are few and kept, from the hour counters beyond.
 
     Filters that counters can't answer are counted over the newest 10 000 matching records, then not exact.
     """
+    if not filters.counted:
+        seen = newest(filters, ("fingerprint_id",), WINDOW)
+        return _chart(filters, 1000, _each(seen.rows), label, exact=seen.complete)
     found = total(filters)
-    fine = found.exact and found.count <= WINDOW
-    width = bucket_ms((filters.end - filters.start) // MS, HOUR_MS if not fine and filters.counted else 1000)
-    start = EPOCH + (filters.start - EPOCH) // MS // width * width * MS
-    exact = fine or filters.counted
+    fine = found.exact and found.count <= WINDOW and _are_kept(filters.start)
     try:
         with bounded():
-            points = _from_hours(filters) if not fine and filters.counted else _from_records(filters)
-            return Histogram(start, filters.end, width, _series(points, start, filters.end, width, label), exact)
+            points = _from_records(filters) if fine else _from_hours(filters)
+            return _chart(filters, 1000 if fine else HOUR_MS, points, label, exact=True)
     except TimedOut:
-        return Histogram(start, filters.end, width, [], exact=False)
+        return _chart(filters, HOUR_MS, (), label, exact=False)
 
 
 def bucket_ms(span_ms: int, smallest_ms: int) -> int:
@@ -72,13 +76,37 @@ def bucket_ms(span_ms: int, smallest_ms: int) -> int:
     return -(-span_ms // (BARS * day)) * day
 
 
+def _chart(
+    filters: Filters,
+    smallest_ms: int,
+    points: Iterable[tuple[datetime, int, int]],
+    label: Callable[[Fingerprint], str],
+    *,
+    exact: bool,
+) -> Histogram:
+    width = bucket_ms((filters.end - filters.start) // MS, smallest_ms)
+    start = EPOCH + (filters.start - EPOCH) // MS // width * width * MS
+    return Histogram(start, filters.end, width, _series(points, start, filters.end, width, label), exact)
+
+
+def _are_kept(start: datetime) -> bool:
+    """Are the records since then still here?"""
+    days = settings.RETENTION_DAYS
+    return days <= 0 or start >= timezone.now() - timedelta(days=days)
+
+
 def _from_records(filters: Filters) -> Iterable[tuple[datetime, int, int]]:
     rows = apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-id")[:WINDOW]
-    return ((failed_at, fingerprint, 1) for failed_at, fingerprint in rows.values_list("failed_at", "fingerprint_id"))
+    return _each(rows.values_list("failed_at", "id", "fingerprint_id"))
+
+
+def _each(rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[datetime, int, int]]:
+    return ((failed_at, fingerprint, 1) for failed_at, _, fingerprint in rows)
 
 
 def _from_hours(filters: Filters) -> Iterable[tuple[datetime, int, int]]:
-    return ((EPOCH + timedelta(hours=hour), fingerprint, n) for hour, fingerprint, n in hourly(filters))
+    width = bucket_ms((filters.end - filters.start) // MS, HOUR_MS) // HOUR_MS
+    return ((EPOCH + timedelta(hours=hour), fingerprint, n) for hour, fingerprint, n in hourly(filters, width))
 
 
 def _series(

@@ -2,93 +2,130 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from django.db import IntegrityError, connection, transaction
+import msgspec
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
+from dlqadmin.deadletters import rows, text_indexing, watermark
+from dlqadmin.deadletters.arrows import hold
+from dlqadmin.deadletters.copying import bulk
 from dlqadmin.deadletters.models import (
     CountDay,
     CountHour,
     DeadLetter,
-    DeadLetterBody,
     Fingerprint,
     Group,
     GroupActivity,
     GroupStatus,
     IndexPosition,
-    Trace,
 )
-from dlqadmin.deadletters.preparing import (
-    EPOCH,
-    MAX_INT,
-    Prepared,
-    bounded,
-    clean,
-    key_hash,
-    key_text,
-    moment,
-    pack_headers,
-    replayed,
-)
+from dlqadmin.deadletters.muting import unmute
+from dlqadmin.deadletters.prepared import Prepared
+from dlqadmin.deadletters.retention import is_forgotten
 from dlqadmin.deadletters.titles import title
+from dlqadmin.deadletters.values import clean, moment
 
 Coordinates = tuple[str, int, int]
 
 
-def write(batch: Sequence[Prepared], cluster: str, now: datetime) -> int:
+class Removed(msgspec.Struct, frozen=True):
+    """Rows that were taken out to be written anew: where they stood, and what is still counted of them."""
+
+    places: Collection[Coordinates] = ()
+    hours: Mapping[rows.Cell, int] = {}
+
+
+NOTHING = Removed()
+
+
+def write(batch: Sequence[Prepared], cluster: str, now: datetime, removed: Removed = NOTHING) -> int:
     """Index a batch; the number of dead letters that were not there before.
 
-    A repeated message changes nothing. The rows of `IndexPosition` are locked first, so two writers
-    of one partition take turns and counters count each row once.
+    A repeated message changes nothing, be its row there or forgotten. The rows of `IndexPosition` are locked first, so
+    two writers of one partition take turns and counters count each row once. Those `removed` in this transaction were
+    indexed before: they are no news of their groups.
     """
     if not batch:
         return 0
     with transaction.atomic():
-        _lock_positions(batch, cluster, now)
-        fresh = _unknown(batch, cluster)
+        positions = lock_positions(batch, cluster, now)
+        fresh = _unknown([item for item in batch if not _was_forgotten(item, positions, now)], cluster)
         if fresh:
             fingerprints = _fingerprints(fresh)
-            rows = _insert(fresh, cluster, fingerprints, now)
-            _count(rows)
-            _touch_groups(fresh, fingerprints, now)
+            hours = _insert(fresh, cluster, fingerprints, now)
+            hours.subtract(removed.hours)
+            _count(hours)
+            _touch_groups(fresh, removed.places, fingerprints, now)
         _advance(batch, cluster, now)
     return len(fresh)
 
 
 def note_ends(
-    cluster: str, positions: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], now: datetime
+    cluster: str, positions: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], asked: datetime
 ) -> None:
-    """Store how far each partition reaches, and that the indexer has read it to its position.
+    """Store how far each partition reached when it was asked, and that the indexer has read it to its position.
 
-    A position behind the end is of another topic, which had this name before.
+    A position behind the end is of another topic, which had this name before, unless it was written since.
     """
     with transaction.atomic():
-        for (topic, partition), end in sorted(ends.items()):
-            row, _ = IndexPosition.objects.get_or_create(
-                cluster=cluster, topic=topic, partition=partition, defaults={"updated_at": now}
-            )
-            known = (row.position, positions.get((topic, partition), 0))
-            row.position = max((position for position in known if position <= end), default=0)
-            row.end_offset, row.updated_at = end, now
+        for where, row in _locked(cluster, ends, asked).items():
+            reached = max(ends[where], row.position) if row.updated_at > asked else ends[where]
+            known = (row.position, positions.get(where, 0))
+            row.position = max((position for position in known if position <= reached), default=0)
+            row.end_offset, row.updated_at = reached, max(row.updated_at, asked)
             row.save(update_fields=["position", "end_offset", "updated_at"])
 
 
-def _lock_positions(batch: Sequence[Prepared], cluster: str, now: datetime) -> None:
-    for topic, partition in sorted({(item.message.topic, item.message.partition) for item in batch}):
-        row, created = IndexPosition.objects.get_or_create(
-            cluster=cluster, topic=topic, partition=partition, defaults={"updated_at": now}
-        )
-        if not created:
-            IndexPosition.objects.select_for_update().get(pk=row.pk)
+def lock_positions(batch: Sequence[Prepared], cluster: str, now: datetime) -> dict[tuple[str, int], int]:
+    """Let nobody else write to the partitions of the batch until the transaction ends; how far each is indexed."""
+    wanted = {(item.message.topic, item.message.partition) for item in batch}
+    return {where: row.position for where, row in _locked(cluster, wanted, now).items()}
+
+
+def coordinates(item: Prepared) -> Coordinates:
+    """Where the dead letter stands."""
+    return (item.message.topic, item.message.partition, item.message.offset)
+
+
+def _locked(cluster: str, wanted: Collection[tuple[str, int]], now: datetime) -> dict[tuple[str, int], IndexPosition]:
+    """The rows of these partitions, locked in one order by all; those that are missing are made first, in that order.
+
+    So whoever waits here for another holds nothing that the other may want.
+    """
+    which = Q(cluster=cluster, topic__in={topic for topic, _ in wanted}, partition__in={number for _, number in wanted})
+    there = IndexPosition.objects.filter(which)
+    if missing := set(wanted) - set(there.values_list("topic", "partition")):
+        made = [IndexPosition(cluster=cluster, topic=at, partition=n, updated_at=now) for at, n in sorted(missing)]
+        IndexPosition.objects.bulk_create(made, ignore_conflicts=True)
+    ids = [row.pk for row in there if (row.topic, row.partition) in wanted]
+    rows = IndexPosition.objects.select_for_update().filter(pk__in=ids).order_by("pk")
+    return {(row.topic, row.partition): row for row in rows}
+
+
+def _was_forgotten(item: Prepared, positions: Mapping[tuple[str, int], int], now: datetime) -> bool:
+    """Was it indexed and counted before, and is it too old to be indexed again?"""
+    topic, partition, offset = coordinates(item)
+    return offset < positions[topic, partition] and is_forgotten(item.failed_at, now)
+
+
+def _count(hours: Mapping[rows.Cell, int]) -> None:
+    """Add so many dead letters of each hour to the counters; one that comes to nothing is no more."""
+    days = rows.days(hours)
+    bulk().add(rows.HOURS, rows.counts(hours))
+    bulk().add(rows.DAYS, rows.counts(days))
+    if less := {cell[:2] for cell, n in hours.items() if n < 0}:
+        fingerprints = {fingerprint for _, fingerprint in less}
+        CountHour.objects.filter(n=0, hour__in={hour for hour, _ in less}, fingerprint__in=fingerprints).delete()
+        CountDay.objects.filter(n=0, day__in={hour // 24 for hour, _ in less}, fingerprint__in=fingerprints).delete()
 
 
 def _unknown(batch: Sequence[Prepared], cluster: str) -> list[Prepared]:
     """Those not indexed yet, each coordinate once."""
-    wanted: dict[Coordinates, Prepared] = {_coordinates(item): item for item in reversed(batch)}
+    wanted: dict[Coordinates, Prepared] = {coordinates(item): item for item in reversed(batch)}
     by_partition: dict[tuple[str, int], list[int]] = {}
     for topic, partition, offset in wanted:
         by_partition.setdefault((topic, partition), []).append(offset)
@@ -101,12 +138,16 @@ def _unknown(batch: Sequence[Prepared], cluster: str) -> list[Prepared]:
     return list(reversed(wanted.values()))
 
 
-def _fingerprints(fresh: Sequence[Prepared]) -> dict[str, Fingerprint]:
-    digests = {item.fingerprint.digest for item in fresh}
-    known = {row.digest: row for row in Fingerprint.objects.filter(digest__in=digests)}
-    for item in sorted(fresh, key=lambda item: (item.fingerprint.digest, item.failed_at)):
-        if item.fingerprint.digest not in known:
-            known[item.fingerprint.digest] = _new_fingerprint(item)
+def _fingerprints(fresh: Sequence[Prepared]) -> dict[str, int]:
+    """The fingerprints' ids by digest, those that were not known made now."""
+    first: dict[str, Prepared] = {}
+    for item in fresh:
+        earlier = first.setdefault(item.fingerprint.digest, item)
+        if item.failed_at < earlier.failed_at:
+            first[item.fingerprint.digest] = item
+    known = dict(Fingerprint.objects.filter(digest__in=first).values_list("digest", "pk"))
+    for digest in sorted(first.keys() - known.keys()):
+        known[digest] = _new_fingerprint(first[digest]).pk
     return known
 
 
@@ -134,106 +175,54 @@ def _new_fingerprint(item: Prepared) -> Fingerprint:
 
 
 def _insert(
-    fresh: Sequence[Prepared], cluster: str, fingerprints: Mapping[str, Fingerprint], now: datetime
-) -> list[DeadLetter]:
-    traces = {_digest(item.trace): item.trace for item in fresh if item.trace}
-    Trace.objects.bulk_create(
-        [Trace(digest=digest, text=text) for digest, text in sorted(traces.items())], ignore_conflicts=True
+    fresh: Sequence[Prepared], cluster: str, fingerprints: Mapping[str, int], now: datetime
+) -> Counter[rows.Cell]:
+    """Write rows, bodies and traces, and queue the text; how many there are of each hour."""
+    writer, found = bulk(), [fingerprints[item.fingerprint.digest] for item in fresh]
+    watermark.hold_back()
+    ids = writer.ids(DeadLetter, len(fresh))
+    traces = {item.trace.digest: item.trace.frames for item in fresh if item.trace.digest}
+    writer.keep(rows.TRACES, sorted(traces.items()))
+    letters = zip(ids, found, fresh, strict=True)
+    writer.insert(rows.LETTERS, ((pk, why, cluster, now, *item.letter) for pk, why, item in letters))
+    writer.insert(rows.BODIES, ((pk, *item.body) for pk, item in zip(ids, fresh, strict=True)))
+    text_indexing.queue(ids, now)
+    cells = (
+        (item.failed_at, why, cluster, item.message.topic, item.connector)
+        for item, why in zip(fresh, found, strict=True)
     )
-    rows = DeadLetter.objects.bulk_create(
-        [_row(item, cluster, fingerprints[item.fingerprint.digest].pk, now) for item in fresh]
-    )
-    DeadLetterBody.objects.bulk_create(
-        [
-            DeadLetterBody(
-                dead_letter=row,
-                key=item.key,
-                value=item.value,
-                context=None if item.facts.own_value else item.message.value,
-                headers=pack_headers(item.message.headers),
-                original_headers=None if item.original_headers is None else pack_headers(item.original_headers),
-            )
-            for row, item in zip(rows, fresh, strict=True)
-        ],
-        batch_size=50,
-    )
-    return rows
+    return rows.hours(cells)
 
 
-def _row(item: Prepared, cluster: str, fingerprint: int, now: datetime) -> DeadLetter:
-    facts, message, origin = item.facts, item.message, item.facts.origin
-    replay_item, replay_attempt = replayed(item)
-    return DeadLetter(
-        cluster=cluster,
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        failed_at=item.failed_at,
-        first_failure_at=moment(facts.first_failure_at),
-        indexed_at=now,
-        elapsed_ms=bounded(facts.elapsed_ms),
-        attempt=bounded(facts.attempt, MAX_INT),
-        connector=clean(facts.connector, 200),
-        task_id=clean(facts.task_id, 220),
-        origin_topic=clean(origin.topic, 249) if origin else "",
-        origin_partition=bounded(origin.partition, MAX_INT) if origin else None,
-        origin_offset=bounded(origin.offset) if origin else None,
-        origin_timestamp=moment(origin.timestamp) if origin else None,
-        key_text=key_text(item.key),
-        key_hash=key_hash(item.key),
-        key_size=None if item.key is None else len(item.key),
-        value_size=None if item.value is None else len(item.value),
-        message=clean(" ".join(facts.root_message[:2000].split()), 500),
-        dialect=facts.dialect,
-        readable=facts.readable,
-        truncated=clean(facts.truncated, 100) if facts.truncated else None,
-        original=item.original,
-        replay_item=replay_item,
-        replay_attempt=replay_attempt,
-        fingerprint_id=fingerprint,
-        trace_id=_digest(item.trace) if item.trace else None,
-    )
-
-
-def _count(rows: Sequence[DeadLetter]) -> None:
-    hours: Counter[tuple[int, int, str, str, str]] = Counter()
-    for row in rows:
-        hour = int((row.failed_at - EPOCH).total_seconds()) // 3600
-        hours[hour, row.fingerprint_id, row.cluster, row.topic, row.connector] += 1
-    days: Counter[tuple[int, int, str, str, str]] = Counter()
-    for (hour, *rest), n in hours.items():
-        days[(hour // 24, *rest)] += n  # type: ignore[index] # the rest of a cell is the same in both
-    _add(CountHour._meta.db_table, "hour", hours)
-    _add(CountDay._meta.db_table, "day", days)
-
-
-def _add(table: str, unit: str, cells: Mapping[tuple[int, int, str, str, str], int]) -> None:
-    """Add to counters, in one order everywhere so that two writers can't block each other."""
-    name = connection.ops.quote_name
-    sql = (
-        f"INSERT INTO {name(table)} ({name(unit)}, fingerprint_id, cluster, topic, connector, n) "  # noqa: S608
-        f"VALUES (%s, %s, %s, %s, %s, %s) "
-        f"ON CONFLICT ({name(unit)}, fingerprint_id, cluster, topic, connector) "
-        f"DO UPDATE SET n = {name(table)}.n + excluded.n"
-    )
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, [(*cell, n) for cell, n in sorted(cells.items())])
-
-
-def _touch_groups(fresh: Sequence[Prepared], fingerprints: Mapping[str, Fingerprint], now: datetime) -> None:
+def _touch_groups(
+    fresh: Sequence[Prepared], known: Collection[Coordinates], fingerprints: Mapping[str, int], now: datetime
+) -> None:
+    """Let groups span the fresh ones; those not known before may open them."""
+    arrow = hold(sorted({fingerprints[item.fingerprint.digest] for item in fresh}))
     seen: dict[int, list[datetime]] = {}
+    news: dict[int, list[datetime]] = {}
     for item in fresh:
-        seen.setdefault(fingerprints[item.fingerprint.digest].group_id, []).append(item.failed_at)
-    for group in Group.objects.select_for_update().filter(pk__in=seen).order_by("pk"):
-        times = seen[group.pk]
-        group.first_seen = min(group.first_seen, *times)
-        group.last_seen = max(group.last_seen, *times)
-        if group.status == GroupStatus.RESOLVED and group.resolved_at and max(times) > group.resolved_at:
-            group.status, group.regressed_at = GroupStatus.OPEN, now
-            GroupActivity.objects.create(
-                group=group, at=now, actor="indexer", kind="regressed", text="failed again after it was resolved"
-            )
-        group.save(update_fields=["first_seen", "last_seen", "status", "regressed_at"])
+        where = arrow[fingerprints[item.fingerprint.digest]]
+        seen.setdefault(where, []).append(item.failed_at)
+        if coordinates(item) not in known:
+            news.setdefault(where, []).append(item.failed_at)
+    groups = list(Group.objects.select_for_update().filter(pk__in=seen).order_by("pk"))
+    told = [group for group in groups if group.pk in news]
+    unmute(told, news, now)
+    for group in told:
+        _reopen(group, max(news[group.pk]), now)
+    spans = [(row.pk, min(row.first_seen, *seen[row.pk]), max(row.last_seen, *seen[row.pk])) for row in groups]
+    bulk().change(rows.GROUPS, spans)
+
+
+def _reopen(group: Group, failed_at: datetime, now: datetime) -> None:
+    """A resolved group that failed again has regressed."""
+    if group.status == GroupStatus.RESOLVED and group.resolved_at and failed_at > group.resolved_at:
+        group.status, group.regressed_at = GroupStatus.OPEN, now
+        group.save(update_fields=["status", "regressed_at"])
+        GroupActivity.objects.create(
+            group=group, at=now, actor="indexer", kind="regressed", text="failed again after it was resolved"
+        )
 
 
 def _advance(batch: Sequence[Prepared], cluster: str, now: datetime) -> None:
@@ -250,11 +239,3 @@ def _advance(batch: Sequence[Prepared], cluster: str, now: datetime) -> None:
             last_record_at=moment(item.message.timestamp) or item.failed_at,
             updated_at=now,
         )
-
-
-def _coordinates(item: Prepared) -> Coordinates:
-    return (item.message.topic, item.message.partition, item.message.offset)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

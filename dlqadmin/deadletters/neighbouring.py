@@ -7,9 +7,9 @@ from typing import Any
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.preparing import key_text, moment
 from dlqadmin.deadletters.queries import same_origin
 from dlqadmin.deadletters.titles import short
+from dlqadmin.deadletters.values import key_text, moment
 from dlqadmin.rest.times import iso_or_none
 from engine.record.record import RawRecord
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dlqadmin.broker import topics
-from dlqadmin.deadletters.preparing import Prepared, pointer, with_original
+from dlqadmin.deadletters.prepared import Prepared
+from dlqadmin.deadletters.preparing import pointer, with_original
 from engine.record.record import RawRecord
 
 Coordinates = tuple[str, int, int]

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from dlqadmin.deadletters.bounding import TimedOut, bounded
-from dlqadmin.deadletters.counters import cells
-from dlqadmin.deadletters.filters import COUNTED, Filters, apply
+from dlqadmin.deadletters.bounding import Budget, TimedOut, bounded
+from dlqadmin.deadletters.candidates import Place, nearest_newer, newest, tally
+from dlqadmin.deadletters.counters import Cell, cells, count
+from dlqadmin.deadletters.filters import COUNTED, Filters
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, Group
 from dlqadmin.deadletters.titles import short
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
@@ -20,100 +21,107 @@ from dlqadmin.rest.problems import ParameterError
 
 WINDOW = 10_000
 FACETS = ("stage", "exception", "group", "connector", "topic", "origin_partition", "replay_state")
+OF_FINGERPRINT = ("stage", "exception", "group")
 MAX_FACET_VALUES = 50
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Rows of a list; `partial` when the time-out ended the reading."""
+    """Rows of a list; `partial` when the time-out ended the reading, `searched` as far as bytes were looked into.
+
+    `blind` when some records could not be judged, see `Found`.
+    """
 
     rows: list[DeadLetter]
     next: str | None
     partial: bool
+    searched: int | None = None
+    blind: bool = False
 
 
 class Total(msgspec.Struct, frozen=True):
-    """How many match; a lower bound when not exact."""
+    """How many match; when not exact, how many were found to."""
 
     count: int
     exact: bool
 
 
 class Facets(msgspec.Struct, frozen=True):
-    """Counts by value. `sampled` names those counted over the newest `of` matching records only."""
+    """Counts by value. `sampled` names those counted over the newest `of` matching records only.
+
+    `partial` when the time-out left some of these uncounted.
+    """
 
     facets: dict[str, list[dict[str, Any]]]
     exact: bool
     of: int | None
     sampled: list[str]
+    partial: bool
 
 
 def page(filters: Filters, cursor: str | None, limit: int) -> Page:
     """The newest matching dead letters after the cursor. Raises ParameterError."""
-    rows = apply(filters, DeadLetter.objects.select_related("fingerprint__group")).order_by("-failed_at", "-id")
     after = decode_cursor(cursor, str, int)
-    if after is not None:
-        rows = rows.filter(_older(_time(str(after[0])), int(after[1])))
-    found: list[DeadLetter] = []
-    try:
-        with bounded():
-            found.extend(rows[: limit + 1].iterator(chunk_size=100))
-    except TimedOut:
-        return Page(found[:limit], _cursor(found[:limit]), partial=True)
-    return Page(found[:limit], _cursor(found[:limit]) if len(found) > limit else None, partial=False)
+    place = (_time(str(after[0])), int(after[1])) if after is not None else None
+    found = newest(filters, (), limit + 1, place)
+    ids = [row[1] for row in found.rows[:limit]]
+    by_id = DeadLetter.objects.select_related("fingerprint__group", "mark").in_bulk(ids)
+    rows = [by_id[pk] for pk in ids if pk in by_id]
+    more = len(found.rows) > limit
+    last = (found.rows[limit - 1][0], found.rows[limit - 1][1]) if more else found.last
+    return Page(rows, _cursor(last), found.partial, found.searched, found.blind)
 
 
-def total(filters: Filters) -> Total:
-    """Exact from the counters where they can answer, else counted up to 10 000."""
-    try:
-        with bounded():
-            if filters.counted:
-                return Total(sum(cells(filters).values()), exact=True)
-            count = apply(filters, DeadLetter.objects.all()).order_by()[: WINDOW + 1].count()
-    except TimedOut:
-        return Total(0, exact=False)
-    return Total(min(count, WINDOW), exact=count <= WINDOW)
+def total(filters: Filters, first: Page | None = None) -> Total:
+    """Exact from the counters where they can answer, else counted up to 10 000; `first` spares it if it is all."""
+    if filters.counted:
+        try:
+            with bounded():
+                return Total(count(filters), exact=True)
+        except TimedOut:
+            return Total(0, exact=False)
+    if first is not None and (first.next is None or first.partial):  # who was cut short once would be again
+        return Total(len(first.rows), exact=not (first.blind or first.partial))
+    found = newest(filters, (), WINDOW + 1)
+    return Total(min(len(found.rows), WINDOW), exact=found.complete)
 
 
 def facets(filters: Filters) -> Facets:
     """Counts of each dimension's values, each with its own filter taken off."""
+    budget = Budget()
+    narrowed = [name for name in FACETS if name in filters.include or name in filters.exclude]
+    others = [name for name in FACETS if name not in narrowed]
     counted: dict[str, Counter[Any]] = {}
-    sampled, of = [], None
-    for name in FACETS:
-        own = filters.without(name)
+    sampled: list[str] = []
+    sizes: list[int] = []
+    partial = False
+    for names, own in [(others, filters), *(([name], filters.without(name)) for name in narrowed)]:
+        known = [name for name in names if name in COUNTED and own.counted]
         try:
-            with bounded():
-                if name in COUNTED and own.counted:
-                    counted[name] = _by_cell(name, cells(own))
-                    continue
-                values = list(_newest(own, name)[: WINDOW + 1])
+            with bounded(budget.left):
+                found = cells(own) if known else {}
+            counted |= {name: _by_cell(name, found) for name in known}
         except TimedOut:
-            counted[name], of = Counter(), of or 0
-            sampled.append(name)
-            continue
-        counted[name] = _by_value(name, values[:WINDOW])
-        if len(values) > WINDOW:
-            sampled.append(name)
-            of = WINDOW
-    answer = {name: _label(name, counter) for name, counter in counted.items()}
-    return Facets(answer, exact=not sampled, of=of, sampled=sampled)
+            counted |= {name: Counter() for name in known}
+            sampled, partial = [*sampled, *known], True
+        if rest := [name for name in names if name not in known]:
+            columns = list(dict.fromkeys(_column(name) for name in rest))
+            window = tally(own, columns, WINDOW, budget)
+            for name in rest:
+                counted[name] = _by_value(name, window.counts, columns.index(_column(name)))
+            if not window.complete:
+                sampled, sizes = [*sampled, *rest], [*sizes, sum(window.counts.values())]
+                partial = partial or window.partial
+    answer = {name: _label(name, counted[name]) for name in FACETS}
+    of = max(sizes, default=0) if sampled else None
+    return Facets(answer, not sampled, of, [name for name in FACETS if name in sampled], partial)
 
 
 def neighbours(filters: Filters, row: DeadLetter) -> dict[str, int | None]:
-    """The records before and after this one in the list that the filters make (newest first)."""
-    rows = apply(filters, DeadLetter.objects.all())
-    newer = Q(failed_at__gte=row.failed_at) & (Q(failed_at__gt=row.failed_at) | Q(id__gt=row.pk))
-    try:
-        with bounded():
-            previous = rows.filter(newer).order_by("failed_at", "id").values_list("id", flat=True).first()
-            following = (
-                rows.filter(_older(row.failed_at, row.pk))
-                .order_by("-failed_at", "-id")
-                .values_list("id", flat=True)
-                .first()
-            )
-    except TimedOut:
-        return {"previous": None, "next": None}
-    return {"previous": previous, "next": following}
+    """The records before and after this one in the list that the filters make (newest first), as far as found."""
+    place, budget = (row.failed_at, row.pk), Budget()
+    previous = nearest_newer(filters, place, budget).rows
+    following = newest(filters, (), 1, place, budget).rows
+    return {"previous": previous[0][1] if previous else None, "next": following[0][1] if following else None}
 
 
 def same_origin(row: DeadLetter, before: int, after: int) -> QuerySet[DeadLetter]:
@@ -138,17 +146,19 @@ def fingerprints(ids: Iterable[int]) -> Mapping[int, Fingerprint]:
     return {row.pk: row for row in Fingerprint.objects.filter(pk__in=set(ids)).select_related("group")}
 
 
-def _by_cell(name: str, found: Mapping[Any, int]) -> Counter[Any]:
-    known = fingerprints(cell.fingerprint for cell in found) if name in ("stage", "exception", "group") else {}
+def _by_cell(name: str, found: Mapping[Cell, int]) -> Counter[Any]:
+    known = fingerprints(cell.fingerprint for cell in found) if name in OF_FINGERPRINT else {}
     counter: Counter[Any] = Counter()
     for cell, n in found.items():
         counter[_of(name, known[cell.fingerprint]) if known else getattr(cell, name)] += n
     return counter
 
 
-def _by_value(name: str, values: list[Any]) -> Counter[Any]:
-    counter = Counter(values)
-    if name not in ("stage", "exception", "group"):
+def _by_value(name: str, counts: Mapping[tuple[Any, ...], int], place: int) -> Counter[Any]:
+    counter: Counter[Any] = Counter()
+    for values, n in counts.items():
+        counter[values[place]] += n
+    if name not in OF_FINGERPRINT:
         return counter
     known = fingerprints(counter)
     merged: Counter[Any] = Counter()
@@ -157,10 +167,8 @@ def _by_value(name: str, values: list[Any]) -> Counter[Any]:
     return merged
 
 
-def _newest(filters: Filters, name: str) -> QuerySet[DeadLetter, Any]:
-    column = "fingerprint_id" if name in ("stage", "exception", "group") else name
-    rows = apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-id")
-    return rows.values_list(column, flat=True)
+def _column(name: str) -> str:
+    return "fingerprint_id" if name in OF_FINGERPRINT else name
 
 
 def _of(name: str, fingerprint: Fingerprint) -> Any:
@@ -188,12 +196,8 @@ def _label(name: str, counter: Counter[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _older(moment: datetime, pk: int) -> Q:
-    return Q(failed_at__lte=moment) & (Q(failed_at__lt=moment) | Q(id__lt=pk))
-
-
-def _cursor(rows: list[DeadLetter]) -> str | None:
-    return encode_cursor([rows[-1].failed_at.isoformat(), rows[-1].pk]) if rows else None
+def _cursor(place: Place | None) -> str | None:
+    return encode_cursor([place[0].isoformat(), place[1]]) if place else None
 
 
 def _time(text: str) -> datetime:

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from dlqadmin.deadletters.models import Group, GroupStatus
 
-NEW_FOR = timedelta(hours=24)
+HOUR = timedelta(hours=1)
+NEW_FOR = 24 * HOUR
 ESCALATING_FROM = 10
 ESCALATING_FACTOR = 3.0
 STATES = ("new", "ongoing", "regressed", "escalating", "muted", "resolved")
@@ -21,12 +22,17 @@ TABS: dict[str, frozenset[str]] = {
 }
 
 
+def mute_ended(group: Group, now: datetime) -> bool:
+    """Has the time come until which the group is muted?"""
+    return group.status == GroupStatus.MUTED and group.mute_until is not None and group.mute_until <= now
+
+
 def state(group: Group, now: datetime, last_hour: int, day_before: int) -> str:
     """The state of a group; a decision of people comes before what is counted.
 
     Escalating: at least 10 events in the last hour or so, and three times the hourly mean of the 24 hours before.
     """
-    if group.status != GroupStatus.OPEN:
+    if group.status != GroupStatus.OPEN and not mute_ended(group, now):
         return str(group.status)
     if group.regressed_at is not None:
         return "regressed"

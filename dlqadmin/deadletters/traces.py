@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -15,7 +16,9 @@ FRAMEWORKS = re.compile(
     r"|(^|/)(site-packages|dist-packages|lib/python[\d.]*|python3\.\d+|<frozen)"
     r"|^(sqlalchemy|orjson|json|confluent_kafka|pyspark|msgspec|asyncio|concurrent|threading|importlib)[/.]|^<"
 )
+HEADS = re.compile(r"^(?![ \t]).*$", re.MULTILINE)
 MAX_FRAMES = 500
+REMEMBERED_LINE, REMEMBERED_TRACE = 300, 16_000  # characters
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -35,6 +38,30 @@ class Link(msgspec.Struct, frozen=True):
     frames: tuple[Frame, ...]
 
 
+def split(trace: str) -> tuple[str, str]:
+    """The lines that say what failed, joined, and the rest with an empty line for each: alike in many traces."""
+    end = trace.find("\n")
+    if end < 0 or trace[0] in " \t" or len(trace) > REMEMBERED_TRACE:
+        return _split(trace)
+    more, rest = _remembered_split(trace[end:])  # what follows the first line is alike in many traces
+    return trace[:end] + more, rest
+
+
+def joined(heads: str | None, rest: str) -> str:
+    """The trace that `split` took apart; without heads it never was."""
+    if heads is None:
+        return rest
+    lines = iter(heads.split("\n"))
+    return "\n".join(line or next(lines) for line in rest.split("\n"))
+
+
+def _split(trace: str) -> tuple[str, str]:
+    return "\n".join(HEADS.findall(trace)), HEADS.sub("", trace)
+
+
+_remembered_split = lru_cache(512)(_split)
+
+
 def parse(trace: str) -> tuple[Link, ...]:
     """The cause chain, outermost first; empty when the text holds no exception. Never raises."""
     links = _python(trace) if trace.lstrip().startswith("Traceback (") else _caused_by(trace)
@@ -50,19 +77,35 @@ def first_frame(chain: tuple[Link, ...]) -> Frame | None:
     return next((frame for link in reversed(chain) for frame in link.frames), None)
 
 
+def telling_frame(trace: str) -> Frame | None:
+    """The trace's `first_frame`; remembered by what follows the first line, which differs from failure to failure."""
+    head, _, rest = trace.partition("\n")
+    is_plain = len(head.splitlines()) == 1 and head.strip() and not head.lstrip().startswith(("at ", "Traceback ("))
+    if is_plain and len(rest) <= REMEMBERED_TRACE:
+        return _remembered_of_frames(rest)
+    return first_frame(parse(trace))
+
+
+def _of_frames(lines: str) -> Frame | None:
+    return first_frame(tuple(_caused_by(lines)))
+
+
+_remembered_of_frames = lru_cache(1024)(_of_frames)
+
+
 def _caused_by(trace: str) -> list[Link]:
     links: list[Link] = []
     head: list[str] = []
     frames: list[Frame] = []
     for line in trace.splitlines():
         stripped = line.strip()
-        if stripped.startswith("Caused by:"):
-            links.append(_link(head, frames))
-            head, frames = [stripped.removeprefix("Caused by:").strip()], []
-        elif stripped.startswith("at ") and line[:1].isspace():
+        if stripped.startswith("at ") and line[:1].isspace():
             frame = _frame(stripped[3:])
             if frame is not None and len(frames) < MAX_FRAMES:
                 frames.append(frame)
+        elif stripped.startswith("Caused by:"):
+            links.append(_link(head, frames))
+            head, frames = [stripped.removeprefix("Caused by:").strip()], []
         elif not frames and stripped:
             head.append(stripped)
     links.append(_link(head, frames))
@@ -97,6 +140,11 @@ def _link(head: list[str], frames: list[Frame]) -> Link:
 
 
 def _frame(text: str) -> Frame | None:
+    """The same few lines are in all the traces of one program."""
+    return _remembered_frame(text) if len(text) <= REMEMBERED_LINE else _read_frame(text)
+
+
+def _read_frame(text: str) -> Frame | None:
     if match := OUR_FRAME.match(text):
         return _build(match["file"], match["line"], match["function"])
     if match := JAVA_FRAME.match(text):
@@ -108,6 +156,9 @@ def _frame(text: str) -> Frame | None:
             FRAMEWORKS.search(owner.rpartition("/")[2] + ".") is None,
         )
     return None
+
+
+_remembered_frame = lru_cache(8192)(_read_frame)
 
 
 def _build(file: str, line: str, function: str) -> Frame:

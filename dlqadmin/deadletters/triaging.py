@@ -1,57 +1,110 @@
-"""What people do to groups; each act is audited and noted in the group's activity, in one transaction."""
+"""What people decide about groups; each act is audited and noted in the groups' activity, in one transaction."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from dlqadmin.audit.recording import record
 from dlqadmin.deadletters.models import Group, GroupActivity, GroupStatus
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.deadletters.muting import NO_MUTE
+from dlqadmin.rest.problems import Conflict, ParameterError
 
 
-def resolve(group_id: int, actor: User, reason: str, now: datetime) -> None:
-    """Say that the cause is gone; a later failure re-opens the group as regressed."""
+class Mute(msgspec.Struct, frozen=True):
+    """Until when a group is muted; whatever comes first, and without any of them until somebody re-opens it."""
+
+    until: datetime | None = None
+    events: int | None = None
+    rate: int | None = None
+
+    def __str__(self) -> str:
+        parts = [
+            f"until {self.until.astimezone(UTC):%d %b %Y %H:%M} UTC" if self.until else "",
+            f"for {self.events:,} more events" if self.events else "",
+            f"up to {self.rate:,} events in an hour" if self.rate else "",
+        ]
+        return " or ".join(part for part in parts if part) or "until it is re-opened"
+
+
+def resolve(groups: Collection[int], actor: User, reason: str, now: datetime) -> int:
+    """Say that the cause is gone, and count what was not resolved before; a later failure makes it regressed."""
+    changed = {"status": GroupStatus.RESOLVED, "resolved_at": now, "regressed_at": None, **NO_MUTE}
     with transaction.atomic():
-        changed = (
-            Group.objects.filter(pk=group_id)
-            .exclude(status=GroupStatus.RESOLVED)
-            .update(status=GroupStatus.RESOLVED, resolved_at=now, regressed_at=None)
-        )
-        if not changed:
-            raise Conflict("The group is resolved already.")
-        _note(group_id, actor, "resolved", f"resolved: {reason}" if reason else "resolved", now)
+        found = [row.pk for row in locked(groups) if row.status != GroupStatus.RESOLVED]
+        return _change(found, changed, (actor, "resolved", because("resolved", reason), now), "resolved already")
 
 
-def reopen(group_id: int, actor: User, reason: str, now: datetime) -> None:
-    """Take back a resolution."""
+def reopen(groups: Collection[int], actor: User, reason: str, now: datetime) -> int:
+    """Take back a resolution or a mute."""
+    changed = {"status": GroupStatus.OPEN, "resolved_at": None, **NO_MUTE}
     with transaction.atomic():
-        changed = (
-            Group.objects.filter(pk=group_id)
-            .exclude(status=GroupStatus.OPEN)
-            .update(status=GroupStatus.OPEN, resolved_at=None)
-        )
-        if not changed:
-            raise Conflict("The group is open already.")
-        _note(group_id, actor, "reopened", f"re-opened: {reason}" if reason else "re-opened", now)
+        found = [row.pk for row in locked(groups) if row.status != GroupStatus.OPEN]
+        return _change(found, changed, (actor, "reopened", because("re-opened", reason), now), "open already")
 
 
-def assign(group_id: int, actor: User, owner: User | None, now: datetime) -> None:
-    """Give the group to a person, or to nobody."""
+def mute(groups: Collection[int], wanted: Mute, actor: User, reason: str, now: datetime) -> int:
+    """Take groups out of sight for a while; muting a muted one again begins anew."""
+    conditions = {"mute_until": wanted.until, "mute_count": wanted.events, "mute_rate": wanted.rate}
+    changed = {**NO_MUTE, "status": GroupStatus.MUTED, "muted_at": now, **conditions}
     with transaction.atomic():
-        Group.objects.filter(pk=group_id).update(owner=owner)
-        text = f"assigned to {owner.get_username()}" if owner else "assigned to nobody"
-        _note(group_id, actor, "assigned", text, now)
+        found = [row.pk for row in locked(groups) if row.status != GroupStatus.RESOLVED]
+        return _change(found, changed, (actor, "muted", because(f"muted {wanted}", reason), now), "resolved")
 
 
-def add_note(group_id: int, actor: User, text: str, now: datetime) -> None:
+def assign(groups: Collection[int], actor: User, owner: User | None, now: datetime) -> int:
+    """Give groups to a person, or to nobody."""
+    text = f"assigned to {owner.get_username()}" if owner else "assigned to nobody"
+    with transaction.atomic():
+        found = [row.pk for row in locked(groups)]
+        return _change(found, {"owner": owner}, (actor, "assigned", text, now), "")
+
+
+def add_note(group: int, actor: User, text: str, now: datetime) -> None:
     """Keep a sentence with the group."""
     with transaction.atomic():
-        _note(group_id, actor, "note", text, now)
+        note([row.pk for row in locked([group])], actor, "note", text, now)
 
 
-def _note(group_id: int, actor: User, kind: str, text: str, now: datetime) -> None:
-    GroupActivity.objects.create(group_id=group_id, at=now, actor=actor.get_username(), kind=kind, text=text)
-    record(actor, kind, "group", str(group_id), {"text": text})
+def locked(groups: Collection[int]) -> list[Group]:
+    """These groups, which stay as they are until the transaction ends.
+
+    Raises ParameterError for one that does not exist, Conflict for one that was merged into another.
+    """
+    rows = list(Group.objects.select_for_update().filter(pk__in=groups).order_by("pk"))
+    if missing := sorted(set(groups) - {row.pk for row in rows}):
+        raise ParameterError("groups", f"there is no group {missing[0]}")
+    if row := next((row for row in rows if row.merged_into_id is not None), None):
+        raise Conflict(f"Group {row.pk} was merged into group {row.merged_into_id}.")
+    return rows
+
+
+def note(groups: Collection[int], actor: User, kind: str, text: str, now: datetime) -> None:
+    """Write what was done into the activity of the groups, and into the audit."""
+    name = actor.get_username()
+    GroupActivity.objects.bulk_create(
+        [GroupActivity(group_id=group, at=now, actor=name, kind=kind, text=text) for group in groups]
+    )
+    for group in groups:
+        record(actor, kind, "group", str(group), {"text": text})
+
+
+def because(act: str, reason: str) -> str:
+    """What was done, with the reason if there is one."""
+    return f"{act}: {reason}" if reason else act
+
+
+def _change(
+    found: Collection[int], changed: dict[str, Any], noted: tuple[User, str, str, datetime], otherwise: str
+) -> int:
+    """Change the rows and note it; where none is left to change they all are what `otherwise` says."""
+    if not found:
+        raise Conflict(f"The group is {otherwise}.")
+    Group.objects.filter(pk__in=found).update(**changed)
+    note(found, *noted)
+    return len(found)

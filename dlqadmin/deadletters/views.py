@@ -1,14 +1,15 @@
-"""Dead letters over REST: list, facets, histogram, detail, bytes, neighbours, export."""
+"""Dead letters over REST: list, facets, histogram, detail, bytes, neighbours."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -16,17 +17,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.recording import record
-from dlqadmin.deadletters import details, export, groups, neighbouring, queries
+from dlqadmin.deadletters import details, groups, neighbouring, queries, text_indexing
+from dlqadmin.deadletters.bounding import named
+from dlqadmin.deadletters.detail_serializers import DeadLetterDetail, OriginNeighbours
 from dlqadmin.deadletters.filters import COUNTED, NAMES, STORED, parse_filters
 from dlqadmin.deadletters.histogram import histogram
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.serializers import (
-    DeadLetterDetail,
     DeadLetterPage,
     FacetsDocument,
     HistogramDocument,
-    OriginNeighbours,
     row_document,
 )
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
@@ -37,7 +37,13 @@ TIME = [
     OpenApiParameter("from", str, description="ISO 8601 or relative: `now-7d` (default), `now-6h`."),
     OpenApiParameter("to", str, description="ISO 8601 or relative: `now` (default)."),
 ]
-FILTERS = TIME + [
+QUERY = OpenApiParameter("q", str, description="A query, such as `exception:DataException -stage:TASK_PUT null`.")
+QUERY_ID = OpenApiParameter(
+    "query_id",
+    {"type": "string", "pattern": "^[0-9A-Za-z-]{8,36}$"},
+    description="A name by which this can be cancelled while it runs: `DELETE /api/v1/queries/{query_id}`.",
+)
+FILTERS = [*TIME, QUERY] + [
     OpenApiParameter(
         f"{prefix}{name}",
         {"type": "array", "items": {"type": "integer" if STORED.get(name) or name == "group" else "string"}},
@@ -66,24 +72,27 @@ class AnyFormat(BaseContentNegotiation):
 class DeadLetterList(APIView):
     """The list of dead letters."""
 
-    @extend_schema(operation_id="dead_letters_list", parameters=[*FILTERS, *PAGING], responses=DeadLetterPage)
+    @extend_schema(operation_id="dead_letters_list", parameters=[*FILTERS, *PAGING, QUERY_ID], responses=DeadLetterPage)
     def get(self, request: Request) -> Response:
         """Matching dead letters, newest first."""
         started = time.perf_counter()
-        filters = parse_filters(request.query_params)
-        limit = parse_limit(request.query_params.get("limit"))
-        page = queries.page(filters, request.query_params.get("cursor"), limit)
-        total = queries.total(filters)
+        filters = parse_filters(request.query_params, probing=True)
+        limit, cursor = parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
+        with _cancellable(request):
+            page = queries.page(filters, cursor, limit)
+            total = queries.total(filters, None if cursor else page)
         return Response(
             {
                 "results": [row_document(row) for row in page.rows],
                 "next": page.next,
-                "total": {"count": total.count, "exact": total.exact},
+                "total": {"count": max(total.count, len(page.rows)), "exact": total.exact},
                 "took_ms": took_ms(started),
                 "ran_at": iso(timezone.now()),
                 "from": iso(filters.start),
                 "to": iso(filters.end),
                 "partial": page.partial,
+                "searched": page.searched,
+                "text_behind": text_indexing.lag().records if filters.worded else None,
             }
         )
 
@@ -91,17 +100,19 @@ class DeadLetterList(APIView):
 class DeadLetterFacets(APIView):
     """What the matching dead letters are, by dimension."""
 
-    @extend_schema(operation_id="dead_letters_facets", parameters=FILTERS, responses=FacetsDocument)
+    @extend_schema(operation_id="dead_letters_facets", parameters=[*FILTERS, QUERY_ID], responses=FacetsDocument)
     def get(self, request: Request) -> Response:
         """Counts of values: exact, or over the newest `of` records for the dimensions in `sampled`."""
         started = time.perf_counter()
-        found = queries.facets(parse_filters(request.query_params))
+        with _cancellable(request):
+            found = queries.facets(parse_filters(request.query_params, probing=True))
         return Response(
             {
                 "facets": found.facets,
                 "exact": found.exact,
                 "of": found.of,
                 "sampled": found.sampled,
+                "partial": found.partial,
                 "took_ms": took_ms(started),
             }
         )
@@ -110,10 +121,11 @@ class DeadLetterFacets(APIView):
 class DeadLetterHistogram(APIView):
     """When the matching dead letters failed."""
 
-    @extend_schema(operation_id="dead_letters_histogram", parameters=FILTERS, responses=HistogramDocument)
+    @extend_schema(operation_id="dead_letters_histogram", parameters=[*FILTERS, QUERY_ID], responses=HistogramDocument)
     def get(self, request: Request) -> Response:
         """Counts over time by stage."""
-        found = histogram(parse_filters(request.query_params))
+        with _cancellable(request):
+            found = histogram(parse_filters(request.query_params, probing=True))
         return Response(
             {
                 "from": iso(found.start),
@@ -131,8 +143,8 @@ class DeadLetterRecord(APIView):
     @extend_schema(operation_id="dead_letters_retrieve", parameters=FILTERS, responses=DeadLetterDetail)
     def get(self, request: Request, pk: int) -> Response:
         """Everything about it; filters only choose what its neighbours in the list are."""
-        filters = parse_filters(request.query_params)
-        row = find(pk, "fingerprint__group__owner", "body", "trace")
+        filters = parse_filters(request.query_params, probing=True)
+        row = find(pk, "fingerprint__group__owner", "body", "trace", "mark")
         return Response(
             {
                 **row_document(row),
@@ -179,34 +191,6 @@ class DeadLetterNeighbours(APIView):
         return Response(neighbouring.around(find(pk, "fingerprint__group")))
 
 
-class DeadLetterExport(APIView):
-    """All matching dead letters as a file."""
-
-    content_negotiation_class = AnyFormat
-
-    @extend_schema(
-        operation_id="dead_letters_export",
-        parameters=[*FILTERS, OpenApiParameter("format", str, enum=["ndjson", "csv"])],
-        responses={
-            (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One JSON document a line."),
-            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "One row a dead letter."),
-        },
-    )
-    def get(self, request: Request) -> StreamingHttpResponse:
-        """Streams them in the order of indexing, with exact bytes as base64."""
-        filters = parse_filters(request.query_params)
-        form = request.query_params.get("format", "ndjson")
-        if form not in export.CONTENT_TYPES:
-            raise ParameterError("format", "must be ndjson or csv")
-        record(request.user, "export", "dead letters", form, {"query": request.META.get("QUERY_STRING", "")})
-        file = f"dead-letters-{timezone.now():%Y%m%dT%H%M%SZ}.{form}"
-        return StreamingHttpResponse(
-            export.stream(filters, form, export.watermark()),
-            content_type=export.CONTENT_TYPES[form],
-            headers={"Content-Disposition": f'attachment; filename="{file}"'},
-        )
-
-
 def find(pk: int, *related: str) -> DeadLetter:
     """The dead letter with this id. Raises Http404."""
     row = DeadLetter.objects.select_related(*related).filter(pk=pk).first() if pk <= MAX_ID else None
@@ -218,3 +202,7 @@ def find(pk: int, *related: str) -> DeadLetter:
 def took_ms(started: float) -> int:
     """Milliseconds since `started`, a time of `perf_counter`."""
     return round((time.perf_counter() - started) * 1000)
+
+
+def _cancellable(request: Request) -> AbstractContextManager[None]:
+    return named(request.user.pk or 0, request.query_params.get("query_id"))

@@ -1,49 +1,37 @@
 """Errors over time, counted exactly from the index's counters."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
-
-from django.db.models import Count, Sum
 
 from dlqadmin.deadletters import counters
 from dlqadmin.deadletters.bounding import TimedOut, bounded
 from dlqadmin.deadletters.filters import Filters
-from dlqadmin.deadletters.models import CountHour, DeadLetter
+from dlqadmin.deadletters.models import DeadLetter, Fingerprint
+from dlqadmin.deadletters.titles import short
 from dlqadmin.rest.times import from_ms, iso
 
 EPOCH = from_ms(0)
 MS = timedelta(milliseconds=1)
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
+WEEK = timedelta(days=7)
+MOST_SERIES = 8
 # The widest range of each bucket; about fifty columns, as a chart has room for.
 BUCKETS = (
     (3 * HOUR_MS, 5 * MINUTE_MS),
     (48 * HOUR_MS, HOUR_MS),
     (8 * 24 * HOUR_MS, 3 * HOUR_MS),
-    (32 * 24 * HOUR_MS, 12 * HOUR_MS),
+    (45 * 24 * HOUR_MS, 24 * HOUR_MS),
     (100 * 24 * HOUR_MS, 48 * HOUR_MS),
 )
 MOST_BUCKETS = 200
 MOST_RECORDS = 20_000
-SERIES = {
-    "group": ("fingerprint__group_id", "fingerprint__group__title"),
-    "exception": ("fingerprint__exception_class", "fingerprint__exception_class"),
-    "stage": ("fingerprint__stage", "fingerprint__stage"),
-    "topic": ("topic", "topic"),
-}
+SERIES = ("group", "exception", "stage", "topic")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """How many failed in one stretch of time, of one series and stage."""
-
-    at_ms: int
-    key: str
-    label: str
-    stage: str
-    count: int
+Counted = tuple[int, str, int, int]  # where (ms), topic, fingerprint, how many
 
 
 def bucket_ms(span_ms: int) -> int:
@@ -58,101 +46,130 @@ def bucket_ms(span_ms: int) -> int:
 def series(start: datetime, end: datetime, by: str) -> dict[str, Any]:
     """Columns of the errors in [start, end), exactly; `from` is where the first whole column begins.
 
-    Narrow columns are counted from the records while these are few, wide ones from the hour counters.
+    Narrow columns are counted from the records while these are few, wide ones from the hour counters. The eight
+    biggest series stand alone, the others together; `week_before` is None where columns are narrower than an hour.
     """
-    width = bucket_ms(_ms(end) - _ms(start))
+    width = bucket_ms(ms(end) - ms(start))
     try:
         with bounded():
             if width < HOUR_MS and count_between(start, end) > MOST_RECORDS:
                 width = HOUR_MS
-            cells = _narrow(start, end, width, by) if width < HOUR_MS else _wide(start, end, by)
+            if width < HOUR_MS:
+                counted, before = _narrow(start, end, width), None
+            else:
+                counted, before = columns(start, end, width), _week_before(start, end, width)
+            rows = stack(counted, by, start, end, width)
             exact = True
     except TimedOut:
-        cells, exact = [], False
-    first, last = _ms(start) // width * width, -(-_ms(end) // width) * width
-    rows = stack(cells, first, last, width)
+        rows, before, exact = [], None, False
     return {
-        "from": iso(from_ms(first)),
+        "from": iso(from_ms(begin(start, width))),
         "to": iso(end),
         "bucket_ms": width,
-        "series": rows,
+        "series": _biggest(rows),
         "total": sum(row["total"] for row in rows),
+        "week_before": before,
         "exact": exact,
     }
 
 
-def stack(cells: Iterable[Cell], first: int, last: int, width: int) -> list[dict[str, Any]]:
-    """Pure: cells as series of columns, the biggest first; a series of two stages shows its bigger one."""
-    points: dict[str, list[int]] = {}
-    labels: dict[str, str] = {}
-    stages: dict[str, dict[str, int]] = {}
-    for cell in cells:
-        columns = points.setdefault(cell.key, [0] * ((last - first) // width))
-        columns[(cell.at_ms - first) // width] += cell.count
-        labels[cell.key] = cell.label
-        seen = stages.setdefault(cell.key, {})
-        seen[cell.stage] = seen.get(cell.stage, 0) + cell.count
-    rows = [
-        {
-            "key": key,
-            "label": labels[key],
-            "stage": max(stages[key], key=lambda stage: stages[key][stage]),
-            "total": sum(columns),
-            "points": columns,
-        }
-        for key, columns in points.items()
-    ]
-    return sorted(rows, key=lambda row: (-int(str(row["total"])), str(row["label"])))
+def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, width: int) -> list[dict[str, Any]]:
+    """What was counted in [start, end), as series of columns, the biggest first.
+
+    There are thousands of counts and few that belong together: these are added up before anything is named. A series
+    of two stages shows its bigger one.
+    """
+    first, last = begin(start, width), -(-ms(end) // width) * width
+    found: dict[tuple[str, int], list[int]] = {}
+    for at, topic, fingerprint, n in counted:
+        points = found.get((topic, fingerprint))
+        if points is None:
+            points = found[topic, fingerprint] = [0] * ((last - first) // width)
+        points[(at - first) // width] += n
+    rows: dict[str, dict[str, Any]] = {}
+    stages: dict[str, Counter[str]] = {}
+    names = _names({fingerprint for _, fingerprint in found}, by)
+    for (topic, fingerprint), points in found.items():
+        key, label, stage = names[fingerprint]
+        key, label = (topic, topic) if by == "topic" else (key, label)
+        row = rows.setdefault(key, {"key": key, "label": label, "points": [0] * len(points), "others": 0})
+        row["points"] = [one + more for one, more in zip(row["points"], points, strict=True)]
+        stages.setdefault(key, Counter())[stage] += sum(points)
+    for key, row in rows.items():
+        row["stage"], row["total"] = stages[key].most_common(1)[0][0], stages[key].total()
+    return sorted(rows.values(), key=lambda row: (-row["total"], row["label"]))
 
 
 def count_between(start: datetime, end: datetime) -> int:
     """Exactly how many failed in [start, end)."""
-    return sum(counters.cells(Filters(start, end)).values())
+    return counters.count(Filters(start, end))
 
 
 def count_24h(now: datetime) -> dict[str, Any]:
-    """Errors of the last 24 hours beside the mean of the six days before."""
-    days = [count_between(now - timedelta(days=back + 1), now - timedelta(days=back)) for back in range(6, -1, -1)]
+    """Errors of the last 24 hours, exactly, beside the mean of the six days before, which are of whole hours."""
+    day = timedelta(days=1)
+    days = [*counters.days_before(now - day, 6), count_between(now - day, now)]
     mean = sum(days[:-1]) / 6
     change = round((days[-1] - mean) / mean * 100, 1) if mean else None
     return {"count": days[-1], "mean_before": round(mean, 1), "change_percent": change, "days": days}
 
 
-def _wide(start: datetime, end: datetime, by: str) -> list[Cell]:
-    """Whole hours from the counters; the two broken hours at the edges from their records."""
-    low, high = -(-_ms(start) // HOUR_MS), _ms(end) // HOUR_MS
-    if low > high:
-        return _edge(start, end, by)
-    key, label = SERIES[by]
-    hours = CountHour.objects.filter(hour__gte=low, hour__lt=high)
-    rows = hours.values_list("hour", key, label, "fingerprint__stage").annotate(count=Sum("n")).order_by()
-    inner = [_cell(hour * HOUR_MS, by, *rest) for hour, *rest in rows]
-    return _edge(start, from_ms(low * HOUR_MS), by) + inner + _edge(from_ms(high * HOUR_MS), end, by)
+def _biggest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The biggest series, and one of all others where there is more than one."""
+    if len(rows) <= MOST_SERIES + 1:
+        return rows
+    shown, others = rows[:MOST_SERIES], rows[MOST_SERIES:]
+    points = [sum(column) for column in zip(*(row["points"] for row in others), strict=True)]
+    label = f"{len(others):,} others"
+    return [
+        *shown,
+        {"key": "", "label": label, "stage": "", "total": sum(points), "points": points, "others": len(others)},
+    ]
 
 
-def _edge(start: datetime, end: datetime, by: str) -> list[Cell]:
-    """The records of a part of one hour."""
-    if start >= end:
-        return []
-    key, label = SERIES[by]
-    rows = DeadLetter.objects.filter(failed_at__gte=start, failed_at__lt=end)
-    grouped = rows.values_list(key, label, "fingerprint__stage").annotate(count=Count("id")).order_by()
-    return [_cell(_ms(start) // HOUR_MS * HOUR_MS, by, *row) for row in grouped]
+def _week_before(start: datetime, end: datetime, width: int) -> dict[str, Any]:
+    """What failed a week before, each column where it stands a week later."""
+    first, last = begin(start, width), -(-ms(end) // width) * width
+    origin = (first - WEEK // MS) // HOUR_MS
+    points = [0] * ((last - first) // width)
+    for hour, n in counters.totals(Filters(start - WEEK, end - WEEK), origin, width // HOUR_MS):
+        points[(hour - origin) * HOUR_MS // width] += n
+    return {"total": sum(points), "points": points}
 
 
-def _narrow(start: datetime, end: datetime, width: int, by: str) -> list[Cell]:
+def begin(start: datetime, width: int) -> int:
+    """Where the column that holds `start` begins."""
+    return ms(start) // width * width
+
+
+def columns(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
+    """What failed in [start, end) in columns of whole hours."""
+    found = counters.columns(Filters(start, end), begin(start, width) // HOUR_MS, width // HOUR_MS)
+    return ((hour * HOUR_MS, topic, fingerprint, n) for hour, topic, fingerprint, n in found)
+
+
+def _narrow(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
     """Columns narrower than an hour, from the records."""
-    key, label = SERIES[by]
     found = DeadLetter.objects.filter(failed_at__gte=start, failed_at__lt=end)
-    rows = found.values_list("failed_at", key, label, "fingerprint__stage")
-    return [_cell(_ms(at) // width * width, by, key, label, stage, 1) for at, key, label, stage in rows]
+    rows = found.values_list("failed_at", "topic", "fingerprint_id")
+    return ((ms(at) // width * width, topic, fingerprint, 1) for at, topic, fingerprint in rows)
 
 
-def _cell(at_ms: int, by: str, key: object, label: object, stage: str, count: int) -> Cell:
-    """A cell; an exception is labelled by the last part of its name, as everywhere on screen."""
-    text = str(label).rsplit(".", 1)[-1] if by == "exception" else str(label)
-    return Cell(at_ms, str(key), text, stage, count)
+def _names(fingerprints: Collection[int], by: str) -> dict[int, tuple[str, str, str]]:
+    """(key, label, stage) of each; an exception is labelled by the last part of its name."""
+    rows = Fingerprint.objects.filter(pk__in=fingerprints)
+    known = rows.values_list("pk", "group_id", "group__title", "exception_class", "stage")
+    return {
+        pk: (*_name(by, str(group), title, exception, stage), stage) for pk, group, title, exception, stage in known
+    }
 
 
-def _ms(moment: datetime) -> int:
+def _name(by: str, group: str, title: str, exception: str, stage: str) -> tuple[str, str]:
+    if by == "group":
+        return group, title
+    return (stage, stage) if by == "stage" else (exception, short(exception))
+
+
+def ms(moment: datetime) -> int:
+    """Milliseconds since the epoch."""
     return (moment - EPOCH) // MS

@@ -38,6 +38,34 @@ class ErrorSeries(serializers.Serializer[Any]):
     stage = serializers.CharField()
     total = serializers.IntegerField()
     points = serializers.ListField(child=serializers.IntegerField())
+    others = serializers.IntegerField(help_text="How many series this one puts together; 0 where it is one.")
+
+
+class WeekBefore(serializers.Serializer[Any]):
+    """The same time a week before, column by column."""
+
+    total = serializers.IntegerField()
+    points = serializers.ListField(child=serializers.IntegerField())
+
+
+class HeatRow(serializers.Serializer[Any]):
+    """One dead letter topic."""
+
+    topic = serializers.CharField()
+    total = serializers.IntegerField()
+    week_before = serializers.IntegerField()
+    points = serializers.ListField(child=serializers.IntegerField())
+
+
+class Heat(serializers.Serializer[Any]):
+    """Errors by topic and time; the range is widened to whole columns."""
+
+    locals()["from"] = serializers.CharField()
+    to = serializers.CharField()
+    bucket_ms = serializers.IntegerField()
+    topics = serializers.IntegerField()
+    rows = HeatRow(many=True)
+    exact = serializers.BooleanField()
 
 
 class Errors(serializers.Serializer[Any]):
@@ -48,6 +76,7 @@ class Errors(serializers.Serializer[Any]):
     bucket_ms = serializers.IntegerField()
     series = ErrorSeries(many=True)
     total = serializers.IntegerField()
+    week_before = WeekBefore(allow_null=True)
     exact = serializers.BooleanField()
 
 

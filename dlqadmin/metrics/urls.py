@@ -7,5 +7,6 @@ from dlqadmin.metrics import views
 urlpatterns = [
     path("metrics/balance", views.BalanceView.as_view(), name="metrics-balance"),
     path("metrics/errors", views.ErrorsView.as_view(), name="metrics-errors"),
+    path("metrics/heat", views.HeatView.as_view(), name="metrics-heat"),
     path("metrics/stages", views.StagesView.as_view(), name="metrics-stages"),
 ]

@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.metrics import errors, queries
-from dlqadmin.metrics.serializers import Balance, Errors, Stages
+from dlqadmin.metrics import errors, heat, queries
+from dlqadmin.metrics.serializers import Balance, Errors, Heat, Stages
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
@@ -41,6 +41,16 @@ class ErrorsView(APIView):
         if by not in errors.SERIES:
             raise ParameterError("by", f"must be one of {', '.join(errors.SERIES)}")
         return Response(errors.series(start, end, by))
+
+
+class HeatView(APIView):
+    """Which topic fails when."""
+
+    @extend_schema(operation_id="metrics_heat", parameters=RANGE, responses=Heat)
+    def get(self, request: Request) -> Response:
+        """Errors by dead letter topic and hour, or several hours where the range is longer than two days."""
+        start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
+        return Response(heat.heat(start, end))
 
 
 class StagesView(APIView):

@@ -1,17 +1,20 @@
 """What an operator must look at first: pure findings over figures read elsewhere."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
+from dlqadmin.deadletters.expiry import SOON, Leaving
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.overview.health import IndexLag
+from dlqadmin.overview.health import BEHIND_SECONDS, IndexLag
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso
 from engine.config.options import DURATIONS_MS
 
 BUDGETS = {"exhausted": ": its next error fails it", "near": " nears its tolerance limit"}
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 WINDOWS = {milliseconds: name for name, milliseconds in DURATIONS_MS.items()}
 
 Item = dict[str, Any]
@@ -44,14 +47,30 @@ def budgets(connectors: Iterable[Mapping[str, Any]]) -> list[Item]:
 
 
 def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[Item]:
-    """The index reads too slowly, or nobody runs it."""
+    """The index reads too slowly, or nobody runs it; or words are not found yet."""
     if stopped_since:
         text = "Nothing was indexed since; what fails now is not shown."
         return [item("index_behind", "The index is not being updated", text, stopped_since, "/records")]
-    if not lag.behind:
-        return []
-    text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
-    return [item("index_behind", "The index is behind", text, None, "/records")]
+    found = []
+    if lag.behind:
+        text = f"{lag.records:,} records, {lag.seconds:.0f} s behind"
+        found.append(item("index_behind", "The index is behind", text, None, "/records"))
+    if lag.text.seconds > BEHIND_SECONDS:
+        text = f"No word finds {counted(lag.text.records, 'record')} yet, the first since {lag.text.seconds:.0f} s"
+        found.append(item("index_behind", "Search by words is behind", text, None, "/records"))
+    return found
+
+
+def retention_soon(rows: Iterable[Leaving], now: datetime) -> list[Item]:
+    """Topics whose time retention may take dead letters of unresolved groups soon, with when the first may go."""
+    found = []
+    for row in rows:
+        keeps = timedelta(milliseconds=row.keeps_ms)
+        records = urlencode({"topic": row.topic, "from": iso(now - keeps), "to": iso(now - keeps + SOON)})
+        title = f"{counted(row.records, 'dead letter')} may leave Kafka within {SOON // HOUR} h"
+        text = f"{row.topic} keeps {_length(keeps)}; the index keeps what it read"
+        found.append(item("retention_soon", title, text, row.first, f"/records?{records}"))
+    return found
 
 
 def replays(rows: Iterable[tuple[Replay, int, int]]) -> list[Item]:
@@ -99,6 +118,10 @@ def _left(budget: Mapping[str, Any]) -> str:
     return "; ".join(
         f"{one['used']:,} of {one['limit']:,} errors {words}, {one['left']:,} left" for one, words in limits
     )
+
+
+def _length(keeps: timedelta) -> str:
+    return f"{keeps.days} d" if keeps >= 2 * DAY else f"{keeps / HOUR:g} h"
 
 
 def _page(row: TaskSnapshot) -> str:

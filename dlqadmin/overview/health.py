@@ -13,6 +13,7 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.presence import Presence, presence
 from dlqadmin.connectors.queries import Answer
+from dlqadmin.deadletters import text_indexing
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.rest.times import iso
 
@@ -38,10 +39,19 @@ class PartitionLag:
 
 
 @dataclass(frozen=True, slots=True)
+class TextLag:
+    """How far the text is behind the list: dead letters that no word finds yet."""
+
+    records: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class IndexLag:
-    """How far the index is behind the dead letter topics."""
+    """How far the index is behind the dead letter topics, and the text behind the index."""
 
     partitions: list[PartitionLag]
+    text: TextLag = TextLag()
 
     @property
     def records(self) -> int:
@@ -65,7 +75,13 @@ def index_lag(now: datetime, broker: Presence) -> IndexLag:
         wanted = [key for key in known if key[1] < broker.topics.get(key[0], 0)]
         with suppress(BrokerUnavailable):
             ends |= topics.ends(wanted)
-    return IndexLag([_lag(row, ends[key], now) for key, row in known.items()])
+    return IndexLag([_lag(row, ends[key], now) for key, row in known.items()], text_lag(now))
+
+
+def text_lag(now: datetime) -> TextLag:
+    """How many dead letters wait for their text, and how long the first of them has."""
+    waiting = text_indexing.lag()
+    return TextLag(waiting.records, max(0.0, (now - waiting.since).total_seconds()) if waiting.since else 0.0)
 
 
 def health(now: datetime, engine: Answer) -> dict[str, Any]:
@@ -79,6 +95,7 @@ def health(now: datetime, engine: Answer) -> dict[str, Any]:
         "index": {
             "records_behind": lag.records,
             "seconds_behind": round(lag.seconds, 1),
+            "text": {"records_behind": lag.text.records, "seconds_behind": round(lag.text.seconds, 1)},
             "topics": [
                 {
                     "topic": row.topic,

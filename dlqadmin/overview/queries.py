@@ -4,22 +4,24 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dlqadmin.broker.presence import Presence, presence
 from dlqadmin.connectors.queries import Answer, ask, documents, topics_of
+from dlqadmin.deadletters import resolving
+from dlqadmin.deadletters.counters import cells
+from dlqadmin.deadletters.expiry import expiring_soon
 from dlqadmin.deadletters.filters import Filters
-from dlqadmin.deadletters.groups import Summary, summaries, tab_counts
-from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.deadletters.groups import Summary, of_cells, summaries, tab_counts
+from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import errors
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview import attention
 from dlqadmin.overview.attention import Item
 from dlqadmin.overview.health import STOPPED_SECONDS, index_lag, workers
-from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
+from dlqadmin.replays.models import ItemState, Replay, ReplayItem, ReplayStatus
 
-NEWEST = 10_000
 MOST_OF_A_KIND = 5
 NEW_FOR = timedelta(hours=24)
 GROUP_TEXTS = {
@@ -32,21 +34,37 @@ GROUP_TEXTS = {
 def summary(start: datetime, end: datetime) -> dict[str, Any]:
     """The four figures that head the overview."""
     now = timezone.now()
-    counts = tab_counts(summaries(Filters(start, end), now))
-    failing = failing_topics(start, end)
+    counted = cells(Filters(start, end))
+    counts = tab_counts(of_cells(counted, now))
+    failing, is_all = resolving.failing_origins(start, end)
     watched = sorted(set(failing) | set(watched_topics(ask(now))))
     return {
-        "failing_topics": {"count": len(failing), "watched": len(watched), "names": failing},
+        "failing_topics": {"count": len(failing), "exact": is_all, "watched": len(watched), "names": failing},
         "unresolved_groups": {"count": counts["unresolved"], "new": counts["new"], "regressed": counts["regressed"]},
         "errors_24h": errors.count_24h(now),
-        "total": errors.count_between(start, end),
+        "replays": replays_of(start, end),
+        "total": sum(counted.values()),
     }
 
 
-def failing_topics(start: datetime, end: datetime) -> list[str]:
-    """The origin topics of the newest 10 000 dead letters of the range."""
-    rows = DeadLetter.objects.filter(failed_at__gte=start, failed_at__lt=end).order_by("-failed_at", "-id")
-    return sorted(set(rows.values_list("origin_topic", flat=True)[:NEWEST]) - {""})
+def replays_of(start: datetime, end: datetime) -> dict[str, Any]:
+    """How many replays were started in this time, and those whose records failed again, the newest in figures."""
+    started = Replay.objects.filter(started_at__gte=start, started_at__lt=end)
+    failing = started.filter(Exists(_failed_again())).order_by("-started_at", "-pk")
+    newest = failing.first()
+    return {
+        "started": started.count(),
+        "failing": failing.count(),
+        "newest": {
+            "id": newest.pk,
+            "name": str(newest),
+            "sent": newest.items.filter(sent_at__isnull=False).count(),
+            "passed": newest.items.filter(state=ItemState.PASSED).count(),
+            "failed_again": newest.items.filter(state=ItemState.FAILED_AGAIN).count(),
+        }
+        if newest
+        else None,
+    }
 
 
 def watched_topics(engine: Answer) -> list[str]:
@@ -66,6 +84,7 @@ def needs_attention() -> dict[str, Any]:
         *attention.replays(troubled_replays(now)),
         *_groups(now),
         *attention.index_behind(lag, _stopped_since(now)),
+        *attention.retention_soon(expiring_soon(now)[:MOST_OF_A_KIND] if broker.reachable else [], now),
         *attention.budgets(documents(engine, now)),
     ]
     troubled = {str(row["kind"]) for row in items}
@@ -82,6 +101,10 @@ def troubled_replays(now: datetime) -> list[tuple[Replay, int, int]]:
     )
     troubled = rows.filter(Q(failed__gt=0) | ~Q(trouble="")).order_by("-started_at")
     return [(row, row.sent, row.failed) for row in troubled[:MOST_OF_A_KIND]]
+
+
+def _failed_again() -> QuerySet[ReplayItem]:
+    return ReplayItem.objects.filter(replay=OuterRef("pk"), state=ItemState.FAILED_AGAIN)
 
 
 def _away(broker: Presence, engine: Answer) -> list[Item]:

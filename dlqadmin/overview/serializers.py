@@ -6,9 +6,10 @@ from rest_framework import serializers
 
 
 class FailingTopics(serializers.Serializer[Any]):
-    """How many of the watched origin topics fail."""
+    """How many of the watched origin topics fail; at least so many where it is not exact."""
 
     count = serializers.IntegerField()
+    exact = serializers.BooleanField()
     watched = serializers.IntegerField()
     names = serializers.ListField(child=serializers.CharField())
 
@@ -30,18 +31,37 @@ class ErrorsOfDay(serializers.Serializer[Any]):
     days = serializers.ListField(child=serializers.IntegerField(), min_length=7, max_length=7)
 
 
+class NewestFailing(serializers.Serializer[Any]):
+    """The newest replay with records that failed again."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    sent = serializers.IntegerField()
+    passed = serializers.IntegerField()
+    failed_again = serializers.IntegerField()
+
+
+class ReplaysOfTime(serializers.Serializer[Any]):
+    """Replays that were started, and those with records that failed again."""
+
+    started = serializers.IntegerField()
+    failing = serializers.IntegerField()
+    newest = NewestFailing(allow_null=True)
+
+
 class SummaryDocument(serializers.Serializer[Any]):
     """The figures that head the overview."""
 
     failing_topics = FailingTopics()
     unresolved_groups = UnresolvedGroups()
     errors_24h = ErrorsOfDay()
+    replays = ReplaysOfTime()
     total = serializers.IntegerField()
 
 
 KINDS = (
-    "new", "escalating", "regressed", "budget", "index_behind", "failed_task", "broker_down", "engine_down",
-    "replay_paused", "replay_failing",
+    "new", "escalating", "regressed", "budget", "index_behind", "retention_soon", "failed_task", "broker_down",
+    "engine_down", "replay_paused", "replay_failing",
 )  # fmt: skip
 
 
@@ -72,11 +92,19 @@ class IndexTopic(serializers.Serializer[Any]):
     at = serializers.CharField()
 
 
+class TextHealth(serializers.Serializer[Any]):
+    """How far the text is behind the list."""
+
+    records_behind = serializers.IntegerField()
+    seconds_behind = serializers.FloatField()
+
+
 class IndexHealth(serializers.Serializer[Any]):
     """How far the index is behind."""
 
     records_behind = serializers.IntegerField()
     seconds_behind = serializers.FloatField()
+    text = TextHealth()
     topics = IndexTopic(many=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,15 +15,17 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from dlqadmin.broker import clusters
 from dlqadmin.deadletters.serializers import Document
 from dlqadmin.replays import queries
-from dlqadmin.replays.models import Replay
-from dlqadmin.replays.planning.fixing import Edit
-from dlqadmin.replays.planning.plans import Options
+from dlqadmin.replays.fixing.drafts import Edit
+from dlqadmin.replays.models import OrderGuard, Replay
+from dlqadmin.replays.planning.options import Options
 from dlqadmin.rest.pagination import MAX_ID
 from engine.record.replay import PREFIX
 
 MAX_RATE = 1_000_000
+MAX_CHUNK = 2000  # records in one transaction
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -100,11 +103,37 @@ class OptionsBody(Document):
     use_fixes = serializers.BooleanField(required=False)
     resend = serializers.BooleanField(required=False)
     rate = serializers.IntegerField(min_value=0, max_value=MAX_RATE, required=False)
+    target_cluster = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    shadow = serializers.BooleanField(required=False)
+    keep_timestamps = serializers.BooleanField(required=False)
+    order = serializers.ChoiceField(choices=OrderGuard.choices, required=False)
+    steps = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=MAX_RATE), required=False, max_length=10
+    )
+    breaker_percent = serializers.IntegerField(min_value=0, max_value=100, required=False, allow_null=True)
+    max_lag = serializers.IntegerField(min_value=0, max_value=MAX_ID, required=False, allow_null=True)
+    chunk_records = serializers.IntegerField(min_value=1, max_value=MAX_CHUNK, required=False)
+    watch = serializers.ListField(child=serializers.CharField(max_length=249), required=False, max_length=20)
+
+    def validate_target_cluster(self, name: str) -> str:
+        """One of those that are configured."""
+        if name and name not in clusters.names():
+            raise serializers.ValidationError(
+                f"there is no cluster {name}; configured are: {_listed(clusters.names())}"
+            )
+        return name
+
+    def validate_steps(self, steps: list[int]) -> list[int]:
+        """Each larger than the one before."""
+        if steps != sorted(set(steps)):
+            raise serializers.ValidationError("must grow: 1, 10, 100")
+        return steps
 
     def options(self, before: Options | None = None) -> Options:
         """The checked body over the options that stood before."""
         known = {name: value for name, value in self.validated_data.items() if name in Options.__struct_fields__}
-        return msgspec.structs.replace(before or Options(), **known)
+        listed = {name: tuple(value) for name, value in known.items() if name in ("steps", "watch")}
+        return msgspec.structs.replace(before or Options(), **{**known, **listed})
 
 
 class ReplayBody(OptionsBody):
@@ -124,6 +153,26 @@ class RunBody(WhyBody):
     """Why, and which plan: the digest of the one that the person saw."""
 
     plan_digest = serializers.CharField(max_length=64)
+    typed = serializers.CharField(max_length=300, required=False, allow_blank=True, default="")
+    resolve_groups = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Resolve each group of which every record of the selection went out and passed, and none failed "
+        "since it was frozen, once no outcome is awaited any more.",
+    )
+
+
+class AskBody(WhyBody):
+    """Why, and which plan somebody else is to agree to."""
+
+    plan_digest = serializers.CharField(max_length=64)
+
+
+class ApproveBody(Document):
+    """Which plan: the digest of the one that the person saw."""
+
+    plan_digest = serializers.CharField(max_length=64)
+    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
 
 class MaybeWhyBody(Document):
@@ -136,6 +185,10 @@ class RateBody(Document):
     """Records a second; 0 means no limit."""
 
     rate = serializers.IntegerField(min_value=0, max_value=MAX_RATE)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def actor(request: Request) -> User:

@@ -12,6 +12,7 @@ from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.replays import controlling, queries
 from dlqadmin.replays.bodies import MaybeWhyBody, RateBody, RunBody, actor, checked, replay_of
 from dlqadmin.replays.models import ReplayStatus
+from dlqadmin.replays.planning.allowed import refusal
 from dlqadmin.replays.serializers import ReplaySaid
 from dlqadmin.rest.problems import Conflict
 
@@ -32,7 +33,14 @@ class ReplayRun(ReplayAct):
         if replay.status == ReplayStatus.PLANNED and not replay.plan.get("runnable"):
             stops = [row["title"] for row in replay.plan.get("checks", []) if row["level"] == "stop"]
             raise Conflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")
-        said = controlling.run(replay, actor(request), body["reason"], body["plan_digest"], timezone.now())
+        if replay.status == ReplayStatus.PLANNED and replay.plan.get("digest") != body["plan_digest"]:
+            raise Conflict(controlling.CHANGED)
+        if why_not := refusal(replay, actor(request), body["typed"], timezone.now()):
+            raise Conflict(why_not)
+        said = controlling.run(
+            replay, actor(request), body["reason"], body["plan_digest"], timezone.now(),
+            resolve_groups=body["resolve_groups"],
+        )  # fmt: skip
         return _answer(pk, said)
 
 
@@ -48,10 +56,11 @@ class ReplayPause(ReplayAct):
 class ReplayResume(ReplayAct):
     """Resume a paused replay."""
 
-    @extend_schema(operation_id="replays_resume", request=None, responses=ReplaySaid)
+    @extend_schema(operation_id="replays_resume", request=MaybeWhyBody, responses=ReplaySaid)
     def post(self, request: Request, pk: int) -> Response:
-        """Go on where it was paused."""
-        return _answer(pk, controlling.resume(replay_of(pk), actor(request), timezone.now()))
+        """Go on where it was paused; past a canary that did not pass, with a reason."""
+        body = checked(MaybeWhyBody, request)
+        return _answer(pk, controlling.resume(replay_of(pk), actor(request), timezone.now(), body["reason"]))
 
 
 class ReplayCancel(ReplayAct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -12,17 +12,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.traces import joined
 from dlqadmin.deadletters.views import find
 from dlqadmin.replays.bodies import FixBody, actor
-from dlqadmin.replays.documents import MAX_SHOWN_BYTES, letter_document, message_document
+from dlqadmin.replays.bulk_serializers import FixSuggestionList
+from dlqadmin.replays.documents import MAX_SHOWN_BYTES, bytes_document, letter_document, message_document
+from dlqadmin.replays.fix_serializers import DraftDocument, FixDocument, FixList
+from dlqadmin.replays.fixing import drafts, suggesting
 from dlqadmin.replays.models import Fix, ItemState, ReplayItem
-from dlqadmin.replays.planning import fixing
 from dlqadmin.replays.sending.messages import Outgoing, headers_of, original, stripped
-from dlqadmin.replays.serializers import DraftDocument, FixDocument, FixList
 from dlqadmin.replays.views import ReadOrOperate
+from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
 
 MOST = 200
+AT_ONCE = 5  # originals in memory: each may be as large as a topic allows
 
 
 class FixRecord(ReadOrOperate):
@@ -31,10 +35,11 @@ class FixRecord(ReadOrOperate):
     @extend_schema(operation_id="fixes_retrieve", responses=FixDocument)
     def get(self, request: Request, pk: int) -> Response:
         """The original in exact bytes, one's own draft, and who else has one."""
-        row = find(pk, "body")
+        row = _with_bytes(pk)
         whole = original(row)
-        drafts = list(Fix.objects.filter(dead_letter=row).select_related("author").order_by("-updated_at"))
-        own = next((fix for fix in drafts if fix.author_id == request.user.pk), None)
+        there = Fix.objects.filter(dead_letter=row)
+        own = there.filter(author_id=request.user.pk).first()
+        others = there.exclude(author_id=request.user.pk).order_by("-updated_at")
         return Response(
             {
                 "original": None if whole is None else message_document(whole),
@@ -42,9 +47,8 @@ class FixRecord(ReadOrOperate):
                 "stripped": stripped(headers_of(row)),
                 "draft": None if own is None else _draft(own, whole),
                 "others": [
-                    {"author": fix.author.get_username(), "updated_at": iso(fix.updated_at)}
-                    for fix in drafts
-                    if fix is not own
+                    {"author": author, "updated_at": iso(at)}
+                    for author, at in others.values_list("author__username", "updated_at")
                 ],
                 "too_large": whole is not None and len(whole.value or b"") > MAX_SHOWN_BYTES,
                 "earlier": _earlier(row),
@@ -54,18 +58,33 @@ class FixRecord(ReadOrOperate):
     @extend_schema(operation_id="fixes_save", request=FixBody, responses=DraftDocument)
     def put(self, request: Request, pk: int) -> Response:
         """Keep an edit; refused when the draft is not the one of `base_updated_at` any more."""
-        row = find(pk, "body")
+        row = _with_bytes(pk)
         form = FixBody(data=request.data)
         form.is_valid(raise_exception=True)
         base = form.validated_data["base_updated_at"]
-        kept = fixing.save(row, actor(request), form.edit(), base, timezone.now())
+        kept = drafts.save(row, actor(request), form.edit(), base, timezone.now())
         return Response(_draft(kept, original(row)))
 
     @extend_schema(operation_id="fixes_discard", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> HttpResponse:
         """Throw one's own draft away."""
-        fixing.discard(find(pk), actor(request))
+        drafts.discard(find(pk), actor(request))
         return Response(status=204)
+
+
+class FixSuggestions(APIView):
+    """What suggests itself for a dead letter's record."""
+
+    @extend_schema(operation_id="fixes_suggestions", responses=FixSuggestionList)
+    def get(self, request: Request, pk: int) -> Response:
+        """Values that could be sent instead, with the reason of each; none is applied by itself."""
+        row = _with_bytes(pk, "trace")
+        whole = original(row)
+        error = f"{row.message}\n{joined(row.body.trace_heads, row.trace.text) if row.trace else ''}"
+        found = [] if whole is None else suggesting.suggestions(whole.value, error)
+        return Response(
+            {"results": [{"title": one.title, "why": one.why, "value": bytes_document(one.value)} for one in found]}
+        )
 
 
 class FixListing(APIView):
@@ -74,8 +93,18 @@ class FixListing(APIView):
     @extend_schema(operation_id="fixes_list", responses=FixList)
     def get(self, request: Request) -> Response:
         """One's own drafts, the latest first."""
-        drafts = Fix.objects.filter(author_id=request.user.pk).select_related("dead_letter__body")
-        return Response({"results": [_row(fix) for fix in drafts.order_by("-updated_at")[:MOST]]})
+        own = Fix.objects.filter(author_id=request.user.pk).select_related("dead_letter__body")
+        light = own.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
+        return Response({"results": [_row(fix) for fix in light.iterator(chunk_size=AT_ONCE)]})
+
+
+def _with_bytes(pk: int, *related: str) -> DeadLetter:
+    """The dead letter with its record's own bytes, but not those around them. Raises Http404."""
+    rows = DeadLetter.objects.select_related("body", *related).defer("body__context")
+    row = rows.filter(pk=pk).first() if pk <= MAX_ID else None
+    if row is None:
+        raise Http404("There is no dead letter with this id.")
+    return row
 
 
 def _row(fix: Fix) -> dict[str, Any]:
@@ -90,7 +119,7 @@ def _row(fix: Fix) -> dict[str, Any]:
 def _draft(fix: Fix, whole: Outgoing | None) -> dict[str, Any]:
     return {
         "id": fix.pk,
-        **message_document(fixing.message_of(fix)),
+        **message_document(drafts.message_of(fix)),
         "updated_at": iso(fix.updated_at),
         "digest": fix.digest,
         "identical": _identical(fix, whole),
@@ -102,8 +131,8 @@ def _identical(fix: Fix, whole: Outgoing | None) -> bool:
 
 
 def _earlier(row: DeadLetter) -> list[dict[str, Any]]:
-    items = ReplayItem.objects.filter(dead_letter=row).exclude(state=ItemState.PLANNED).order_by("-pk")[:MOST]
+    items = ReplayItem.objects.filter(dead_letter=row).exclude(state=ItemState.PLANNED).order_by("-pk")
     return [
-        {"replay": item.replay_id, "item_state": item.state, "reason": item.reason, "at": iso(item.state_at)}
-        for item in items
+        {"replay": replay, "item_state": state, "reason": reason, "at": iso(at)}
+        for replay, state, reason, at in items.values_list("replay_id", "state", "reason", "state_at")[:MOST]
     ]

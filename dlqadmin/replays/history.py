@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays.disposing import disposals
+from dlqadmin.replays.disposing.documents import disposal_document
 from dlqadmin.replays.documents import OUT, item_document, username
 from dlqadmin.replays.models import Fix, ItemState, ReplayItem
 from dlqadmin.replays.planning.lineage import roots
@@ -20,15 +22,16 @@ MOST = 200
 
 
 def way(row: DeadLetter) -> dict[str, Any]:
-    """The items of this dead letter, the timeline of its whole lineage, and the lineage's dead letters."""
+    """The items of this dead letter, its whole lineage with a timeline, and what was decided about it."""
     rows = ReplayItem.objects.filter(lineage=roots([row])[row.pk]).exclude(state=ItemState.PLANNED)
-    related = rows.select_related("dead_letter", "refailure", "replay__started_by")
+    related = rows.select_related("dead_letter", "refailure", "replay__started_by").prefetch_related("outcomes")
     items = list(related.order_by("-replay_id", "ordinal")[:MOST])
     events = [*_edits(row), *(event for item in items if item.state in OUT for event in _events(item, row))]
     return {
         "results": [_with_replay(item) for item in items if item.dead_letter_id == row.pk],
         "timeline": sorted(events, key=lambda event: str(event["at"])),
         "lineage": _lineage(items, row),
+        "disposal": disposal_document(disposals.of([row.pk]).get(row.pk)),
     }
 
 

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
-from django.utils import timezone
+from django.db.models import Count, Q, QuerySet, Sum
 
-from dlqadmin.replays.documents import item_document, replay_document
-from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
-from dlqadmin.replays.sending.items import SETTLED
+from dlqadmin.replays import paging
+from dlqadmin.replays.documents import Chunks, canary_document, chosen_by, item_document, replay_document
+from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayStatus
+from dlqadmin.replays.sending import canary, counters
+from dlqadmin.replays.sending.deciding import Stop, decide
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
-from dlqadmin.rest.times import from_ms, iso, parse_time
+from dlqadmin.rest.times import from_ms, iso
 
 POINTS = 120
-ORDERS = ("attention", "newest", "ordinal")
-ATTENTION = Case(
-    When(state=ItemState.FAILED_AGAIN, then=0),
-    When(state=ItemState.UNKNOWN, then=1),
-    When(state=ItemState.SKIPPED, reason="rejected", then=2),
-    When(state=ItemState.SENT, then=3),
-    default=4,
-    output_field=IntegerField(),
-)
+ORDERS = paging.ORDERS
+SECOND = timedelta(seconds=1)
 
 
 def find(pk: int) -> Replay | None:
@@ -34,20 +28,36 @@ def find(pk: int) -> Replay | None:
 
 
 def documents(replays: Sequence[Replay], *, plan: bool = False) -> list[dict[str, Any]]:
-    """The replays as the API shows them, counted in two queries."""
+    """The replays as the API shows them, from what is counted as items are moved."""
     ids = [replay.pk for replay in replays]
-    cells: dict[int, list[tuple[str, str, str, bool, int]]] = {pk: [] for pk in ids}
-    rows = ReplayItem.objects.filter(replay_id__in=ids).order_by()
-    for pk, *cell in rows.values_list("replay_id", "state", "reason", "watched", "edited").annotate(n=Count("pk")):
-        cells[pk].append(tuple(cell))
-    done = Chunk.objects.filter(replay_id__in=ids, state=ChunkState.COMMITTED).order_by()
-    chunks = dict(done.values_list("replay_id").annotate(n=Count("pk")))
-    return [replay_document(replay, cells[replay.pk], chunks.get(replay.pk, 0), plan=plan) for replay in replays]
+    cells, chunks = counters.cells(ids), {pk: Chunks() for pk in ids}
+    known = Chunk.objects.filter(replay_id__in=ids, state__in=(ChunkState.OPEN, ChunkState.COMMITTED)).order_by()
+    open_ = Sum("records", filter=Q(state=ChunkState.OPEN), default=0)
+    done = Count("pk", filter=Q(state=ChunkState.COMMITTED))
+    for pk, sending, committed in known.values_list("replay_id").annotate(sending=open_, committed=done):
+        chunks[pk] = Chunks(sending, committed)
+    chosen = chosen_by(replay.selection_id for replay in replays)
+    return [
+        replay_document(replay, cells[replay.pk], chunks[replay.pk], chosen[replay.selection_id], plan=plan)
+        | _canary(replay)
+        for replay in replays
+    ]
+
+
+def _canary(replay: Replay) -> dict[str, Any]:
+    """What a replay that has begun says of its canary, until it is past it."""
+    if replay.status not in (ReplayStatus.RUNNING, ReplayStatus.PAUSED) or replay.step >= len(replay.steps):
+        return {}
+    stands = canary.situation(replay)
+    is_paused = replay.status == ReplayStatus.PAUSED
+    decision = decide(stands) if is_paused else None
+    is_stopped = isinstance(decision, Stop) and decision.is_canary
+    return canary_document(replay, stands.step, stands.left, is_stopped=is_stopped)
 
 
 def page(status: str | None, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
     """Replays without their plans, newest first. Raises ParameterError."""
-    rows = _replays().order_by("-pk")
+    rows = _replays().defer("plan").order_by("-pk")
     if status:
         rows = rows.filter(status=status)
     if after := decode_cursor(cursor, int):
@@ -61,17 +71,13 @@ def items(
     replay: Replay, states: Sequence[str], order: str, cursor: str | None, limit: int
 ) -> tuple[list[dict[str, Any]], str | None, int]:
     """A page of items, where the next one begins, and how many there are. Raises ParameterError."""
-    rows = ReplayItem.objects.filter(replay=replay)
-    if states:
-        rows = rows.filter(state__in=states)
-    total = rows.count()
-    rows = rows.select_related("dead_letter", "refailure").annotate(
-        rank=ATTENTION if order == "attention" else Value(0, output_field=IntegerField())
-    )
-    rows = _ordered(rows, order, cursor)
-    found = list(rows[: limit + 1])
+    if ItemState.QUEUED in states and replay.started_at is not None:  # what its sender has not taken up yet
+        states = (*states, ItemState.PLANNED)
+    counted = counters.states(replay.pk)
+    total = sum(counted[state] for state in set(states)) if states else counted.total()
+    found = paging.page(replay, states, order, cursor, limit + 1)
     shown = found[:limit]
-    following = _cursor(shown[-1], order) if len(found) > limit else None
+    following = paging.cursor_of(shown[-1], order) if len(found) > limit else None
     return [item_document(item) for item in shown], following, total
 
 
@@ -88,12 +94,11 @@ def series(replay: Replay, now: datetime) -> dict[str, Any]:
     first, last = int(start.timestamp() * 1000), int(end.timestamp() * 1000) + 1
     bucket = max(100, -(-(last - first) // POINTS))
     sent, settled = Counter[int](), Counter[int]()
-    rows = ReplayItem.objects.filter(replay=replay).exclude(sent_at=None)
-    for sent_at, state, state_at in rows.values_list("sent_at", "state", "state_at").iterator(chunk_size=5000):
-        if sent_at is not None:
-            sent[_bucket(sent_at, first, bucket)] += 1
-        if state in SETTLED:
-            settled[_bucket(state_at, first, bucket)] += 1
+    for at, went, came in counters.seconds(replay.pk):
+        # Known by the second: in a shorter bucket it is at the end of it, never before it happened.
+        place = _bucket(min(at + SECOND, end), first, bucket)
+        sent[place] += went
+        settled[place] += came
     length = max(1, -(-(last - first) // bucket))
     return {
         "from": iso(start),
@@ -105,27 +110,8 @@ def series(replay: Replay, now: datetime) -> dict[str, Any]:
 
 
 def _replays() -> QuerySet[Replay]:
-    return Replay.objects.select_related("selection__created_by", "created_by", "started_by")
-
-
-def _ordered(rows: QuerySet[Any], order: str, cursor: str | None) -> QuerySet[Any]:
-    """The rows, which carry a `rank`, from the cursor on."""
-    if order == "ordinal":
-        after = decode_cursor(cursor, int)
-        return (rows.filter(ordinal__gt=after[0]) if after else rows).order_by("ordinal")
-    place = decode_cursor(cursor, int, str, int)
-    if place:
-        rank, at, ordinal = place[0], parse_time("cursor", str(place[1]), timezone.now()), place[2]
-        later = Q(state_at__lt=at) | Q(state_at=at, ordinal__gt=ordinal)
-        rows = rows.filter(Q(("rank__gt", rank)) | Q(("rank", rank)) & later)
-    return rows.order_by("rank", F("state_at").desc(), "ordinal")
-
-
-def _cursor(item: ReplayItem, order: str) -> str:
-    if order == "ordinal":
-        return encode_cursor([item.ordinal])
-    rank: int = getattr(item, "rank", 0)
-    return encode_cursor([rank, item.state_at.isoformat(), item.ordinal])
+    people = ("selection__created_by", "created_by", "started_by", "asked_by", "approved_by")
+    return Replay.objects.select_related(*people).defer("selection__filters")
 
 
 def _bucket(at: datetime, first: int, bucket: int) -> int:

@@ -12,10 +12,20 @@ from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.replays.disposing import acting
+from dlqadmin.replays.fixing import bulk
 from dlqadmin.replays.models import Replay
 from dlqadmin.replays.outcome import reports, watching
+from dlqadmin.replays.planning import selecting
+from dlqadmin.replays.planning.tasks import plan_replay, sweep_plans
+from dlqadmin.replays.rehearsing.tasks import rehearse
 from dlqadmin.replays.sending import replaying
+
+__all__ = [  # Celery looks for tasks here
+    "dispose", "enqueue", "enqueue_bulk_fix", "enqueue_disposal", "plan_replay", "prune_reports", "rehearse",
+    "run_bulk_fix", "send_replay", "sweep_bulk_fixes",
+    "sweep_disposals", "sweep_plans", "sweep_replays", "watch_replays",
+]  # fmt: skip
 
 QUIET = timedelta(seconds=3)  # a replay that nobody has touched for so long is queued again
 REPORTS_KEPT = timedelta(days=7)
@@ -51,6 +61,50 @@ def sweep_replays() -> None:
         enqueue(pk)
 
 
+def enqueue_disposal(pk: int) -> None:
+    """Ask a worker to go on with a disposal; a message queue that is away is left to the sweep."""
+    try:
+        dispose.apply_async((pk,), retry=False)
+    except OperationalError as error:
+        log.warning("D-%s waits for the message queue: %s", pk, error)
+
+
+@shared_task
+def dispose(pk: int) -> None:
+    """Do so many records of a disposal, then ask for the next ones."""
+    if acting.go_on(pk, selecting.rows, timezone.now):
+        enqueue_disposal(pk)
+
+
+@shared_task
+def sweep_disposals() -> None:
+    """Queue the disposals that nobody works on."""
+    for pk in acting.unsettled(timezone.now()).values_list("pk", flat=True):
+        enqueue_disposal(pk)
+
+
+def enqueue_bulk_fix(pk: int) -> None:
+    """Ask a worker to go on with a bulk fix; a message queue that is away is left to the sweep."""
+    try:
+        run_bulk_fix.apply_async((pk,), retry=False)
+    except OperationalError as error:
+        log.warning("B-%s waits for the message queue: %s", pk, error)
+
+
+@shared_task
+def run_bulk_fix(pk: int) -> None:
+    """Change so many records of a bulk fix, then ask for the next ones."""
+    if bulk.go_on(pk, selecting.rows, timezone.now):
+        enqueue_bulk_fix(pk)
+
+
+@shared_task
+def sweep_bulk_fixes() -> None:
+    """Queue the bulk fixes that nobody works on."""
+    for pk in bulk.unsettled(timezone.now()).values_list("pk", flat=True):
+        enqueue_bulk_fix(pk)
+
+
 @shared_task
 def watch_replays() -> None:
     """Look what became of what was sent. One look at a time in a process."""
@@ -58,8 +112,6 @@ def watch_replays() -> None:
         return
     try:
         watching.watch()
-    except BrokerUnavailable as error:
-        log.warning("outcomes wait: %s", error)
     finally:
         _watching.release()
 

@@ -2,18 +2,46 @@
 
 from django.urls import path
 
-from dlqadmin.replays import control_views, fix_views, views
+from dlqadmin.replays import (
+    bulk_views,
+    control_views,
+    disposal_views,
+    fix_views,
+    outcome_views,
+    plan_views,
+    rehearsal_views,
+    views,
+)
 
 urlpatterns = [
     path("dead-letters/<int:pk>/fix", fix_views.FixRecord.as_view()),
+    path("dead-letters/<int:pk>/suggestions", fix_views.FixSuggestions.as_view()),
     path("dead-letters/<int:pk>/replays", views.DeadLetterReplays.as_view()),
     path("fixes", fix_views.FixListing.as_view()),
+    path("bulk-fixes", bulk_views.BulkFixListing.as_view()),
+    path("bulk-fixes/preview", bulk_views.BulkFixPreview.as_view()),
+    path("bulk-fixes/export", bulk_views.BulkFixExport.as_view()),
+    path("bulk-fixes/import", bulk_views.BulkFixImport.as_view()),
+    path("bulk-fixes/<int:pk>", bulk_views.BulkFixRecord.as_view()),
+    path("bulk-fixes/<int:pk>/cancel", bulk_views.BulkFixCancel.as_view()),
+    path("bulk-fixes/<int:pk>/undo", bulk_views.BulkFixUndo.as_view()),
+    path("bulk-fixes/<int:pk>/selection", bulk_views.BulkFixSelection.as_view()),
+    path("disposals", disposal_views.DisposalList.as_view()),
+    path("disposals/restore", disposal_views.DisposalRestore.as_view()),
+    path("disposals/<int:pk>", disposal_views.DisposalRecord.as_view()),
+    path("disposals/<int:pk>/undo", disposal_views.DisposalUndo.as_view()),
+    path("rehearsals", rehearsal_views.RehearsalList.as_view()),
+    path("rehearsals/<int:pk>", rehearsal_views.RehearsalRecord.as_view()),
     path("selections", views.SelectionList.as_view()),
     path("selections/<int:pk>", views.SelectionRecord.as_view()),
     path("replays", views.ReplayList.as_view()),
     path("replays/<int:pk>", views.ReplayRecord.as_view()),
-    path("replays/<int:pk>/plan", views.ReplayPlan.as_view()),
+    path("replays/<int:pk>/plan", plan_views.ReplayPlan.as_view()),
+    path("replays/<int:pk>/ask", plan_views.ReplayAsk.as_view()),
+    path("replays/<int:pk>/approve", plan_views.ReplayApprove.as_view()),
+    path("replays/<int:pk>/reject", plan_views.ReplayReject.as_view()),
     path("replays/<int:pk>/items", views.ReplayItems.as_view()),
+    path("replays/<int:pk>/resolvable", outcome_views.ReplayResolvable.as_view()),
     path("replays/<int:pk>/log", views.ReplayLog.as_view()),
     path("replays/<int:pk>/series", views.ReplaySeries.as_view()),
     path("replays/<int:pk>/events", views.ReplayEvents.as_view()),

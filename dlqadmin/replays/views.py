@@ -20,19 +20,18 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import IsOperator, IsViewer, role_of
 from dlqadmin.deadletters.views import PAGING, AnyFormat, find
 from dlqadmin.replays import history, queries, streaming
-from dlqadmin.replays.bodies import OptionsBody, ReplayBody, SelectionBody, actor, checked, replay_of
+from dlqadmin.replays.bodies import ReplayBody, SelectionBody, actor, checked, replay_of
 from dlqadmin.replays.documents import selection_document
+from dlqadmin.replays.item_serializers import ItemPage, WayDocument
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
-from dlqadmin.replays.planning import plans, selecting
+from dlqadmin.replays.planning import plans, selecting, tasks
 from dlqadmin.replays.serializers import (
-    ItemPage,
     LogDocument,
     ReplayDocument,
     ReplayPage,
     SelectionDetail,
     SelectionDocument,
     SentAndSettled,
-    WayDocument,
 )
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
@@ -109,7 +108,10 @@ class ReplayList(ReadOrOperate):
         responses={200: ReplayDocument, 201: ReplayDocument},
     )
     def post(self, request: Request) -> Response:
-        """Plan a replay; nothing is written to Kafka. The same Idempotency-Key answers the same replay."""
+        """Plan a replay; nothing is written to Kafka. The same Idempotency-Key answers the same replay.
+
+        A large selection is planned by a task: the answer has the status `planning`.
+        """
         asked, who, now = once(request), actor(request), timezone.now()
         if known := made_by(Replay, asked):
             return _answer(known)
@@ -125,6 +127,8 @@ class ReplayList(ReadOrOperate):
             if known := made_by(Replay, asked):  # the same request, twice at once
                 return _answer(known)
             raise
+        if made.status == ReplayStatus.PLANNING:
+            tasks.enqueue(made.pk, who.pk)
         return _answer(made, status=201)
 
 
@@ -135,21 +139,6 @@ class ReplayRecord(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """The replay with its plan and its counts."""
         return _answer(replay_of(pk))
-
-
-class ReplayPlan(APIView):
-    """A replay's plan."""
-
-    permission_classes = (IsOperator,)
-
-    @extend_schema(operation_id="replays_plan", request=OptionsBody, responses=ReplayDocument)
-    def post(self, request: Request, pk: int) -> Response:
-        """Check again, with other options if they are given; nothing is written to Kafka."""
-        replay = replay_of(pk)
-        form = OptionsBody(data=request.data)
-        form.is_valid(raise_exception=True)
-        options = form.options(plans.options_of(replay))
-        return _answer(plans.check_again(replay, options, actor(request), timezone.now()))
 
 
 class ReplayItems(APIView):

@@ -31,15 +31,19 @@ class Once(msgspec.Struct, frozen=True):
     digest: str = ""
 
 
-def once(request: Request) -> Once:
-    """The key that the request carries, if it does. Raises ParameterError."""
+def once(request: Request, body: bytes | None = None) -> Once:
+    """The key that the request carries, if it does; `body` is what was asked for, where that is no JSON.
+
+    Raises ParameterError.
+    """
     key = request.headers.get("Idempotency-Key")
     if not key:
         return Once()
     if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
         raise ParameterError("Idempotency-Key", f"must be at most {MAX_KEY} printable characters")
-    body = json.dumps(request.data, sort_keys=True)
-    return Once(f"{request.user.pk}:{key}", hashlib.sha256(body.encode()).hexdigest())
+    if body is None:
+        body = json.dumps(request.data, sort_keys=True).encode()
+    return Once(f"{request.user.pk}:{key}", hashlib.sha256(body).hexdigest())
 
 
 def made_by(model: type[Made], asked: Once) -> Made | None:

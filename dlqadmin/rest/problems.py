@@ -14,10 +14,11 @@ CONTENT_TYPE = "application/problem+json"
 
 
 class ParameterError(exceptions.ValidationError):
-    """A query parameter that can't be used; the problem names it."""
+    """A query parameter that can't be used; the problem names it, and where in it the fault is if that is known."""
 
-    def __init__(self, parameter: str, message: str) -> None:
+    def __init__(self, parameter: str, message: str, at: tuple[int, int] | None = None) -> None:
         super().__init__({parameter: [message]})
+        self.at = at
 
 
 class Conflict(exceptions.APIException):
@@ -45,7 +46,8 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     if not isinstance(error, exceptions.APIException):
         return None
     set_rollback()
-    response = problem(context["request"].get_full_path(), error.status_code, *_describe(error))
+    at = error.at if isinstance(error, ParameterError) else None
+    response = problem(context["request"].get_full_path(), error.status_code, *_describe(error), at=at)
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
     if (wait := getattr(error, "wait", None)) is not None:
@@ -53,9 +55,15 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     return response
 
 
-def problem(instance: str, status: int, detail: str, errors: list[dict[str, str]] | None = None) -> HttpResponse:
-    """A problem document as a response."""
-    body = {
+def problem(
+    instance: str,
+    status: int,
+    detail: str,
+    errors: list[dict[str, str]] | None = None,
+    at: tuple[int, int] | None = None,
+) -> HttpResponse:
+    """A problem document as a response; `at` is the faulty range of the parameter's characters."""
+    body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
@@ -63,6 +71,8 @@ def problem(instance: str, status: int, detail: str, errors: list[dict[str, str]
         "instance": instance,
         "errors": errors or [],
     }
+    if at is not None:
+        body["at"] = {"start": at[0], "end": at[1]}
     # A query string may hold surrogates that no encoder accepts.
     text = orjson.dumps({key: _clean(value) if isinstance(value, str) else value for key, value in body.items()})
     return HttpResponse(text, status=status, content_type=CONTENT_TYPE)

@@ -13,6 +13,13 @@ class ProblemFinding(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
+class ProblemPlace(serializers.Serializer[Any]):
+    """The faulty range of a parameter's characters, half-open, from 0."""
+
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+
+
 class Problem(serializers.Serializer[Any]):
     """A problem document (RFC 9457)."""
 
@@ -22,6 +29,7 @@ class Problem(serializers.Serializer[Any]):
     detail = serializers.CharField()
     instance = serializers.CharField()
     errors = ProblemFinding(many=True)  # type: ignore[assignment]  # a field's name is also an attribute of the base
+    at = ProblemPlace(required=False)
 
 
 class ProblemAutoSchema(AutoSchema):

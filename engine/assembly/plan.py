@@ -10,7 +10,7 @@ from engine.assembly.kinds import ConnectorClass, find_class
 from engine.assembly.source_support import ignored_options, support_problems
 from engine.assembly.targets import target_problems
 from engine.config.connector import ConnectorConfig, all_options, read_connector
-from engine.config.masking import MASK, is_secret, shown
+from engine.config.masking import MASK, PROVIDED, is_secret, shown
 from engine.config.options import Problem, stripped, unknown
 from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import WorkerConfig
@@ -63,8 +63,12 @@ class ConnectorPlan:
         return tuple(self.known.task_configs(self.config.properties, self.config.tasks_max))
 
 
-def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
-    """The connector's plan. Raises ConfigError with every problem at once."""
+def validate(props: Mapping[str, str], worker: WorkerConfig, *, masked: bool = False) -> ConnectorPlan:
+    """The connector's plan. Raises ConfigError with every problem at once.
+
+    `masked`: a mask, or what a config provider would look up, may stand for a value that is not known here; what is
+    wrong with that is nobody's problem.
+    """
     props = stripped(props)
     known, problems = find_class(props.get("connector.class", ""))
     kind = Kind.SINK if known is None else known.kind
@@ -80,6 +84,9 @@ def validate(props: Mapping[str, str], worker: WorkerConfig) -> ConnectorPlan:
         problems += [*faults, *_stream_problems(config, stream)]
     problems += target_problems(known, config, stream, worker)
     problems += [] if known is None else support_problems(kind, known.factory, config, worker)
+    if masked:
+        given = ((problem, problem[1] or "") for problem in problems)
+        problems = [problem for problem, value in given if MASK not in value and not PROVIDED.search(value)]
     if problems or known is None:
         raise ConfigError(tuple(_shown(problem) for problem in problems))
     delivery = known.delivery(config, worker)

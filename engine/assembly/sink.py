@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -14,7 +14,8 @@ from engine.assembly.clients import (
     open_replay_reporter,
 )
 from engine.assembly.letters import open_dead_letters
-from engine.pipeline.chain import Steps, sink_steps
+from engine.config.connector import ConnectorConfig
+from engine.pipeline.chain import Steps, Transform, sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import Commit, DurableThenCommit, GroupStore, flush_letters
 from engine.pipeline.open_task import OpenTask
@@ -89,15 +90,17 @@ def sink_task(
     return OpenTask(opening.task, task, opening.plan.tolerance, opening.closing.close, opening.careful)
 
 
-def reading_steps(opening: Opening, sink: object = None) -> Steps:
+def reading_steps(opening: Opening, sink: object = None, transforms: Sequence[Transform] | None = None) -> Steps:
     """Converters that read, and transforms, as a sink's or a stream's task begins with them.
 
-    Where all of them, and the `sink` that gets what they make, can take values whose parts are unread, these stay so.
+    `transforms` where they are made already. Where all of them, and the `sink` that gets what they make, can take
+    values whose parts are unread, these stay so.
     """
     config = opening.plan.config
     has_headers = any(stage.type is StageType.HEADER_CONVERTER and not stage.name for stage in opening.plan.stages)
     value = build_converter(config.value_converter, is_key=False)
-    transforms = [build_transform(step, config.predicates) for step in config.transforms]
+    if transforms is None:
+        transforms = build_transforms(config)
     if all(map(takes_unread, (value, *transforms, sink))):
         cast("Unreading", value).use_unread()
         cast("Unreading", sink).use_unread()
@@ -107,6 +110,11 @@ def reading_steps(opening: Opening, sink: object = None) -> Steps:
         build_converter(config.header_converter, is_key=False) if has_headers else None,
         transforms,
     )
+
+
+def build_transforms(config: ConnectorConfig) -> list[Transform]:
+    """The connector's transforms, each under its predicate if it has one. Raises ConfigError."""
+    return [build_transform(step, config.predicates) for step in config.transforms]
 
 
 def _open_claimed(opening: Opening, claimed: Claimed) -> OpenTask:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engine.assembly.clients import Opening, base, build_guard, open_producer, open_transaction
 from engine.assembly.letters import open_dead_letters
+from engine.assembly.sink import build_transforms
 from engine.assembly.source_offsets import open_offsets
+from engine.config.connector import ConnectorConfig
 from engine.config.exactly_once_source import Boundary as BoundaryName
 from engine.errors import EngineError, FatalError
 from engine.exactly_once.buffered import Buffered
@@ -17,7 +19,7 @@ from engine.kafka.new_topics import TopicMaker
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.settings import admin_settings
 from engine.leases import Delivery
-from engine.pipeline.chain import Steps
+from engine.pipeline.chain import Steps, Transform
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.open_task import OpenTask
@@ -32,7 +34,7 @@ from engine.ports import Producer, Source
 from engine.record.record import Record
 from engine.record.trace import describe
 from engine.reporting.deadletter import DeadLetterReporter
-from engine.steps.registry import build_converter, build_transform
+from engine.steps.registry import build_converter
 
 log = logging.getLogger(__name__)
 
@@ -138,14 +140,19 @@ def _attempt(guard: Guard, call: Callable[[], None]) -> Exception | None:
     return None if raised is None else raised.error
 
 
-def _steps(opening: Opening, offsets: OffsetsTopic) -> Steps:
-    config, worker = opening.plan.config, opening.worker
-    steps = source_steps(
-        [build_transform(step, config.predicates) for step in config.transforms],
+def writing_steps(config: ConnectorConfig, transforms: Sequence[Transform]) -> Steps:
+    """Transforms, and converters that write, as a record of a source goes through them. Raises ConfigError."""
+    return source_steps(
+        transforms,
         build_converter(config.key_converter, is_key=True),
         build_converter(config.value_converter, is_key=False),
         build_converter(config.header_converter, is_key=False),
     )
+
+
+def _steps(opening: Opening, offsets: OffsetsTopic) -> Steps:
+    config, worker = opening.plan.config, opening.worker
+    steps = writing_steps(config, build_transforms(config))
     producing = len(opening.plan.stages) - 1
     if opening.plan.delivery is Delivery.EXACTLY_ONCE:
         steps = (*steps, (producing, _refusing(offsets.topic)))

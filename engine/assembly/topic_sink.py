@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engine.assembly.clients import (
     Opening,
@@ -19,7 +19,7 @@ from engine.config.topic_sink import read_topic_sink, refusal
 from engine.errors import Aborted, ProduceFailed
 from engine.kafka.sinks.topic import KafkaSink
 from engine.leases import Delivery
-from engine.pipeline.chain import Steps
+from engine.pipeline.chain import Steps, Transform
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import (
     DurableThenCommit,
@@ -52,7 +52,7 @@ def open_topic_sink(opening: Opening) -> OpenTask:
             flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
         )
         claimed = Claimed(consumer, positions, state, letters, replayed)
-        return sink_task(opening, claimed, sink, plain, _steps(opening), commits_aside=True)
+        return sink_task(opening, claimed, sink, plain, copying_steps(opening), commits_aside=True)
     group = f"connect-{opening.task.connector}"
     transaction, store = open_group(opening, consumer, keeps=opening.careful)
     positions, state = claim_positions(opening.task, plan.stages, consumer, store)
@@ -61,7 +61,7 @@ def open_topic_sink(opening: Opening) -> OpenTask:
         transaction, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), group
     )
     claimed = Claimed(consumer, positions, state, letters, replayed)
-    return sink_task(opening, claimed, _sink(opening, transaction), commit, _steps(opening), commits_aside=True)
+    return sink_task(opening, claimed, _sink(opening, transaction), commit, copying_steps(opening), commits_aside=True)
 
 
 def _sink(opening: Opening, producer: Producer) -> KafkaSink:
@@ -83,9 +83,10 @@ def _refusal(opening: Opening) -> Callable[[str], str | None]:
     return why
 
 
-def _steps(opening: Opening) -> Steps:
+def copying_steps(opening: Opening, transforms: Sequence[Transform] | None = None) -> Steps:
+    """Converters that read, transforms, converters that write; `transforms` where they are made already."""
     config, own = opening.plan.config, read_topic_sink(opening.plan.config)
-    reading = reading_steps(opening)
+    reading = reading_steps(opening, transforms=transforms)
     writing = source_steps(
         [],
         build_converter(own.key_converter, is_key=True),

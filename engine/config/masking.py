@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from engine.config.steps import TABLES
 
 MASK = "********"
+PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")  # a value that a config provider puts in, as `${file:/secrets:password}`
 
 _SECRET = re.compile(
     r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key"

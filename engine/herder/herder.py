@@ -27,7 +27,7 @@ from engine.herder.leadership import Leadership
 from engine.herder.locating import Locating
 from engine.herder.mailbox import Mailbox
 from engine.herder.offset_changes import OffsetChanges, OffsetRow
-from engine.herder.plan import crowded, overdue, plan, resting
+from engine.herder.plan import crowded, late, overdue, plan, resting
 from engine.herder.positions import GroupOffsets
 from engine.herder.recommits import Recommits
 from engine.herder.requests import Requests
@@ -235,7 +235,8 @@ class Herder:
         self._offset_changes.granted(leases)
         for lease in leases:
             self._runner.submit(lease).add_done_callback(partial(self._endings.post, lease))
-        self._connectors.say_crowded(crowded(self._state, ends, now, self._settings), now)
+        waiting = any(self._runner.waits(lease_id) for lease_id in late(self._state, now, self._settings))
+        self._connectors.say_crowded(waiting or crowded(self._state, ends, now, self._settings), now)
 
     def _wait_ms(self, ends: Mapping[TopicPartition, int], now: int) -> int:
         """Until the next look: the longer, the more ends it asks for; but who rests is not to wait for that."""

@@ -42,13 +42,16 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
 
 
 def crowded(state: HerderState, ends: Positions, now: int, settings: Settings) -> bool:
-    """Do tasks wait for a slot, now that leases were granted, or a lease inside Spark, which may have fewer cores?"""
-    if any(run.waits(now, settings) for run in state.leases.values() if not run.cancelled):
-        return True
+    """Do tasks wait for a slot, now that leases were granted?"""
     if len(state.leases) < settings.slots:
         return False
     room = _room(state, settings) > 0
     return any(task.config.kind is not Kind.STREAM or room for task in due(state, ends, now))
+
+
+def late(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]:
+    """The leases that have not begun, though they had time to: a worker is slow, or Spark has no core for it."""
+    return tuple(lease_id for lease_id, run in state.leases.items() if run.waits(now, settings) and not run.cancelled)
 
 
 def due(state: HerderState, ends: Positions, now: int) -> Iterator[TaskRun]:

@@ -22,7 +22,7 @@ from engine.pipeline.staying import Staying
 from engine.ports import Clock
 
 POLL_TIMEOUT_S = 0.1
-LOOK_MS = 2  # a pool that waits for records looks at one of its tasks in so long: a look costs a hundredth of that
+LOOK_MS = 1  # a pool that waits for records looks at one of its tasks in so long: a look costs a twentieth of that
 MANY_RECORDS = 50  # a task that gets so many at one look has more to come
 OPENING_THREADS = 8  # to open a sink is to wait for brokers, over and over: so many of a pool wait together
 COLLECT_INTERVAL_MS = 500

@@ -34,6 +34,7 @@ DEFAULTS = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.ui.enabled": "false",
+    "spark.ui.liveUpdate.period": "0",  # what waits for a core is to be known at once
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
@@ -92,6 +93,24 @@ class SparkRunner:
         """Run the lease. LeaseLost: its worker died. RetriableError: the world was not ready."""
         return self._threads.submit(self._run, lease)
 
+    def waits(self, lease_id: str) -> bool:
+        """Is the lease's task still to be given one of Spark's cores? A worker that is slow to begin has one."""
+        if self._started is None or not self._started.done() or self._started.exception() is not None:
+            return False
+        from py4j.protocol import Py4JError
+
+        with suppress(Py4JError, OSError):  # the lease itself will tell what is wrong with Spark
+            tracker = self._started.result().statusTracker()
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(lease_id)]
+            stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+            tasks = [
+                stage.numActiveTasks + stage.numCompletedTasks + stage.numFailedTasks
+                for stage in stages
+                if stage is not None
+            ]
+            return bool(tasks) and not any(tasks)
+        return False
+
     def cancel(self, lease_id: str) -> None:
         """Kill the lease's job; its future ends as LeaseLost, its worker some seconds later."""
         self._context.result().cancelJobGroup(lease_id)
@@ -113,13 +132,14 @@ class SparkRunner:
             self._tell(error)
 
     def _run(self, lease: Lease) -> tuple[TaskReport, ...]:
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         try:
             context = self._context.result()
         except Exception as error:
             raise LeaseLost(f"Spark did not start: {error}") from error
+        # Not before: while the starter's thread loads pyspark, another may find a part of it only.
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
         work = partial(_work, self._function, msgspec.msgpack.encode(lease))
         try:
             context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])

@@ -43,6 +43,10 @@ class Threads:
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
         return self._threads.submit(run_lease, lease)
 
+    def waits(self, lease_id: str) -> bool:
+        """There are as many threads as slots."""
+        return False
+
     def cancel(self, lease_id: str) -> None:
         """Threads can't be ended."""
 
@@ -88,7 +92,7 @@ class Driver:
     def kill(self) -> None:
         assert self.process is not None
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def health(self) -> str:
         try:

@@ -254,6 +254,7 @@ def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False) 
     """A planned replay of so many dead letters."""
     from dlqadmin.deadletters.models import DeadLetter
     from dlqadmin.replays.models import Replay, ReplayItem, Selection
+    from dlqadmin.replays.sending import items
     from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
     after = begin + count
@@ -281,6 +282,7 @@ def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False) 
         ],
         batch_size=500,
     )
+    items.created(replay)
     return replay
 
 

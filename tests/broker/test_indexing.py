@@ -16,7 +16,7 @@ from django.core.management import call_command
 from demo.broker import Broker
 from dlqadmin.deadletters.following import follow
 from dlqadmin.deadletters.models import CountDay, DeadLetter, IndexPosition
-from dlqadmin.deadletters.preparing import unpack_headers
+from dlqadmin.deadletters.values import unpack_headers
 
 pytestmark = pytest.mark.django_db
 CONNECT = [
@@ -144,3 +144,17 @@ def test_a_broker_that_restarts_is_waited_for(own_broker: Broker, settings: Any)
     topics.send(topics.dead, b"after")
     assert topics.index() == 1
     assert DeadLetter.objects.count() == 2
+
+
+def test_a_topic_that_is_read_again_has_every_dead_letter_once(
+    topics: Topics, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(5):
+        topics.send(topics.dead, b"value %d" % number)
+    assert topics.index() == 5
+    before = set(DeadLetter.objects.values_list("pk", flat=True))
+    call_command("reindex_deadletters", topics.dead)
+    assert "indexed 5 dead letters anew" in capsys.readouterr().out
+    assert not before & set(DeadLetter.objects.values_list("pk", flat=True))
+    assert (DeadLetter.objects.count(), sum(CountDay.objects.values_list("n", flat=True))) == (5, 5)
+    assert topics.index() == 0

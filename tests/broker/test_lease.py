@@ -111,7 +111,7 @@ def test_a_stop_is_seen_in_the_middle_of_a_lease(broker: str, tmp_path: Path) ->
     threading.Timer(1.0, lambda: connector.target(TargetState.PAUSED)).start()
     started = time.monotonic()
     report = connector.run(budget_ms=60_000)
-    assert (report.end, time.monotonic() - started < 10) == (LeaseEnd.STOPPED, True)
+    assert (report.end, time.monotonic() - started < 30) == (LeaseEnd.STOPPED, True)
     consumed = report.metrics["records-consumed"]
     assert 0 < consumed < 3000
     assert report.positions == {f"{connector.topic}-0": consumed}

@@ -7,11 +7,13 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic  # type: ignore[attr-defined]  # not in its stubs' __all__
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, Selection
+from dlqadmin.replays.sending import items
 from dlqadmin.replays.sending.ledger import claim
 from dlqadmin.replays.sending.messages import STRIPPED
 from dlqadmin.replays.sending.replaying import send_slice
@@ -32,8 +34,8 @@ class Target:
 
     def __init__(self, servers: str, config: dict[str, str] | None = None) -> None:
         self.servers, self.name, self.count = servers, f"target-{uuid.uuid4().hex[:8]}", 0
-        admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-        admin.create_topics([NewTopic(self.name, 1, 1, config=config or {})])[self.name].result(20)
+        self.admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        self.admin.create_topics([NewTopic(self.name, 1, 1, config=config or {})])[self.name].result(20)
 
     def replay(self, messages: list[Message]) -> Replay:
         """A running replay of dead letters of these messages."""
@@ -59,11 +61,23 @@ class Target:
                 state=ItemState.QUEUED,
                 state_at=NOW,
             )
-        assert claim(replay.items.all(), resend=False) == []
+        items.created(replay)
+        assert claim(replay, resend=False) == len(messages)
         return replay
 
     def records(self) -> list[Record]:
         return read(self.servers, self.name)
+
+    def delete_before(self, offset: int) -> None:
+        """As retention does."""
+        before = TopicPartition(self.name, 0, offset)
+        self.admin.delete_records([before])[before].result(20)
+
+    def change(self, option: str, value: str) -> None:
+        """Set an option of the topic."""
+        entry = ConfigEntry(option, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, self.name, incremental_configs=[entry])
+        self.admin.incremental_alter_configs([resource])[resource].result(20)
 
 
 @pytest.fixture

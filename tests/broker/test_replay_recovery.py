@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Outbound, Progress
-from dlqadmin.replays.models import Chunk, ItemState, Replay
-from dlqadmin.replays.sending.messages import outgoing, stamped
+from dlqadmin.replays.models import Chunk, Replay
+from dlqadmin.replays.sending.loading import load, token
+from dlqadmin.replays.sending.messages import stamped
 from dlqadmin.replays.sending.replaying import send_slice
 from engine.record.replay import ITEM
 from tests.broker.test_replay_bytes import Target
@@ -37,18 +38,17 @@ class Dying:
         """Write down what is about to be done."""
         name = self.target.name
         ends = {name: {"0": topics.ends([(name, 0)])[name, 0]}}
-        Chunk.objects.create(replay=self.replay, first=0, after=3, ends=ends, opened_at=timezone.now() - age)
-        self.replay.items.update(state=ItemState.SENDING)
+        Chunk.objects.create(replay=self.replay, first=0, after=3, records=3, ends=ends, opened_at=timezone.now() - age)
 
     def write(self, count: int = 3) -> None:
         """Commit the first records of the chunk, and its progress."""
         replay = self.replay
-        batch = replay.items.select_related("dead_letter__body", "replay").order_by("ordinal")[:count]
+        batch = load(replay.items.filter(ordinal__lt=count))
         records = [
             Outbound(item.target_topic, None, message.key, message.value, headers)
             for item in batch
-            for message in [outgoing(item)]
-            for headers in [stamped(message.headers, str(replay.uuid), item.token, item.attempt)]
+            for message in [item.message()]
+            for headers in [stamped(message.headers, str(replay.uuid), token(replay, item.ordinal), item.attempt)]
         ]
         self.producer.write(records, Progress(replay.transactional_id, self.target.name, 3))
 
@@ -113,7 +113,7 @@ def test_records_hidden_by_another_writers_open_transaction_are_waited_for(dying
     dying.open()
     dying.write()
     assert send_slice(dying.replay.pk, "next") is False
-    assert dying.states() == [("sending", "", None)] * 3
+    assert dying.states() == [("queued", "", None)] * 3
     other.abort_transaction(20)
     send_slice(dying.replay.pk, "next")
     assert [state for state, _, _ in dying.states()] == ["sent"] * 3
@@ -127,6 +127,29 @@ def test_where_the_stand_in_group_is_forgotten_the_records_decide(dying: Dying) 
     Replay.objects.update(progress_topic=forgotten, progress=1)
     send_slice(dying.replay.pk, "next")
     assert dying.states() == SENT
+    assert dying.tokens() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+def test_what_nothing_may_be_left_of_is_not_sent_again(dying: Dying, policy: str) -> None:
+    name = dying.target.name
+    dying.open(LONG_AGO)
+    dying.write()
+    Replay.objects.update(progress_topic=Target(dying.target.servers).name)
+    end = topics.ends([(name, 0)])[name, 0]
+    if policy == "delete":
+        dying.target.delete_before(end)
+    else:
+        dying.target.change("cleanup.policy", policy)
+        Chunk.objects.update(ends={name: {"0": end}})  # as if none of its records were left
+    send_slice(dying.replay.pk, "next")
+    assert dying.states() == [("unknown", "coordinates_lost", None)] * 3
+    assert all("it may have been sent" in row.evidence for row in dying.replay.items.all())
+
+
+def test_an_old_chunk_that_would_have_left_a_trace_is_sent_by_the_next_one(dying: Dying) -> None:
+    dying.open(LONG_AGO)
+    send_slice(dying.replay.pk, "next")
     assert dying.tokens() == ["0", "1", "2"]
 
 

@@ -17,8 +17,10 @@ from django.utils import timezone
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.producing import ChunkProducer, Fenced, Outbound, Progress
-from dlqadmin.replays.models import Chunk, ItemState, LedgerEntry, Replay
-from dlqadmin.replays.sending.messages import outgoing, stamped
+from dlqadmin.replays.models import Chunk, LedgerEntry, Replay
+from dlqadmin.replays.sending import items, taking
+from dlqadmin.replays.sending.loading import load, token
+from dlqadmin.replays.sending.messages import stamped
 from dlqadmin.replays.sending.replaying import send_slice, unsettled
 from engine.record.replay import ITEM
 from tests.broker.test_replay_bytes import Target
@@ -71,6 +73,13 @@ class Two:
         self.replay = target.replay(list(THREE))
         self.producer: ChunkProducer | None = None
 
+    def plan_anew(self) -> None:
+        """As planned and not taken up; to be sent in chunks of one record each."""
+        LedgerEntry.objects.filter(item__replay=self.replay).delete()
+        self.replay.items.update(state="planned")
+        items.created(self.replay)
+        self._held().update(chunk_records=1)
+
     def take_over(self) -> None:
         """Hold the replay, fence, write down what is about to be done."""
         topic = self.target.name
@@ -78,19 +87,18 @@ class Two:
         self.producer = ChunkProducer(self.replay.transactional_id)
         self.producer.fence()
         ends = {topic: {"0": topics.ends([(topic, 0)])[topic, 0]}}
-        Chunk.objects.create(replay=self.replay, first=0, after=3, ends=ends, opened_at=timezone.now())
-        self.replay.items.update(state=ItemState.SENDING)
+        Chunk.objects.create(replay=self.replay, first=0, after=3, records=3, ends=ends, opened_at=timezone.now())
 
     def write(self) -> None:
         """Commit the chunk in Kafka; the database does not learn of it."""
         assert self.producer is not None
         replay = self.replay
-        batch = replay.items.select_related("dead_letter__body", "replay").order_by("ordinal")
+        batch = load(replay.items.all())
         records = [
             Outbound(item.target_topic, None, message.key, message.value, headers)
             for item in batch
-            for message in [outgoing(item)]
-            for headers in [stamped(message.headers, str(replay.uuid), item.token, item.attempt)]
+            for message in [item.message()]
+            for headers in [stamped(message.headers, str(replay.uuid), token(replay, item.ordinal), item.attempt)]
         ]
         self.producer.write(records, Progress(replay.transactional_id, self.target.name, 3))
 
@@ -110,6 +118,10 @@ class Two:
 
     def states(self) -> list[str]:
         return list(self.replay.items.order_by("ordinal").values_list("state", flat=True))
+
+    def counted(self) -> dict[str, int]:
+        """What the counters of states have come to."""
+        return {state: n for state, n in self.replay.counts.values_list("state", "n") if n}
 
     def _held(self) -> Any:
         return Replay.objects.filter(pk=self.replay.pk)
@@ -178,6 +190,47 @@ def test_one_dies_while_it_settles_what_another_left(target: Target, cancelled: 
     expected = ([], ["skipped"] * 3) if cancelled else (["0", "1", "2"], ["sent"] * 3)
     assert _went_out(target, tried) == [expected] * len(tried)
     assert LedgerEntry.objects.count() == (0 if cancelled else 3 * len(tried))
+
+
+def test_one_dies_while_it_takes_up_stores_and_writes_at_once(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taking, "SLICE", 2)
+    tried = []
+    for number, two in _points(target):
+        two.plan_anew()
+        death = Death(number)
+        with suppress(Killed), connection.execute_wrapper(death):
+            send_slice(two.replay.pk, "dying")
+        two.others_go_on()
+        tried.append(two)
+        if death.left >= 0:
+            break
+    assert len(tried) > 20
+    assert _went_out(target, tried) == [(["0", "1", "2"], ["sent"] * 3)] * len(tried)
+    assert LedgerEntry.objects.count() == 3 * len(tried)
+    assert not Chunk.objects.filter(state="open").exists()
+
+
+def test_one_wakes_with_two_chunks_open_after_its_successor_has_sent(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtake(two: Two) -> None:
+        two.age()
+        send_slice(two.replay.pk, "successor")
+
+    monkeypatch.setattr(taking, "SLICE", 2)
+    tried = []
+    for number, two in _points(target):
+        two.plan_anew()
+        stood_still = _stands_still(two, number, overtake)
+        two.others_go_on()
+        tried.append(two)
+        if not stood_still:
+            break
+    assert len(tried) > 20
+    assert _went_out(target, tried) == [(["0", "1", "2"], ["sent"] * 3)] * len(tried)
+    assert [two.counted() for two in tried] == [{"sent": 3}] * len(tried)
+    assert LedgerEntry.objects.count() == 3 * len(tried)
+    assert not Chunk.objects.filter(state="open").exists()
 
 
 def _points(target: Target) -> Iterator[tuple[int, Two]]:

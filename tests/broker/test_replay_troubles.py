@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
-from dlqadmin.replays.sending import items, replaying
+from dlqadmin.replays.sending import items, replaying, taking
 from dlqadmin.replays.sending.replaying import send_slice
 from tests.broker.test_replay_bytes import Target
 
@@ -38,6 +38,35 @@ def test_what_kafkas_progress_has_passed_is_not_sent_again_though_the_database_f
     replay.items.update(state=ItemState.QUEUED, sent_at=None, sent_offset=None)
     send_slice(replay.pk, "second")
     assert states(replay) == [("unknown", "coordinates_lost")] * 3
+    assert len(target.records()) == 3
+
+
+@pytest.mark.parametrize("limit", [{"rate": 1}, {"steps": [1]}], ids=["by its rate", "by its canary"])
+def test_a_sender_that_is_made_to_wait_takes_up_all_that_was_planned(
+    target: Target, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(taking, "SLICE", 1)
+    replay = target.replay([(b"%d" % n, b"v", ()) for n in range(6)])
+    LedgerEntry.objects.all().delete()
+    replay.items.update(state=ItemState.PLANNED)
+    items.created(replay)
+    Replay.objects.update(**limit)
+    send_slice(replay.pk, "one", budget_s=1.5)
+    assert {state for state, _ in states(replay)} == {"sent", "queued"}
+    assert LedgerEntry.objects.count() == 6
+
+
+@pytest.mark.parametrize("status", ["running", "paused", "cancelled"])
+def test_what_an_older_copy_of_the_database_had_not_taken_up_is_claimed_as_sent(target: Target, status: str) -> None:
+    replay = target.replay(THREE)
+    send_slice(replay.pk, "first")
+    LedgerEntry.objects.all().delete()
+    replay.items.update(state=ItemState.PLANNED, reason="", sent_at=None, sent_offset=None)
+    items.created(replay)
+    Replay.objects.update(status=status, progress=1, shown=0, sender="", started_at=timezone.now())
+    send_slice(replay.pk, "second")
+    assert states(replay) == [("unknown", "coordinates_lost")] * 3
+    assert sorted(entry.item.ordinal for entry in LedgerEntry.objects.all()) == [0, 1, 2]
     assert len(target.records()) == 3
 
 

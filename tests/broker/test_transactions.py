@@ -38,7 +38,7 @@ class World:
         admin = KafkaAdmin(admin_settings({"bootstrap.servers": self.servers}))
         admin.create_topic(self.topic, 1, 1, {"max.message.bytes": str(LIMIT_BYTES)})
 
-    def connect(self, name: str = "", timeout_s: float = 15, **own: str) -> KafkaTransactional:
+    def connect(self, name: str = "", timeout_s: float = 60, **own: str) -> KafkaTransactional:
         quick = {"linger.ms": "0", "compression.type": "none", "log_level": "0"}
         more = {name.replace("__", "."): value for name, value in own.items()}
         settings = transactional_settings(self.topic + name, {"bootstrap.servers": self.servers}, quick, more)
@@ -46,7 +46,7 @@ class World:
         return self.opened[-1]
 
     def begun(self, *values: bytes, **own: str) -> KafkaTransactional:
-        client = self.connect("", 15, **own)
+        client = self.connect(**own)
         client.init()
         client.begin()
         for value in values:

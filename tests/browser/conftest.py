@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, expect, sync_playwright
 
 from tests.support.product import Product
 
 DESKTOP: ViewportSize = {"width": 1440, "height": 1000}
+PATIENCE_MS = 20_000  # for what is to be seen on a machine that runs the product, its broker and Spark too
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class Site(NamedTuple):

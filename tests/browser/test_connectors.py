@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from engine.reporting.metrics import Metric
 from tests.browser.connectors import NOW, answer
-from tests.browser.screens import WIDTHS, fits
+from tests.browser.screens import fits, fits_everywhere
 
 FAILED_AT = {"TASK_PUT": "470", "VALUE_CONVERTER": "18", "TRANSFORMATION": "7"}
 
@@ -25,11 +25,12 @@ def panel(page: Page, name: str) -> Locator:
     return page.get_by_role("region", name=name, exact=True)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_connectors_in_every_state_fit_their_window(themed: Page, width: int) -> None:
-    with fits(themed, "connectors-nearest", width):
-        told(themed)
-        expect(themed.get_by_test_id("near")).to_have_count(4)
+def test_connectors_in_every_state_fit_their_window(page: Page) -> None:
+    def show() -> None:
+        told(page)
+        expect(page.get_by_test_id("near")).to_have_count(4)
+
+    fits_everywhere(page, "connectors-nearest", show)
 
 
 @pytest.mark.parametrize("name", ["quakes-enriched", "stations-to-sql"])

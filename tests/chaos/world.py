@@ -9,10 +9,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from demo.broker import Broker
+from demo.postgres import Postgres
 from tests.chaos.drivers import Drivers
 from tests.chaos.processes import Process
 from tests.chaos.spark_cluster import SparkCluster, spark_options
-from tests.support.postgres import Postgres
 
 BROKER = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 SIGNED_WITHIN_S = 1.0

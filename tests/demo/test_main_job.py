@@ -61,7 +61,7 @@ def test_each_empty_column_is_a_group_of_its_own(product: Product) -> None:
 def test_a_group_names_the_place_in_the_sink(product: Product) -> None:
     with product.client() as client:
         groups = client.get("groups", params={"stage": "TASK_PUT"}).json()["results"]
-        frame = client.get(f"groups/{groups[0]['id']}").json()["why"]["frame"]
+        frame = client.get(f"groups/{groups[0]['id']}").json()["fingerprints"][0]["frame"]
     assert frame.startswith("engine/kafka/sinks/sql.py:")
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.core.cache import cache
+from django.core.cache import caches
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from tests.dlqadmin.fakes import FakeEngine
 
 NOWHERE = "127.0.0.1:1"
+LOCAL_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
 PASSWORD = "correct horse battery staple"
 
 
@@ -20,12 +21,15 @@ PASSWORD = "correct horse battery staple"
 def alone(settings: Settings) -> None:
     """A test never talks to what happens to run on this machine."""
     settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = NOWHERE, 0.2
+    settings.KAFKA_SECURITY, settings.OTHER_CLUSTERS = {}, {}
     settings.ENGINE_URL = f"http://{NOWHERE}"
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; the product has Django's
     settings.REDIS_URL = f"redis://{NOWHERE}/0"
+    settings.CACHES = {name: {"BACKEND": LOCAL_MEMORY, "LOCATION": name} for name in ("default", "shared")}
     settings.DLQ_TOPICS = [r".*[.-]dlq$"]
     settings.ENVIRONMENT, settings.CLUSTER, settings.READ_ONLY = "LOCAL", "local", False
-    cache.clear()
+    for name in settings.CACHES:
+        caches[name].clear()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.spark.engine_process import Engine, Topics, file_sink
 def test_the_driver_makes_the_outcome_topic_for_seven_days(engine: Engine) -> None:
     resource = ConfigResource(ResourceType.TOPIC, engine.outcome_topic)
     client = AdminClient({"bootstrap.servers": engine.bootstrap_servers})
-    config = client.describe_configs([resource])[resource].result(10)
+    config = client.describe_configs([resource])[resource].result(60)
     assert (config["cleanup.policy"].value, config["retention.ms"].value) == ("delete", "604800000")
 
 

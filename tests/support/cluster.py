@@ -194,6 +194,10 @@ class Driver:
         self._cluster.workers.append(worker)
         return worker.future
 
+    def waits(self, lease_id: str) -> bool:
+        """Each has a worker of its own."""
+        return False
+
     def cancel(self, lease_id: str) -> None:
         for worker in self._cluster.workers:
             if worker.driver is self and worker.lease.lease_id == lease_id:

@@ -123,7 +123,7 @@ class Product:
 
     def engine_json(self, path: str) -> Any:
         """Return the engine's answer to a GET."""
-        return httpx.get(f"{self.engine}/{path}", timeout=10).raise_for_status().json()
+        return httpx.get(f"{self.engine}/{path}", timeout=30).raise_for_status().json()
 
     def _announced(self) -> bool:
         if self._process is not None and self._process.poll() is not None:

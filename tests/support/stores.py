@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 PASSWORD = "test1234"
+KEYTOOL = ("keytool", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1")  # dozens of short lives
 
 
 class Stores:
@@ -56,5 +57,5 @@ class Stores:
         self._keytool(store, "-importcert", "-alias", alias, "-noprompt", "-file", str(self.certificate))
 
     def _keytool(self, store: Path, command: str, *arguments: str) -> None:
-        line = ["keytool", command, "-keystore", str(store), "-storepass", PASSWORD, "-storetype", self.kind]
+        line = [*KEYTOOL, command, "-keystore", str(store), "-storepass", PASSWORD, "-storetype", self.kind]
         subprocess.run([*line, *arguments], check=True, capture_output=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 POLL_S = 20
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -44,6 +45,12 @@ def read(bootstrap_servers: str, topic: str) -> list[Record]:
     finally:
         consumer.close()
     return sorted(records, key=lambda one: (one.partition, one.offset))
+
+
+def create(bootstrap_servers: str, topic: str) -> None:
+    """Create a topic of one partition."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
 
 
 def send(bootstrap_servers: str, topic: str, key: bytes, value: bytes, headers: Headers = ()) -> None:

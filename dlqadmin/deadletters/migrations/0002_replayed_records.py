@@ -2,8 +2,12 @@
 
 from django.db import migrations, models
 
+from dlqadmin.deadletters.schema import AddIndexQuietly
+
 
 class Migration(migrations.Migration):
+
+    atomic = False  # for the index, which is made while rows are written
 
     dependencies = [
         ('deadletters', '0001_initial'),
@@ -30,7 +34,7 @@ class Migration(migrations.Migration):
             name='replay_state',
             field=models.CharField(choices=[('none', 'None'), ('queued', 'Queued'), ('sent', 'Sent'), ('passed', 'Passed'), ('failed_again', 'Failed Again'), ('unknown', 'Unknown')], default='none', max_length=20),
         ),
-        migrations.AddIndex(
+        AddIndexQuietly(
             model_name='deadletter',
             index=models.Index(condition=models.Q(('replay_item__isnull', False)), fields=['replay_item'], name='dead_letter_replay_item'),
         ),

@@ -1,102 +1,62 @@
-"""Gathering what is known of sent items, in few calls and in the one order that makes the answers true.
-
-Committed offsets first, then the engine's reports to their end, then the ends of dead letter topics, then the
-index. So what a commit seals is looked for only in what was written before it. A part of Kafka that does not
-answer delays the items that need it, and no others.
-"""
+"""Gathering what is known of sent items from what one look saw, and from what was told of each."""
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Protocol
 
 import msgspec
-from django.db.models import Max, prefetch_related_objects
+from django.db.models import Max, QuerySet, prefetch_related_objects
 
-from dlqadmin.broker import topics
-from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.metrics.positions import Read
 from dlqadmin.replays.models import ItemState, OutcomeReport, ReplayItem
-from dlqadmin.replays.outcome import indexed, reports
+from dlqadmin.replays.outcome.cluster import Cluster, Partition
+from dlqadmin.replays.outcome.facts import Group, ItemFacts
 from dlqadmin.replays.outcome.indexed import Reach
-from dlqadmin.replays.outcome.letters import Letters, find
-from dlqadmin.replays.outcome.outcomes import INDEX_MAY_TAKE, Group, ItemFacts
-from dlqadmin.replays.outcome.readers import Reader, look
+from dlqadmin.replays.outcome.letters import Found, find
+from dlqadmin.replays.outcome.looking import Seen, delayed
+from dlqadmin.replays.outcome.outcomes import INDEX_MAY_TAKE, WATCHED_FOR
+from dlqadmin.replays.outcome.spots import foreign as group_of
 from dlqadmin.replays.parts import parts
 from dlqadmin.replays.reasons import Reason
-from engine.record.record import RawRecord
 
 MOST_READ = 20_000
 READ_S = 10.0  # for the records of one partition
-
-log = logging.getLogger(__name__)
-
-Partition = tuple[str, int]
-Offsets = Mapping[Partition, int]
-
-
-class Cluster(Protocol):
-    """What is asked of Kafka; `dlqadmin.broker.topics` answers. All raise BrokerUnavailable."""
-
-    def partitions(self, topic: str) -> int | None: ...
-    def ends(self, wanted: Sequence[Partition]) -> dict[Partition, int]: ...
-    def begins(self, wanted: Sequence[Partition]) -> dict[Partition, int]: ...
-    def committed(self, group: str, wanted: Sequence[Partition]) -> dict[Partition, int]: ...
-    def topic_ids(self, names: Sequence[str]) -> dict[str, str]: ...
-    def read_to_end(
-        self, topic: str, partition: int, start: int, timeout_s: float = 30.0, *, whole: bool = False
-    ) -> Iterator[RawRecord]: ...
+# What a record is in after an owner was seen to commit past it, where nobody reports.
+ESTABLISHED = (
+    Reason.INDEXING,
+    Reason.IN_RETRY,
+    Reason.SETTLING,
+    Reason.INDEX_STOPPED,
+    Reason.RETRY_TOPICS_UNWATCHED,
+    Reason.NO_DEAD_LETTER_PATH,
+    Reason.POSSIBLE_MATCH,
+)
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """What one look saw of Kafka, the engine and the index; `away` are each (connector, target) it could not ask."""
+def gather(items: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> dict[int, ItemFacts]:
+    """The facts of each item, by its id. Needs `replay`.
 
-    now: datetime
-    readers: Mapping[str, Reader]
-    committed: Mapping[tuple[str, str, int], int]
-    reported: bool
-    ends: Offsets
-    begins: Offsets
-    topic_ids: Mapping[str, str]
-    reach: Mapping[str, Reach]
-    away: frozenset[tuple[str, str]]
-
-
-def gather(
-    items: Sequence[ReplayItem],
-    now: datetime,
-    cluster: Cluster = topics,
-    wait: Callable[[float], None] = time.sleep,
-) -> dict[int, ItemFacts]:
-    """The facts of each item, by its id; an item of which not all could be asked is left out.
-
-    Needs `replay`. Raises BrokerUnavailable when nothing can be asked.
+    One of which not all could be asked is left out, for as long as records are watched.
     """
-    if not items:
-        return {}
-    seen = _look(items, now, cluster, wait)
-    items = [item for item in items if _asked(item) not in seen.away]
-    past = [item for item in items if _is_past(item, seen)]
+    known = [item for item in items if seen.knows(item.watched, _place(item))]
+    past = [item for item in known if _is_past(item, seen)]
     prefetch_related_objects(past, "dead_letter")
     said, letters = _reports(past), find(past, list(seen.reach))
-    silent = [item for item in past if item.pk not in said and not letters.of(item)]
+    silent = [item for item in past if item.pk not in said and not letters.of(item) and not _established(item)]
     missing, unread = _missing(silent, seen, cluster)
-    reporting = _reporting(silent)
-    return {
+    reporting = _reporting([item for item in silent if not group_of(item.watched)])
+    told = {
         item.pk: msgspec.structs.replace(
-            _facts(item, seen, letters),
+            facts_of(item, seen, letters.of(item)),
             report=said.get(item.pk),
             readable=item.pk not in missing,
             reporting=item.pk in reporting,
         )
-        for item in items
+        for item in known
         if item.pk not in unread
     }
+    return told | _given_up(items, unread, seen)
 
 
 def recreated(item: ReplayItem, topic_ids: Mapping[str, str]) -> bool:
@@ -105,69 +65,12 @@ def recreated(item: ReplayItem, topic_ids: Mapping[str, str]) -> bool:
     return bool(then) and topic_ids.get(item.target_topic) != then
 
 
-def _look(items: Sequence[ReplayItem], now: datetime, cluster: Cluster, wait: Callable[[float], None]) -> Seen:
-    found = look()
-    readers = {name: found.named(name) for name in sorted({item.watched for item in items if item.watched})}
-    places: dict[tuple[str, str], set[Partition]] = {}  # of each connector and target
-    for item in items:
-        places.setdefault(_asked(item), set()).update({_place(item)} if item.sent_partition is not None else ())
-    silent: set[object] = set()  # what did not answer
-    committed: dict[tuple[str, str, int], int] = {}
-    for (name, target), wanted in places.items():
-        with _delayed((name, target), silent):
-            offsets = cluster.committed(readers[name].group, sorted(wanted)) if name else {}
-            committed |= {(name, *place): offset for place, offset in offsets.items()}
-    reported = reports.collect(_whole(cluster), cluster.partitions) is not None
-    dead = sorted({reader.followed for reader in readers.values() if reader.followed})
-    counts = {topic: cluster.partitions(topic) or 0 for topic in dead}
-    before = indexed.positions(counts)
-    wanted_of = {topic: {(topic, number) for number in range(count)} for topic, count in counts.items()}
-    for (_, target), wanted in places.items():
-        wanted_of[target] = wanted_of.get(target, set()) | wanted
-    ends: dict[Partition, int] = {}
-    begins: dict[Partition, int] = {}
-    for topic, wanted in wanted_of.items():
-        with _delayed(topic, silent):
-            last, first = cluster.ends(sorted(wanted)), cluster.begins(sorted(wanted))
-            ends, begins = ends | last, begins | first
-    answered = {topic: count for topic, count in counts.items() if topic not in silent}
-    passed = any(
-        item.state == ItemState.SENT and committed.get((item.watched, *_place(item)), 0) > (item.sent_offset or 0)
-        for item in items
-    )
-    return Seen(
-        now=now,
-        readers=readers,
-        committed=committed,
-        reported=reported,
-        ends=ends,
-        begins=begins,
-        topic_ids=cluster.topic_ids(sorted({target for _, target in places})),
-        reach=indexed.reach(answered, ends, begins, before, now, wait if passed else None),
-        away=frozenset(
-            (name, target)
-            for name, target in places
-            if {(name, target), target, readers[name].followed if name else ""} & silent
-        ),
-    )
-
-
-@contextmanager
-def _delayed(what: object, silent: set[object]) -> Iterator[None]:
-    """Without an answer, what was asked is noted as silent."""
-    try:
-        yield
-    except BrokerUnavailable as error:
-        log.warning("outcomes wait for %s: %s", what, error)
-        silent.add(what)
-
-
-def _facts(item: ReplayItem, seen: Seen, letters: Letters) -> ItemFacts:
-    found = letters.of(item)
+def facts_of(item: ReplayItem, seen: Seen, found: Found) -> ItemFacts:
+    """What is known of an item but for its report and its record. Needs `replay`."""
     return ItemFacts(
         sent_at=item.sent_at or item.state_at,
         offset=item.sent_offset,
-        group=_group(item, seen),
+        group=_observed(item, seen) if group_of(item.watched) else _group(item, seen),
         recreated=recreated(item, seen.topic_ids),
         begin=seen.begins.get(_place(item), 0),
         reports=seen.reported,
@@ -176,23 +79,36 @@ def _facts(item: ReplayItem, seen: Seen, letters: Letters) -> ItemFacts:
         attributed=found.attributed,
         downstream=found.downstream,
         possible=found.possible,
-        indexing_since=_indexing_since(item),
+        indexing_since=_indexing_since(item, seen),
+        settling_since=item.state_at if item.state == ItemState.SENT and item.reason == Reason.SETTLING else None,
+        established=_established(item),
+        elsewhere=item.replay.target_cluster,
     )
+
+
+def _given_up(items: Sequence[ReplayItem], unread: Mapping[int, str], seen: Seen) -> dict[int, ItemFacts]:
+    """What was sent too long ago to wait any more for what does not answer."""
+    found: dict[int, ItemFacts] = {}
+    for item in items:
+        sent_at = item.sent_at or item.state_at
+        silent = unread.get(item.pk) or seen.away.get((item.watched, item.target_topic), "")
+        if silent and item.state == ItemState.SENT and seen.now - sent_at > WATCHED_FOR:
+            found[item.pk] = ItemFacts(sent_at, item.sent_offset, silent=silent)
+    return found
 
 
 def _group(item: ReplayItem, seen: Seen) -> Group | None:
     reader, where = seen.readers.get(item.watched), _place(item)
     if reader is None:
         return None
-    committed = seen.committed.get((item.watched, *where))
     reach = seen.reach.get(reader.followed, Reach())
     waits = item.reason in (Reason.INDEXING, Reason.INDEX_STOPPED)
     return Group(
         name=item.watched,
         stopped=reader.stopped(*where),
         parked=reader.parked(*where, seen.now),
-        committed=committed,
-        lag=max(0, seen.ends.get(where, 0) - (seen.begins.get(where, 0) if committed is None else committed)),
+        committed=seen.committed.get((item.watched, *where)),
+        lag=_lag(item, seen),
         dead_letters=reader.dead_letters,
         unseen=reader.unseen,
         behind=reach.behind_of(item.state_at if waits else None),
@@ -200,11 +116,54 @@ def _group(item: ReplayItem, seen: Seen) -> Group | None:
     )
 
 
-def _indexing_since(item: ReplayItem) -> datetime | None:
+def _observed(item: ReplayItem, seen: Seen) -> Group | None:
+    where = _place(item)
+    known = seen.foreign.get((item.watched, where[0]))
+    if known is None:
+        return None
+    reaches = [seen.reach.get(path, Reach()) for path in known.followed]
+    late = [reach for reach in reaches if reach.behind]
+    heard = [reach.moved_at for reach in late if reach.moved_at]
+    since = item.state_at if item.reason in (Reason.INDEXING, Reason.INDEX_STOPPED) else None
+    if item.reason == Reason.SETTLING:
+        since = _settled_at(item, seen)
+    return Group(
+        name=known.group.name,
+        committed=known.group.committed.get(where),
+        lag=_lag(item, seen),
+        dead_letters=", ".join(known.paths),
+        unseen=known.unseen,
+        behind=sum(reach.behind_of(since) for reach in reaches),
+        index_at=min(heard) if late and len(heard) == len(late) else None,
+        observed=known.observed(where[1], where),
+    )
+
+
+def _lag(item: ReplayItem, seen: Seen) -> int:
+    where = _place(item)
+    committed = seen.committed.get((item.watched, *where), seen.begins.get(where, 0))
+    return max(0, seen.ends.get(where, 0) - committed)
+
+
+def _established(item: ReplayItem) -> bool:
+    return bool(group_of(item.watched)) and item.reason in ESTABLISHED
+
+
+def _indexing_since(item: ReplayItem, seen: Seen) -> datetime | None:
     """Since when the index is waited for; one that was given up has been waited for long enough."""
     if item.state == ItemState.UNKNOWN and item.reason == Reason.INDEX_STOPPED:
         return item.state_at - INDEX_MAY_TAKE
-    return item.state_at if item.state == ItemState.SENT and item.reason == Reason.INDEXING else None
+    if item.state != ItemState.SENT:
+        return None
+    if item.reason == Reason.SETTLING:
+        return _settled_at(item, seen)
+    return item.state_at if item.reason == Reason.INDEXING else None
+
+
+def _settled_at(item: ReplayItem, seen: Seen) -> datetime | None:
+    """When the settle time is over: the index must pass what was written until then."""
+    known = seen.foreign.get((item.watched, item.target_topic))
+    return item.state_at + known.settle if known else None
 
 
 def _reports(past: Sequence[ReplayItem]) -> dict[int, str]:
@@ -212,7 +171,7 @@ def _reports(past: Sequence[ReplayItem]) -> dict[int, str]:
     by_token = {item.token: item for item in past}
     found: dict[int, str] = {}
     for part in parts(list(by_token)):
-        for row in OutcomeReport.objects.filter(token__in=part):
+        for row in reports_of([by_token[token] for token in part]):
             item = by_token[row.token]
             place = (row.connector, row.topic, row.partition, row.offset)
             if place == (item.watched, item.target_topic, item.sent_partition, item.sent_offset):
@@ -220,33 +179,45 @@ def _reports(past: Sequence[ReplayItem]) -> dict[int, str]:
     return found
 
 
-def _missing(silent: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> tuple[set[int], set[int]]:
-    """Of items that were committed past without a word: those whose record is gone, and those not looked at yet."""
+def reports_of(items: Sequence[ReplayItem]) -> QuerySet[OutcomeReport]:
+    """What their readers reported of these items in their targets; others, as of copies of them, are left out."""
+    return OutcomeReport.objects.filter(
+        token__in=[item.token for item in items],
+        connector__in={item.watched for item in items},
+        topic__in={item.target_topic for item in items},
+    )
+
+
+def _missing(silent: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> tuple[set[int], dict[int, str]]:
+    """Of items that were committed past without a word: those whose record is gone, and those not looked at yet.
+
+    Each of these with what did not answer, empty where it is only not its turn.
+    """
     missing = {item.pk for item in silent if item.reason == Reason.EXPIRED_OR_COMPACTED}
     wanted: dict[Partition, list[ReplayItem]] = {}
     for item in silent:
         if item.state == ItemState.SENT and (item.sent_offset or 0) >= seen.begins.get(_place(item), 0):
             wanted.setdefault(_place(item), []).append(item)
-    unread: set[int] = set()
+    unread: dict[int, str] = {}
     for place, rows in wanted.items():
-        there, reached = _there(place, [row.sent_offset or 0 for row in rows], cluster)
-        unread |= {row.pk for row in rows if (row.sent_offset or 0) > reached}
-        missing |= {row.pk for row in rows if row.sent_offset not in there} - unread
+        there, reached, why = _there(place, [row.sent_offset or 0 for row in rows], cluster)
+        unread |= {row.pk: why for row in rows if (row.sent_offset or 0) > reached}
+        missing |= {row.pk for row in rows if row.sent_offset not in there} - unread.keys()
     return missing, unread
 
 
-def _there(place: Partition, offsets: Sequence[int], cluster: Cluster) -> tuple[set[int], int]:
-    """The offsets of the partition's records between these, and up to which that is known."""
+def _there(place: Partition, offsets: Sequence[int], cluster: Cluster) -> tuple[set[int], int, str]:
+    """The offsets of the partition's records between these, up to which that is known, and what did not answer."""
     first, last = min(offsets), max(offsets)
     there: set[int] = set()
-    silent: set[object] = set()
-    with _delayed(place, silent):
+    silent: dict[object, str] = {}
+    with delayed(place, silent):
         for record in islice(cluster.read_to_end(*place, first, READ_S, whole=True), MOST_READ):
             there.add(record.offset)
             if record.offset >= last:
                 break
     stopped = silent or len(there) == MOST_READ
-    return there, max(there, default=first - 1) if stopped else last
+    return there, max(there, default=first - 1) if stopped else last, silent.get(place, "")
 
 
 def _reporting(silent: Sequence[ReplayItem]) -> set[int]:
@@ -266,16 +237,8 @@ def _is_past(item: ReplayItem, seen: Seen) -> bool:
     """Is it decided by reports and dead letters, not by waiting?"""
     if item.sent_offset is None:
         return True
-    return seen.committed.get((item.watched, *_place(item)), 0) > item.sent_offset
-
-
-def _asked(item: ReplayItem) -> tuple[str, str]:
-    return (item.watched, item.target_topic)
+    return seen.past(item.watched, _place(item)) > item.sent_offset
 
 
 def _place(item: ReplayItem) -> Partition:
     return (item.target_topic, -1 if item.sent_partition is None else item.sent_partition)
-
-
-def _whole(cluster: Cluster) -> Read:
-    return lambda topic, partition, start: cluster.read_to_end(topic, partition, start, whole=True)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import UUID
 
 import msgspec
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.preparing import MAX_INT, key_hash
 from dlqadmin.deadletters.titles import short
+from dlqadmin.deadletters.values import MAX_INT, key_hash
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
-from dlqadmin.replays.outcome.outcomes import Letter
+from dlqadmin.replays.outcome.facts import Letter
+from dlqadmin.replays.outcome.spots import GROUP
 from dlqadmin.replays.parts import parts
 
+CHUNK = 500  # rows in memory at once: of one record there may be many, as where a stream job copied its header
 WHY = 200  # characters of an error's message
 CLOCKS_DIFFER = timedelta(seconds=10)
 
@@ -50,7 +53,7 @@ def find(items: Sequence[ReplayItem], watched_topics: Sequence[str]) -> Letters:
     """The dead letters of these items; `watched_topics` are where one without origin may be theirs."""
     letters = Letters()
     rows = DeadLetter.objects.filter(cluster=settings.CLUSTER).select_related("fingerprint")
-    for item, row in (*_by_place(rows, items), *_by_token(rows, items)):
+    for item, row in chain(_by_place(rows, items), _by_token(rows, items)):
         if kind := kind_of(item, row):
             setattr(letters.of(item), kind, letter(row))
     for item, row in _by_key(rows.filter(topic__in=watched_topics), items):
@@ -76,7 +79,7 @@ def matched(rows: Iterable[DeadLetter], items: QuerySet[ReplayItem]) -> Iterator
         if row.origin_partition is not None and row.origin_offset is not None:
             there = places.setdefault((row.origin_topic, row.origin_partition), {})
             there.setdefault(row.origin_offset, []).append(row)
-        if token := named(row.replay_item or ""):
+        if row.replay_item and (token := named(row.replay_item)):
             tokens.setdefault(token[0], {}).setdefault(token[1], []).append(row)
     for (topic, partition), letters in places.items():
         for part in parts(sorted(letters)):
@@ -95,10 +98,10 @@ def _known(uuids: Sequence[UUID]) -> Iterable[UUID]:
 def kind_of(item: ReplayItem, row: DeadLetter) -> str:
     """By what the dead letter is the item's: `exact`, `placed`, `attributed`, `downstream`, or nothing.
 
-    As `failure_of`, if the watched connector wrote it; one of any other connector is downstream.
+    As `failure_of`, if the watched reader wrote it; one of any other connector is downstream.
     """
     kind = failure_of(item, row)
-    other = bool(row.connector and item.watched) and row.connector != item.watched
+    other = bool(row.connector and item.watched) and row.connector != item.watched.removeprefix(GROUP)
     return "downstream" if kind and other else kind
 
 
@@ -106,14 +109,15 @@ def failure_of(item: ReplayItem, row: DeadLetter) -> str:
     """By what the dead letter is of this very record, whoever read it.
 
     `exact`: its place and its item. `placed`: its place alone, unless the dead letter was there before the item
-    was sent; true only while the topic is the same. `attributed`: its item and attempt, without an origin or
-    where the item's place was lost. `downstream`: of something that was made of it, and bears its item elsewhere.
+    was sent, or the item went to another cluster; true only while the topic is the same. `attributed`: its item and
+    attempt, without an origin or where the item's place was lost. `downstream`: of something that was made of it, and
+    bears its item elsewhere.
     """
     own = row.replay_item == item.token
     place = (item.target_topic, item.sent_partition, item.sent_offset)
     if item.sent_offset is not None and place == (row.origin_topic, row.origin_partition, row.origin_offset):
         since = (item.sent_at or item.state_at) - CLOCKS_DIFFER
-        unnamed = row.replay_item is None and row.indexed_at >= since
+        unnamed = row.replay_item is None and row.indexed_at >= since and not item.replay.target_cluster
         return "exact" if own else "placed" if unnamed else ""
     if not own or row.replay_attempt != item.attempt or row.pk == item.dead_letter_id:
         return ""
@@ -135,19 +139,19 @@ def _by_place(rows: QuerySet[DeadLetter], items: Iterable[ReplayItem]) -> Iterat
     for (topic, partition), known in places.items():
         there = rows.filter(origin_topic=topic, origin_partition=partition)
         for part in parts(list(known)):
-            for row in there.filter(origin_offset__in=part).order_by("pk"):
+            for row in there.filter(origin_offset__in=part).order_by("pk").iterator(chunk_size=CHUNK):
                 yield known[row.origin_offset or 0], row
 
 
 def _by_token(rows: QuerySet[DeadLetter], items: Iterable[ReplayItem]) -> Iterator[tuple[ReplayItem, DeadLetter]]:
     known = {item.token: item for item in items}
     for part in parts(list(known)):
-        for row in rows.filter(replay_item__in=part).order_by("pk"):
+        for row in rows.filter(replay_item__in=part).order_by("pk").iterator(chunk_size=CHUNK):
             yield known[row.replay_item or ""], row
 
 
 def _by_key(rows: QuerySet[DeadLetter], items: Sequence[ReplayItem]) -> Iterator[tuple[ReplayItem, DeadLetter]]:
-    """Later dead letters with the same key, of which nobody says where they come from."""
+    """Of the dead letters of which nobody says where they come from, the newest of the same key, if it is later."""
     known: dict[int, list[ReplayItem]] = {}
     edited = _edited_keys([item.pk for item in items if item.edited])
     for item in items:
@@ -159,8 +163,11 @@ def _by_key(rows: QuerySet[DeadLetter], items: Sequence[ReplayItem]) -> Iterator
     since = min(_since(item) for own in known.values() for item in own)
     unattributed = rows.filter(origin_offset=None, replay_item=None, failed_at__gte=since)
     for part in parts(list(known)):
-        for row in unattributed.filter(key_hash__in=part).order_by("pk"):
-            yield from ((item, row) for item in known[row.key_hash or 0] if row.failed_at >= _since(item))
+        alike = unattributed.filter(key_hash__in=part)
+        newest = dict(alike.order_by().values_list("key_hash").annotate(last=Max("failed_at")))
+        for row in alike.filter(failed_at__in=set(newest.values())).order_by("pk").iterator(chunk_size=CHUNK):
+            if row.key_hash is not None and row.failed_at == newest[row.key_hash]:
+                yield from ((item, row) for item in known[row.key_hash] if row.failed_at >= _since(item))
 
 
 def _edited_keys(ids: Sequence[int]) -> Mapping[int, int | None]:

@@ -4,76 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import msgspec
-
 from dlqadmin.replays.models import ItemState
+from dlqadmin.replays.outcome.facts import Decision, Group, ItemFacts, Letter
+from dlqadmin.replays.outcome.observed import COMMIT_MAY_TAKE, observed
 from dlqadmin.replays.reasons import Reason
 
 WATCHED_FOR = timedelta(hours=24)
 INDEX_MAY_TAKE = timedelta(seconds=60)
-COMMIT_MAY_TAKE = timedelta(seconds=60)  # a connector that has only just started has committed nothing yet
-
-
-class Letter(msgspec.Struct, frozen=True):
-    """A dead letter that may be this record's: its id in the index, its name, and what failed, as a sentence's head."""
-
-    id: int
-    name: str
-    why: str = ""
-
-
-class Group(msgspec.Struct, frozen=True):
-    """The connector whose outcome counts, as it is now.
-
-    `stopped` says why nothing reads the partition; empty: it is read. `dead_letters` is its dead letter topic,
-    empty when it has none, `unseen` why that can't be followed. `behind` counts what the index has not read of it,
-    up to an end that was seen after the commit; `index_at` is when the index was last heard of there.
-    """
-
-    name: str
-    stopped: str = ""
-    parked: bool = False
-    committed: int | None = None
-    lag: int = 0
-    dead_letters: str = ""
-    unseen: str = ""
-    behind: int = 0
-    index_at: datetime | None = None
-
-
-class ItemFacts(msgspec.Struct, frozen=True):
-    """All that is known of one sent item. Read in this order: committed offset, report, ends, index.
-
-    `offset` is None when the coordinates were lost. `begin` is the first offset that the partition still has,
-    `readable` whether the record is still at its place. `reports` says whether the engine's reports can be read,
-    `reporting` whether any came from the same reader and partition since it was sent. `placed` is a dead letter
-    with no more than its place. `indexing_since` is when the wait for the index began.
-    """
-
-    sent_at: datetime
-    offset: int | None
-    group: Group | None = None
-    recreated: bool = False
-    begin: int = 0
-    readable: bool = True
-    reports: bool = True
-    reporting: bool = True
-    report: str | None = None
-    exact: Letter | None = None
-    placed: Letter | None = None
-    attributed: Letter | None = None
-    downstream: Letter | None = None
-    possible: Letter | None = None
-    indexing_since: datetime | None = None
-
-
-class Decision(msgspec.Struct, frozen=True):
-    """A state, what qualifies it, and the sentence that says how it is known."""
-
-    state: ItemState
-    reason: str = ""
-    evidence: str = ""
-    refailure: int | None = None
 
 
 def decide(facts: ItemFacts, now: datetime) -> Decision:
@@ -85,19 +22,32 @@ def decide(facts: ItemFacts, now: datetime) -> Decision:
 
 
 def _decide(facts: ItemFacts, now: datetime) -> Decision:
-    if exact := facts.exact or (None if facts.recreated else facts.placed):
+    if facts.silent:
+        return Decision(ItemState.SENT, Reason.WAITING, facts.silent)
+    if exact := facts.exact or (None if facts.recreated or facts.elsewhere else facts.placed):
         return _failed(f"{exact.why}proven: its dead letter's origin is where it was sent", exact)
     if facts.attributed:
         return _failed(f"{facts.attributed.why}proven: its dead letter carries this item and attempt", facts.attributed)
+    if why := _out_of_sight(facts):
+        return why
+    if facts.offset is None or facts.group is None:
+        return _unknown(Reason.NO_GROUP, "no connector of the engine and no consumer group is known to read the topic")
+    if facts.group.observed is not None:
+        return observed(facts, facts.offset, facts.group, facts.group.observed, now, _index_is_late)
+    if facts.group.committed is None or facts.group.committed <= facts.offset:
+        return _not_passed(facts, facts.offset, facts.group, now)
+    return _passed(facts, facts.offset, facts.group, now)
+
+
+def _out_of_sight(facts: ItemFacts) -> Decision | None:
+    """Why nothing can be seen of the record, whoever reads it; None where it can."""
+    if facts.elsewhere:
+        return _unknown(Reason.NO_GROUP, f"sent to the cluster {facts.elsewhere}, whose groups are not watched")
     if facts.offset is None:
         return _unknown(Reason.COORDINATES_LOST, "it was sent, but where it is in the topic could not be recovered")
     if facts.recreated:
         return _unknown(Reason.TOPIC_RECREATED, "the topic is not the one it was sent to: deleted or made anew")
-    if facts.group is None:
-        return _unknown(Reason.NO_GROUP, "no connector of the engine is known to read the topic")
-    if facts.group.committed is None or facts.group.committed <= facts.offset:
-        return _not_passed(facts, facts.offset, facts.group, now)
-    return _passed(facts, facts.offset, facts.group, now)
+    return None
 
 
 def _not_passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
@@ -175,7 +125,7 @@ def _index_is_late(facts: ItemFacts, group: Group, now: datetime) -> bool:
 def _proven(facts: ItemFacts, evidence: str, reason: str = "") -> Decision:
     if facts.downstream is None:
         return Decision(ItemState.PASSED, reason, evidence)
-    evidence = f"{evidence}; failed elsewhere: {facts.downstream.name}"
+    evidence = f"{evidence}; failed downstream: {facts.downstream.name}"
     return Decision(ItemState.PASSED, reason, evidence, facts.downstream.id)
 
 

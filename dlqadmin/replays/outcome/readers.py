@@ -42,6 +42,7 @@ class Reader(msgspec.Struct, frozen=True):
     lag: int | None = None
     dead_letters: str = ""
     elsewhere: bool = False
+    value_converter: str = ""  # its class, where the connector's own configuration names one
     tasks: tuple[Task, ...] = ()
     gone: bool = False
 
@@ -141,6 +142,7 @@ def _reader(row: Mapping[str, Any], figures: Iterable[TaskSnapshot]) -> Reader:
         topics=tuple(row["topics"]),
         lag=row["lag"],
         dead_letters=row["dlq_topic"] or "",
+        value_converter=row["config"].get("value.converter") or "",
         elsewhere=elsewhere not in ("", settings.KAFKA_BOOTSTRAP_SERVERS),
         tasks=tuple(_task(task["id"], task["state"], known.get(task["id"], {})) for task in row["tasks"]),
     )

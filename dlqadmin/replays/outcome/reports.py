@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.conf import settings
 
 from dlqadmin.broker import topics
-from dlqadmin.deadletters.preparing import EPOCH, MAX_INT, MAX_ITEM, MAX_LONG, clean, moment
+from dlqadmin.deadletters.copying import Table
+from dlqadmin.deadletters.rows import MAX_ITEM
+from dlqadmin.deadletters.values import EPOCH, MAX_INT, MAX_LONG, clean, moment
 from dlqadmin.metrics.positions import Read, follow
 from dlqadmin.replays.models import OutcomeReport
+from dlqadmin.replays.outcome.upserting import upsert
 from engine.record.record import RawRecord
 from engine.reporting.replayed import Outcome
 
@@ -21,7 +24,35 @@ OUTCOMES = tuple(Outcome)
 Partitions = Callable[[str], int | None]
 Place = tuple[str, str, int, int]
 
+_TABLE = Table(
+    OutcomeReport,
+    {
+        "token": "varchar",
+        "attempt": "integer",
+        "connector": "varchar",
+        "topic": "varchar",
+        "partition": "integer",
+        "offset": "bigint",
+        "outcome": "varchar",
+        "at": "timestamptz",
+    },
+)
+_PLACE = ("connector", "topic", "partition", "offset")
+
 read_whole: Read = partial(topics.read_to_end, whole=True)
+
+
+class Report(NamedTuple):
+    """One row of `OutcomeReport`."""
+
+    token: str
+    attempt: int
+    connector: str
+    topic: str
+    partition: int
+    offset: int
+    outcome: str
+    at: datetime
 
 
 def collect(read: Read = read_whole, partitions: Partitions = topics.partitions) -> int | None:
@@ -39,9 +70,9 @@ def prune(before: datetime) -> int:
     return OutcomeReport.objects.filter(at__lt=before).delete()[0]
 
 
-def fold(records: Iterable[RawRecord]) -> list[OutcomeReport]:
+def fold(records: Iterable[RawRecord]) -> list[Report]:
     """Pure: the last report of each place a connector read; what is no report is passed over."""
-    found: dict[Place, OutcomeReport] = {}
+    found: dict[Place, Report] = {}
     for record in records:
         if report := _report(record):
             found[report.connector, report.topic, report.partition, report.offset] = report
@@ -59,15 +90,10 @@ def _to_end(topic: str, partition: int, read: Read) -> int:
 
 
 def _store(records: Sequence[RawRecord]) -> None:
-    OutcomeReport.objects.bulk_create(
-        fold(records),
-        update_conflicts=True,
-        unique_fields=["topic", "partition", "offset", "connector"],
-        update_fields=["token", "attempt", "outcome", "at"],
-    )
+    upsert(_TABLE, fold(records), _PLACE)
 
 
-def _report(record: RawRecord) -> OutcomeReport | None:
+def _report(record: RawRecord) -> Report | None:
     """The record as a report; None for what is not ours to read."""
     try:
         document: Any = orjson.loads(record.value or b"")
@@ -82,7 +108,7 @@ def _report(record: RawRecord) -> OutcomeReport | None:
         return None
     if where[0] is None or where[1] is None or not all(isinstance(name, str) and name for name in names):
         return None
-    return OutcomeReport(
+    return Report(
         token=clean(token, MAX_ITEM),
         attempt=_whole(document.get("attempt"), MAX_INT) or 0,
         connector=clean(str(names[0]), 200),

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, prefetch_related_objects
+from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet, prefetch_related_objects
 from django.utils import timezone
 
-from dlqadmin.broker import topics
+from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter, GroupActivity
 from dlqadmin.replays import events
-from dlqadmin.replays.models import (
-    ItemState,
-    OutcomeReport,
-    Replay,
-    ReplayItem,
-    ReplayStatus,
-    WatchPosition,
-)
-from dlqadmin.replays.outcome.gathering import Cluster, gather, recreated
+from dlqadmin.replays.models import ItemState, ReplayItem, WatchPosition
+from dlqadmin.replays.outcome import alike, finishing, resolving, several, spots
+from dlqadmin.replays.outcome.cluster import Cluster, Live
+from dlqadmin.replays.outcome.facts import Decision, ItemFacts
+from dlqadmin.replays.outcome.gathering import gather, recreated, reports_of
 from dlqadmin.replays.outcome.letters import kind_of, letter, matched
-from dlqadmin.replays.outcome.outcomes import WATCHED_FOR, Decision, ItemFacts, decide
+from dlqadmin.replays.outcome.looking import Seen, look
+from dlqadmin.replays.outcome.outcomes import decide
+from dlqadmin.replays.outcome.readers import look as look_at_readers
+from dlqadmin.replays.outcome.spots import Spot
 from dlqadmin.replays.parts import PARAMETERS, parts
+from dlqadmin.replays.reasons import Reason
 from dlqadmin.replays.sending import items as states
 from dlqadmin.replays.sending.items import MAX_EVIDENCE
 from dlqadmin.rest.text import counted
@@ -36,64 +37,74 @@ MOST_ITEMS = 10_000
 SPAN = 50_000  # dead letters searched at once
 OVERLAP = timedelta(seconds=60)
 SLOWLY = timedelta(seconds=15)
-PENDING = (ItemState.QUEUED, ItemState.SENDING, ItemState.SENT)
 TURNED = (ItemState.PASSED, ItemState.UNKNOWN)
-WORDS = {
-    ItemState.PASSED: "passed",
-    ItemState.FAILED_AGAIN: "failed again",
-    ItemState.UNKNOWN: "unknown",
-    ItemState.SKIPPED: "skipped",
-}
+WORDS = finishing.WORDS
 Verdict = tuple[ReplayItem, Decision]
+log = logging.getLogger(__name__)
 
 
 def watch(
     clock: Callable[[], datetime] = timezone.now,
-    cluster: Cluster = topics,
+    cluster: Cluster | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Decide what can be decided now; how many items changed. Raises BrokerUnavailable.
+    """Decide what can be decided now; how many items changed. Where Kafka does not answer, only what needs it waits.
 
     Doubled or interrupted it does no harm: every move is guarded by the state that the decision was made on, and
     a dead letter counts as searched for only after what it turned is stored. What is unknown, and how long what
     waits still has to wait, is looked at every fifteen seconds.
     """
-    now = clock()
+    now, cluster = clock(), cluster or Live()
     position, _ = WatchPosition.objects.get_or_create(pk=1)
     slow = _slow(position, now)
-    searched = _searched(position.dead_letter, now)
-    changed = settle(late(position.dead_letter, cluster, now), now)
-    WatchPosition.objects.filter(pk=1, dead_letter=position.dead_letter).update(dead_letter=searched)
-    found = watched(now, unknown=slow)
-    heal([item for item in found if item.sent_offset is None])
-    facts = gather(found, now, cluster, wait)
-    verdicts = [(item, _decided(item, facts[item.pk], now)) for item in found if item.pk in facts]
-    # Settled at the time that it is now: what is seen from `now` on by another look is seen after these commits.
-    changed += settle((verdict for verdict in verdicts if slow or _matters(*verdict)), clock())
-    finish(now)
+    changed = _turn(position, cluster, now)
+    there = spots.waiting(now, unknown=slow)
+    known = look_at_readers()
+    lost = [item for spot in there if spot.partition < 0 for item in spot.rows.select_related("replay")[:MOST_ITEMS]]
+    silent: dict[object, str] = {}
+    if heal(lost) + several.prepare(there, known, now, cluster, silent):
+        there = spots.waiting(now, unknown=slow)
+    others = several.waiting(now, unknown=slow)
+    if there or others:
+        seen = look([*there, *spots.of(others)], known, now, cluster, silent, wait)
+        changed += alike.settle_alike(there, seen, now)
+        found = pick(there, seen, slow=slow)
+        # Settled at the time that it is now: what is seen from `now` on by another look is seen after these commits.
+        changed += settle(_judged(found, seen, cluster, slow=slow), clock())
+        for name in sorted({item.watched for item in others}):
+            same = [item for item in others if item.watched == name]
+            changed += several.settle(_judged(same, seen, cluster, slow=slow), clock())
+    finishing.finish(now)
     return changed
 
 
-def watched(now: datetime, *, unknown: bool) -> list[ReplayItem]:
-    """The items that wait for an outcome, longest first, and with `unknown` those that have none for a reason.
+def pick(there: Sequence[Spot], seen: Seen, *, slow: bool) -> list[ReplayItem]:
+    """Items to look at one by one, as many of each spot: where one is slow, the others are watched all the same.
 
-    As many of each reader and partition: where one is slow, the others are watched all the same.
+    What waits for its reader changes only its words, and is looked at in full where it is slow.
     """
-    awaited = Replay.objects.exclude(status__in=(ReplayStatus.PLANNED, ReplayStatus.DONE))
-    found = _fairly(ReplayItem.objects.filter(replay__in=awaited, state=ItemState.SENT), "sent_at")
-    if unknown:
-        rows = ReplayItem.objects.filter(state=ItemState.UNKNOWN, sent_at__gt=now - WATCHED_FOR)
-        found += _fairly(rows, "-sent_at")
+    share = max(1, MOST_ITEMS // max(1, len(there)))
+    found: list[ReplayItem] = []
+    for spot in there:
+        if spot.state == ItemState.UNKNOWN or spot.partition < 0:
+            found += spot.rows.order_by("-sent_at", "pk")[:share]
+            continue
+        past = seen.past(spot.watched, spot.place)
+        if past > spot.first:
+            found += _unsettled(spot.rows.filter(sent_offset__lt=past), spot, seen).order_by("ordinal")[:share]
+        if past <= spot.last:
+            few = share if slow else min(share, alike.FEW)
+            found += spot.rows.filter(sent_offset__gte=past).order_by("ordinal")[:few]
     prefetch_related_objects(found, "replay")  # shared by thousands of items
     return found
 
 
-def heal(lost: Sequence[ReplayItem]) -> None:
-    """Items whose places were lost get them from what their reader reported, if that was one place of the target."""
+def heal(lost: Sequence[ReplayItem]) -> int:
+    """Items whose places were lost get them from what their reader reported, if that was one place; how many."""
     known = {item.token: item for item in lost}
     places: dict[str, set[tuple[int, int]]] = {}
     for part in parts(list(known)):
-        for row in OutcomeReport.objects.filter(token__in=part):
+        for row in reports_of([known[token] for token in part]):
             item = known[row.token]
             wanted = (
                 item.watched,
@@ -102,15 +113,16 @@ def heal(lost: Sequence[ReplayItem]) -> None:
             )
             if (row.connector, row.topic, row.partition) == wanted:
                 places.setdefault(row.token, set()).add((row.partition, row.offset))
-    for token, found in places.items():
-        if len(found) == 1:
-            item = known[token]
-            [(item.sent_partition, item.sent_offset)] = found
-            item.save(update_fields=["sent_partition", "sent_offset"])
+    certain = {token: found for token, found in places.items() if len(found) == 1}
+    for token, found in certain.items():
+        item = known[token]
+        [(item.sent_partition, item.sent_offset)] = found
+        item.save(update_fields=["sent_partition", "sent_offset"])
+    return len(certain)
 
 
-def late(start: int, cluster: Cluster, now: datetime) -> list[Verdict]:
-    """Items that dead letters behind this one name, whatever was thought of them. Raises BrokerUnavailable."""
+def named_since(start: int) -> Iterator[tuple[ReplayItem, DeadLetter]]:
+    """Items that dead letters behind this one name, whatever was thought of them, each with the letter."""
     there = ReplayItem.objects.filter(
         target_topic=OuterRef("origin_topic"),
         sent_partition=OuterRef("origin_partition"),
@@ -119,7 +131,12 @@ def late(start: int, cluster: Cluster, now: datetime) -> list[Verdict]:
     span = DeadLetter.objects.filter(pk__gt=start, pk__lte=_end(start), cluster=settings.CLUSTER)
     span = span.select_related("fingerprint")
     rows = span.filter(Q(replay_item__isnull=False) | Exists(there)).order_by("pk")
-    kinds = [(item, row, kind_of(item, row)) for item, row in matched(rows, _turnable())]
+    return matched(rows, _turnable())
+
+
+def late(letters: Sequence[tuple[ReplayItem, DeadLetter]], cluster: Cluster, now: datetime) -> list[Verdict]:
+    """Those that failed by these dead letters. Raises BrokerUnavailable."""
+    kinds = [(item, row, kind_of(item, row)) for item, row in letters]
     ids = cluster.topic_ids(sorted({item.target_topic for item, _, kind in kinds if kind == "placed"}))
     found: dict[int, Verdict] = {}
     for item, row, kind in kinds:
@@ -144,17 +161,17 @@ def settle(verdicts: Iterable[Verdict], now: datetime) -> int:
     return sum(_move(rows, *key, now) for key, rows in alike.items())
 
 
-def finish(now: datetime) -> int:
-    """Replays of which nothing is awaited any more are done; how many that were."""
-    pending = ReplayItem.objects.filter(replay=OuterRef("pk"), state__in=PENDING)
-    done = 0
-    for replay in Replay.objects.filter(~Exists(pending), status=ReplayStatus.WATCHING):
-        with transaction.atomic():
-            rows = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.WATCHING)
-            if rows.update(status=ReplayStatus.DONE, done_at=now):
-                events.note(replay.pk, "done", _summary(replay), now)
-                done += 1
-    return done
+def _turn(position: WatchPosition, cluster: Cluster, now: datetime) -> int:
+    """Settle what the dead letters that came since turn round; searched again where Kafka does not answer."""
+    searched = _searched(position.dead_letter, now)
+    letters = list(named_since(position.dead_letter))
+    try:
+        changed = settle(late(letters, cluster, now), now) + several.settle(several.late(letters, cluster, now), now)
+    except BrokerUnavailable as error:
+        log.warning("dead letters of replayed records wait: %s", error)
+        return 0
+    WatchPosition.objects.filter(pk=1, dead_letter=position.dead_letter).update(dead_letter=searched)
+    return changed
 
 
 def _slow(position: WatchPosition, now: datetime) -> bool:
@@ -163,15 +180,16 @@ def _slow(position: WatchPosition, now: datetime) -> bool:
     return due and WatchPosition.objects.filter(pk=1, slow_at=position.slow_at).update(slow_at=now) == 1
 
 
-def _fairly(rows: QuerySet[ReplayItem], order: str) -> list[ReplayItem]:
-    places = list(rows.order_by().values_list("watched", "target_topic", "sent_partition").distinct())
-    return [
-        item
-        for watched, topic, partition in places
-        for item in rows.filter(watched=watched, target_topic=topic, sent_partition=partition).order_by(order, "pk")[
-            : max(1, MOST_ITEMS // len(places))
-        ]
-    ]
+def _unsettled(rows: QuerySet[ReplayItem], spot: Spot, seen: Seen) -> QuerySet[ReplayItem]:
+    """Without those whose settle time is not over: nothing can be decided of them but by a dead letter."""
+    known = seen.foreign.get((spot.watched, spot.topic))
+    return rows.exclude(reason=Reason.SETTLING, state_at__gt=seen.now - known.settle) if known else rows
+
+
+def _judged(found: Sequence[ReplayItem], seen: Seen, cluster: Cluster, *, slow: bool) -> list[Verdict]:
+    facts = gather(found, seen, cluster)
+    verdicts = [(item, _decided(item, facts[item.pk], seen.now)) for item in found if item.pk in facts]
+    return [verdict for verdict in verdicts if slow or _matters(*verdict)]
 
 
 def _matters(item: ReplayItem, decision: Decision) -> bool:
@@ -183,7 +201,8 @@ def _matters(item: ReplayItem, decision: Decision) -> bool:
 def _decided(item: ReplayItem, facts: ItemFacts, now: datetime) -> Decision:
     """What is unknown stays so until there is an outcome, and says what it waits for meanwhile."""
     decision = decide(facts, now)
-    if item.state == ItemState.UNKNOWN and decision.state is ItemState.SENT:
+    settles = decision.reason == Reason.SETTLING  # takes its time from when the item is in it
+    if item.state == ItemState.UNKNOWN and decision.state is ItemState.SENT and not settles:
         again = f"read again since: {decision.evidence}"
         return msgspec.structs.replace(decision, state=ItemState.UNKNOWN, reason=item.reason, evidence=again)
     return decision
@@ -199,6 +218,8 @@ def _move(rows: Sequence[Verdict], before: str, after: str, reason: str, evidenc
     if before == after and all(item.reason == reason for item in moved):
         return _refresh(moved, before, evidence)
     count = states.move(moved, ItemState(before), ItemState(after), now, reason=reason, evidence=evidence)
+    if count and after == ItemState.SENT and before != after:
+        finishing.go_on({item.replay_id for item in moved})
     if count and before != after:
         _tell(moved, ItemState(before), ItemState(after), now)
     return count
@@ -218,20 +239,11 @@ def _tell(moved: Sequence[ReplayItem], before: ItemState, after: ItemState, now:
         for replay, n in Counter(item.replay_id for item in moved).items():
             events.note(replay, "turned", f"{counted(n, 'record')} turned from {WORDS[before]} to {WORDS[after]}", now)
     if after is ItemState.FAILED_AGAIN:
-        for group, name in _groups(moved):
-            entry = {"group_id": group, "kind": "failed_again", "text": f"failed again in {name}"}
+        for group, where in resolving.groups_of(moved):
+            entry = {"group_id": group, "kind": "failed_again", "text": f"failed again in {where}"}
             if not GroupActivity.objects.filter(**entry).exists():
                 GroupActivity.objects.create(**entry, at=now, actor=events.ITSELF)
-
-
-def _groups(moved: Sequence[ReplayItem]) -> set[tuple[int, str]]:
-    """The group of each item's dead letter, with the name of its replay."""
-    names = {item.dead_letter_id: str(item.replay) for item in moved}
-    return {
-        (group, names[pk])
-        for part in parts(list(names))
-        for pk, group in DeadLetter.objects.filter(pk__in=part).values_list("pk", "fingerprint__group_id")
-    }
+        resolving.reopen(moved, now)
 
 
 def _turnable() -> QuerySet[ReplayItem]:
@@ -256,9 +268,3 @@ def _searched(start: int, now: datetime) -> int:
     young = rows.filter(indexed_at__gte=now - OVERLAP).aggregate(first=Min("pk"))["first"]
     old = rows if young is None else rows.filter(pk__lt=young)
     return old.aggregate(last=Max("pk"))["last"] or start
-
-
-def _summary(replay: Replay) -> str:
-    counts = dict(replay.items.order_by().values_list("state").annotate(n=Count("pk")))
-    words = [f"{counts[state]} {word}" for state, word in WORDS.items() if counts.get(state)]
-    return f"no outcome is awaited any more: {', '.join(words)}" if words else "no outcome is awaited any more"

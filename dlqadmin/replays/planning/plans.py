@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Q, QuerySet
 
 from dlqadmin.audit.recording import record
-from dlqadmin.broker import topics
-from dlqadmin.deadletters.preparing import pack_headers
 from dlqadmin.replays import events
-from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayItem, ReplayStatus, Selection
-from dlqadmin.replays.parts import PARAMETERS, parts
-from dlqadmin.replays.planning import selecting, targets
-from dlqadmin.replays.planning.checks import Facts, document
-from dlqadmin.replays.planning.choosing import Candidate, Sorted, candidates, sort
-from dlqadmin.replays.planning.targets import Cluster, Targets
-from dlqadmin.replays.sending import ledger
-from dlqadmin.replays.sending.items import MAX_EVIDENCE
+from dlqadmin.replays.models import Replay, ReplayEvent, ReplayStatus, Selection
+from dlqadmin.replays.planning import writing
+from dlqadmin.replays.planning.document import broken
+from dlqadmin.replays.planning.kafka import Cluster, Own
+from dlqadmin.replays.planning.options import Options, keep, options_of, settled
+from dlqadmin.replays.planning.ordering import Limits
+from dlqadmin.replays.planning.reading import SLICE
+from dlqadmin.replays.planning.working import FAR, Work
+from dlqadmin.replays.sending import items
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import Conflict
 
+__all__ = ["INLINE", "Options", "begin", "check_again", "create", "failed", "go_on", "options_of", "unsettled"]
 
-class Options(msgspec.Struct, frozen=True):
-    """How a selection is replayed. No target: each record to its own origin. `rate` 0: no limit."""
-
-    target_topic: str = ""
-    use_fixes: bool = True
-    resend: bool = False
-    rate: int = 100
+INLINE = SLICE  # records that are planned while the request waits
+TRIES = 3  # in all, of a plan that meets an error of ours
+FAILED = "plan_failed"
+KEPT = ("plan", "planned_at", "planned_count", "status", "sender", "heartbeat")
 
 
 def create(
@@ -44,9 +39,9 @@ def create(
     actor: User,
     once: Once,
     now: datetime,
-    cluster: Cluster = topics,
+    cluster: Cluster | None = None,
 ) -> Replay:
-    """A new replay of the selection with its plan."""
+    """A new replay of the selection with its plan; of a large one the plan is still to be made, see `go_on`."""
     made = Replay(
         selection=selection,
         title=(title or selection.title)[:300],
@@ -55,119 +50,135 @@ def create(
         created_at=now,
         idempotency_key=once.key,
         request_digest=once.digest,
-        **msgspec.structs.asdict(options),
     )
-    return _plan(made, options, actor, now, cluster)
+    return _plan(made, options, actor, now, cluster or Own())
 
 
-def check_again(replay: Replay, options: Options, actor: User, now: datetime, cluster: Cluster = topics) -> Replay:
+def check_again(replay: Replay, options: Options, actor: User, now: datetime, cluster: Cluster | None = None) -> Replay:
     """The plan made anew, with these options. Raises Conflict once the replay was run or cancelled."""
+    if replay.status == ReplayStatus.PLANNING:
+        raise Conflict(f"{replay} is being planned; wait for its plan, or cancel it.")
     if replay.status != ReplayStatus.PLANNED:
         raise Conflict(f"{replay} is {replay.status}; its plan stands as it was run.")
-    return _plan(replay, options, actor, now, cluster)
+    return _plan(replay, options, actor, now, cluster or Own())
 
 
-def options_of(replay: Replay) -> Options:
-    """How it was planned."""
-    return Options(replay.target_topic, replay.use_fixes, replay.resend, replay.rate)
+def begin(replay: Replay, seen: datetime | None, token: str, now: datetime) -> bool:
+    """Take a plan that is still to be made, unless somebody touched it since its heartbeat was `seen`."""
+    there = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, heartbeat=seen)
+    return bool(there.update(heartbeat=now, sender=token, planned_count=0))
 
 
-def _plan(replay: Replay, options: Options, actor: User, now: datetime, cluster: Cluster) -> Replay:
-    started = time.perf_counter()
-    found = candidates(replay.selection, options.target_topic, replay.created_by if options.use_fixes else None)
-    seen = targets.look((one.target for one in found), cluster)
-    owners = ledger.owners((one.lineage, one.target) for one in found if one.target)
-    rows = sort(found, seen, owners, resend=options.resend)
-    facts = Facts(
-        selection=replay.selection,
-        drifted=selecting.drifted(replay.selection, (one.dead_letter for one in found)),
-        rows=rows,
-        targets=seen,
-        owners=owners,
-        digest=_digest(rows, options),
-        took_ms=round((time.perf_counter() - started) * 1000),
-        now=now,
-    )
-    plan = document(facts)
+def go_on(
+    replay: Replay, token: str, actor: User | None, clock: Callable[[], datetime], cluster: Cluster | None = None
+) -> bool:
+    """Make the plan of a replay that `begin` has taken, from its first record on; False when it was taken away."""
+    mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, sender=token)
     with transaction.atomic():
-        _keep(replay, options, plan, now)
-        _items(replay, rows, seen, now)
-        left_out = plan["total"] - plan["to_send"]
-        text = f"checked the plan: {plan['to_send']} to send, {left_out} left out; nothing written"
-        events.note(replay.pk, "planned", text, now, actor.get_username())
-        detail = {
-            "selection": str(replay.selection), "selection_digest": replay.selection.digest,
-            "plan_digest": plan["digest"], "total": plan["total"], "to_send": plan["to_send"],
-            **msgspec.structs.asdict(options),
-        }  # fmt: skip
-        record(actor, "planned", "replay", str(replay), detail)
+        if not mine.select_for_update().exists():
+            return False
+        writing.clear(replay)
+    work = Work(replay, options_of(replay), clock(), cluster or Own(), FAR)
+    for part in work.slices():
+        with transaction.atomic():
+            if not mine.update(heartbeat=clock(), planned_count=work.tally.total + len(part.rows)):
+                break
+            work.write(part)
+    with transaction.atomic():
+        if mine.select_for_update().exists():
+            _settle(replay, work, actor, clock())
+            return True
+    return _gave_up(replay)
+
+
+def failed(replay: Replay, token: str, now: datetime, what: str = "an error") -> None:
+    """The plan that `go_on` was making met an error that nobody expected: it is begun again soon, but not for ever.
+
+    `what` it met, as the plan says it when it is given up.
+    """
+    mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, sender=token)
+    with transaction.atomic():
+        there = mine.select_for_update().first()
+        if there is None:
+            return
+        events.note(replay.pk, FAILED, f"making the plan met {what}; the worker's log has its trace", now)
+        tried = ReplayEvent.objects.filter(replay=replay, kind=FAILED, at__gte=there.planned_at).count()
+        if tried < TRIES:
+            mine.update(sender="", heartbeat=None)
+            return
+        writing.clear(there)
+        items.created(there)
+        why = f"The last of {tried} tries met {what}; the worker's log has its trace."
+        plan = broken(f"{why} Check the plan again, or cancel the replay.", now)
+        there.plan, there.planned_count, there.planned_at = plan, 0, now
+        there.status, there.sender, there.heartbeat = ReplayStatus.PLANNED, "", None
+        there.save(update_fields=KEPT)
+
+
+def unsettled(before: datetime) -> QuerySet[Replay]:
+    """Replays whose plan nobody has worked on since then."""
+    quiet = Q(heartbeat__isnull=True) | Q(heartbeat__lt=before)
+    return Replay.objects.filter(quiet, status=ReplayStatus.PLANNING)
+
+
+def _plan(replay: Replay, asked: Options, actor: User, now: datetime, cluster: Cluster) -> Replay:
+    options = settled(asked, replay.selection.count)
+    keep(replay, options)
+    if replay.selection.count > INLINE:
+        return _put_off(replay, now)
+    work = Work(replay, options, now, cluster, Limits())
+    found = list(work.slices())  # before the transaction: on SQLite it would keep others from writing meanwhile
+    with transaction.atomic():
+        _hold(replay, now)
+        writing.clear(replay)
+        for part in found:
+            work.write(part)
+        _settle(replay, work, actor, now)
     return replay
 
 
-def _keep(replay: Replay, options: Options, plan: Mapping[str, object], now: datetime) -> None:
-    """Store the plan; a replay that was run meanwhile keeps the one that it was run with."""
-    for name, value in msgspec.structs.asdict(options).items():
-        setattr(replay, name, value)
-    replay.plan, replay.planned_at = dict(plan), now
+def _put_off(replay: Replay, now: datetime) -> Replay:
+    """The row of a replay whose plan is made by a task."""
+    with transaction.atomic():
+        _hold(replay, now)
+        replay.status, replay.heartbeat, replay.planned_count, replay.plan = ReplayStatus.PLANNING, None, 0, {}
+        replay.save(update_fields=[*Options.__struct_fields__, *KEPT])  # a second person's word may be newer
+    return replay
+
+
+def _hold(replay: Replay, now: datetime) -> None:
+    """Its row, locked; a replay that was run meanwhile keeps the plan that it was run with."""
+    replay.planned_at = now
     if replay._state.adding:  # noqa: SLF001, Django's documented way to ask whether it has a row
         replay.save()
         return
     there = Replay.objects.select_for_update().filter(pk=replay.pk, status=ReplayStatus.PLANNED)
     if not there.exists():
         raise Conflict(f"{replay} was run while its plan was checked; its plan stands as it was run.")
-    replay.save(update_fields=["target_topic", "use_fixes", "resend", "rate", "plan", "planned_at"])
 
 
-def _items(replay: Replay, rows: Sequence[Sorted], seen: Targets, now: datetime) -> None:
-    """The items of the plan in place of those of an earlier one, and the bytes of those that were edited."""
-    replay.items.all().delete()
-    before = _tries(rows)
-    items = [
-        ReplayItem(
-            replay=replay,
-            ordinal=ordinal,
-            dead_letter_id=row.candidate.dead_letter,
-            lineage=row.candidate.lineage,
-            watched=seen.watched(row.candidate.target, row.candidate.connector),
-            target_topic=row.candidate.target,
-            target_partition=row.partition,
-            edited=row.candidate.edited is not None,
-            attempt=1 + before.get((row.candidate.lineage, row.candidate.target), 0),
-            state=ItemState.SKIPPED if row.reason else ItemState.PLANNED,
-            reason=row.reason,
-            evidence=row.evidence[:MAX_EVIDENCE],
-            state_at=now,
-        )
-        for ordinal, row in enumerate(rows)
-    ]
-    ReplayItem.objects.bulk_create(items, batch_size=PARAMETERS)
-    payloads = [
-        ItemPayload(
-            item=item, key=edited.key, value=edited.value, headers=pack_headers(edited.headers), digest=edited.digest
-        )
-        for item, row in zip(items, rows, strict=True)
-        if (edited := row.candidate.edited) is not None
-    ]
-    ItemPayload.objects.bulk_create(payloads, batch_size=PARAMETERS)
+def _settle(replay: Replay, work: Work, actor: User | None, now: datetime) -> None:
+    """Store the plan: it can be looked at, and run."""
+    plan = work.finish()
+    items.created(replay)
+    replay.plan, replay.planned_at, replay.planned_count = plan, now, plan["total"]
+    replay.status, replay.sender, replay.heartbeat = ReplayStatus.PLANNED, "", None
+    replay.save(update_fields=[*Options.__struct_fields__, *KEPT])
+    left_out = plan["total"] - plan["to_send"]
+    text = f"checked the plan: {plan['to_send']} to send, {left_out} left out; nothing written"
+    events.note(replay.pk, "planned", text, now, actor.get_username() if actor else events.ITSELF)
+    detail = {
+        "selection": str(replay.selection), "selection_digest": replay.selection.digest,
+        "plan_digest": plan["digest"], "total": plan["total"], "to_send": plan["to_send"],
+        **msgspec.structs.asdict(options_of(replay)),
+    }  # fmt: skip
+    record(actor or events.ITSELF, "planned", "replay", str(replay), detail)
 
 
-def _tries(rows: Sequence[Sorted]) -> dict[ledger.Pair, int]:
-    """How often each record was written back to its target before."""
-    sent = ReplayItem.objects.filter(sent_at__isnull=False).order_by()
-    found: dict[ledger.Pair, int] = {}
-    for part in parts(sorted({row.candidate.lineage for row in rows})):
-        tried = sent.filter(lineage__in=part).values_list("lineage", "target_topic").annotate(last=Max("attempt"))
-        found |= {(lineage, topic): last for lineage, topic, last in tried}
-    return found
-
-
-def _digest(rows: Sequence[Sorted], options: Options) -> str:
-    """SHA-256 over what would be sent where, and what not, and whether what was sent before is sent again."""
-    digest = hashlib.sha256(b"resend" if options.resend else b"")
-    for row in rows:
-        digest.update(msgspec.msgpack.encode((*_named(row.candidate), row.partition, row.reason)))
-    return digest.hexdigest()
-
-
-def _named(one: Candidate) -> tuple[int | str | None, ...]:
-    return (one.dead_letter, one.lineage, one.target, one.edited.digest if one.edited else "")
+def _gave_up(replay: Replay) -> bool:
+    """What was written of the plan of a replay that was cancelled is of no use."""
+    if Replay.objects.filter(pk=replay.pk, status=ReplayStatus.CANCELLED).exists():
+        with transaction.atomic():
+            writing.clear(replay)
+            items.created(replay)
+    return False

@@ -11,20 +11,21 @@ import msgspec
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dlqadmin.audit.recording import record
-from dlqadmin.deadletters.filters import NAMES, Filters, apply, parse_filters
+from dlqadmin.deadletters.candidates import newest
+from dlqadmin.deadletters.filters import PROBED, Filters, apply, check_address, parse_filters, settled
 from dlqadmin.deadletters.models import DeadLetter, Group
+from dlqadmin.deadletters.texts import waits
+from dlqadmin.deadletters.watermark import complete_up_to
 from dlqadmin.replays.models import Selection
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
 
-MAX_RECORDS = 50_000
-# What a list's address may hold: its filters, and how it is shown.
-KNOWN = frozenset((*NAMES, *(f"not_{name}" for name in NAMES), "from", "to", "cursor", "limit", "sort"))
+MAX_RECORDS = 1_000_000
 
 
 class Frozen(msgspec.Struct, frozen=True):
@@ -37,16 +38,33 @@ class Frozen(msgspec.Struct, frozen=True):
 def by_filter(query: str, actor: User, once: Once, now: datetime) -> Selection:
     """Freeze what a list's address shows. Raises ParameterError."""
     params = QueryDict(query.removeprefix("?"))
-    if unknown := sorted(params.keys() - KNOWN):
-        raise ParameterError(unknown[0], "is not a filter")  # it would freeze more than the list shows
-    filters = parse_filters(params)
+    check_address(params)
+    filters, watermark = parse_filters(params, probing=True), complete_up_to()
+    if filters.worded and waits():  # looked at behind the watermark: below it, a word means the same for ever
+        message = "searches text, and that of the latest records is not searchable yet; try again in a moment"
+        raise ParameterError("filter", message)
+    if filters.probed:
+        return _freeze("filter", {"ids": _probed(filters)}, title_of(filters), watermark, actor, once, now)
+    meant = settled(filters)
     stored = {
-        "from": filters.start.isoformat(),
-        "to": filters.end.isoformat(),
-        "include": {name: list(values) for name, values in filters.include.items()},
-        "exclude": {name: list(values) for name, values in filters.exclude.items()},
+        "from": meant.start.isoformat(),
+        "to": meant.end.isoformat(),
+        "include": {name: list(values) for name, values in meant.include.items()},
+        "exclude": {name: list(values) for name, values in meant.exclude.items()},
     }
-    return _freeze("filter", stored, title_of(filters), actor, once, now)
+    return _freeze("filter", stored, title_of(filters), watermark, actor, once, now)
+
+
+def _probed(filters: Filters) -> list[int]:
+    """What only a look into the bytes finds is kept as ids. Raises ParameterError where not all was looked into."""
+    found = newest(filters, (), PROBED + 1)
+    if found.last is not None or found.partial:
+        message = f"looks into more than the newest {PROBED} records, or for too long; narrow it by time or topic"
+        raise ParameterError("filter", message)
+    if found.blind:
+        message = "meets values of more than 1 MB or text of the latest records, which are not searched; narrow it"
+        raise ParameterError("filter", message)
+    return sorted(row[1] for row in found.rows)
 
 
 def by_ids(ids: Sequence[int], actor: User, once: Once, now: datetime) -> Selection:
@@ -58,7 +76,7 @@ def by_ids(ids: Sequence[int], actor: User, once: Once, now: datetime) -> Select
     first = found.first()
     alone = f"record {first.key_text or first}" if first else ""
     title = alone if len(wanted) == 1 else f"{len(wanted)} ticked records"
-    return _freeze("ids", {"ids": wanted}, title, actor, once, now)
+    return _freeze("ids", {"ids": wanted}, title, complete_up_to(), actor, once, now)
 
 
 def rows(selection: Selection) -> QuerySet[DeadLetter]:
@@ -99,15 +117,16 @@ def title_of(filters: Filters) -> str:
 
 
 def _freeze(
-    parameter: str, filters: Mapping[str, Any], title: str, actor: User, once: Once, now: datetime
+    parameter: str, filters: Mapping[str, Any], title: str, watermark: int, actor: User, once: Once, now: datetime
 ) -> Selection:
     # Before the transaction: on SQLite it would keep the index from writing meanwhile.
-    watermark = DeadLetter.objects.aggregate(last=Max("pk"))["last"] or 0
     found = measure(_matching(filters).filter(pk__lte=watermark))
     if found.count == 0:
         raise ParameterError(parameter, "Nothing matches")
     if found.count > MAX_RECORDS:
-        raise ParameterError(parameter, f"matches more than {MAX_RECORDS} records, the most that are replayed at once")
+        raise ParameterError(
+            parameter, f"matches more than {MAX_RECORDS:,} records, the most that are replayed at once"
+        )
     with transaction.atomic():
         selection = Selection.objects.create(
             created_by=actor,

@@ -2,33 +2,81 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db import transaction
-from django.db.models import Case, Exists, OuterRef, Q, Subquery, Value, When
+from django.db import connection, transaction
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from dlqadmin.deadletters.models import DeadLetter, ReplayState
-from dlqadmin.replays.models import ItemState, ReplayItem
-from dlqadmin.replays.parts import parts
+from dlqadmin.deadletters import marks
+from dlqadmin.deadletters.copying import Table, bulk
+from dlqadmin.deadletters.models import DeadLetter, ReplayMark, ReplayState
+from dlqadmin.replays.disposing.states import REPLAY_STATE
+from dlqadmin.replays.models import ItemState, Replay, ReplayItem
+from dlqadmin.replays.parts import PARAMETERS
+from dlqadmin.replays.reasons import Reason
+from dlqadmin.replays.sending import counters
+from dlqadmin.replays.sending.counters import Kind
+from dlqadmin.replays.sending.loading import Loaded
 from dlqadmin.rest.times import iso
 
 MAX_EVIDENCE = 500
+PART = 5000  # items in one statement
+BEFORE = (ItemState.PLANNED, ItemState.SKIPPED)  # of a record that its replay has not touched
+ON_THEIR_WAY = (ItemState.QUEUED, ItemState.SENDING)
+UNSENT = (ItemState.PLANNED, *ON_THEIR_WAY)  # of a replay that was run
 SETTLED = (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
-# What the latest replay made of a dead letter: on its way again, else the state of the item that was sent last.
-_OF_LETTER = ReplayItem.objects.filter(dead_letter=OuterRef("pk"))
-_ON_ITS_WAY = _OF_LETTER.filter(state__in=(ItemState.QUEUED, ItemState.SENDING))
-_LAST_SENT = _OF_LETTER.filter(sent_at__isnull=False).order_by("-sent_at", "-pk").values("state")[:1]
-REPLAY_STATE = Case(
-    When(Exists(_ON_ITS_WAY), then=Value(ReplayState.QUEUED.value)),
-    default=Coalesce(Subquery(_LAST_SENT), Value(ReplayState.NONE.value)),
+_SENT = Table(
+    ReplayItem,
+    {
+        "id": "bigint",
+        "state": "varchar",
+        "reason": "varchar",
+        "evidence": "varchar",
+        "state_at": "timestamptz",
+        "sent_partition": "integer",
+        "sent_offset": "bigint",
+        "sent_digest": "varchar",
+        "sent_at": "timestamptz",
+    },
 )
 
 
+def created(replay: Replay) -> None:
+    """The replay's items were written, or taken away: count them anew."""
+    counters.recount(replay.pk)
+
+
+def hold(replay: int) -> None:
+    """Wait for whoever sends or leaves out items of the replay just now, and keep them waiting until the commit.
+
+    The replay's row comes before its items, their counts and their dead letters: so nobody blocks another.
+    """
+    Replay.objects.select_for_update(no_key=True).filter(pk=replay).exists()
+
+
+def without_waiting_for_the_disk() -> None:
+    """Of this transaction: for one that is done again where a database that crashes has lost it."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit = off")
+
+
+class _Row(NamedTuple):
+    pk: int
+    dead_letter: int
+    replay: int
+    state: str
+    reason: str
+    watched: str
+    edited: bool
+
+
 def move(
-    items: Iterable[ReplayItem],
+    items: Iterable[ReplayItem | int],
     expected: ItemState | Sequence[ItemState],
     to: ItemState,
     now: datetime,
@@ -37,27 +85,131 @@ def move(
     evidence: str = "",
     **fields: Any,
 ) -> int:
-    """Move those of the items that are still in an expected state; how many that were.
+    """Move those of the items, or of the items of these ids, that are still in an expected state; how many that were.
 
     An outcome that turns is kept in the item's history. The items themselves are not changed in memory.
     """
-    wanted = list(items)
+    wanted = sorted({item if isinstance(item, int) else item.pk for item in items})
     states = (expected,) if isinstance(expected, ItemState) else tuple(expected)
     values = {"state": to, "state_at": now, "reason": reason, "evidence": evidence[:MAX_EVIDENCE], **fields}
-    moved = 0
-    for part in parts(wanted):
-        with transaction.atomic():
-            moved += _move(part, states, to, values)
+    moved: list[_Row] = []
+    with transaction.atomic():
+        for start in range(0, len(wanted), PART):
+            moved += _move(wanted[start : start + PART], states, to, values)
+        _show(moved, to)
+        _count(moved, to, values, now)
+    return len(moved)
+
+
+def move_all(items: QuerySet[ReplayItem], before: ItemState, to: ItemState, now: datetime, *, reason: str = "") -> int:
+    """Move all of these that are in that state, however many, without reading one; how many that were.
+
+    For items that were never sent, in the caller's transaction; their dead letters are brought in step by `in_step`.
+    """
+    there = items.filter(state=before).order_by()
+    kinds = list(there.values_list("replay_id", "state", "reason", "watched", "edited").annotate(n=Count("pk")))
+    moved = there.update(state=to, state_at=now, reason=reason)
+    changes = Counter[Kind]()
+    for replay, state, why, watched, edited, n in kinds:
+        changes[Kind(replay, state, why, watched, edited)] -= n
+        changes[Kind(replay, to, reason, watched, edited)] += n
+    counters.add(changes)
     return moved
 
 
-def _move(items: Sequence[ReplayItem], states: Sequence[ItemState], to: ItemState, values: dict[str, Any]) -> int:
-    there = Q(pk__in=[item.pk for item in items], state__in=states)
-    rows = list(ReplayItem.objects.select_for_update().filter(there))
+def in_step(dead_letters: QuerySet[DeadLetter]) -> int:
+    """Bring these dead letters' replay state in step with their items; how many were not."""
+    return marks.show(dead_letters, REPLAY_STATE)
+
+
+def on_their_way(items: QuerySet[ReplayItem]) -> int:
+    """The dead letters of these queued items say so; how many. Who decides about one of them waits until the commit."""
+    theirs = DeadLetter.objects.filter(pk__in=items.order_by().values("dead_letter"))
+    return marks.show(theirs, Value(ReplayState.QUEUED.value), held=True)
+
+
+class Sent(NamedTuple):
+    """What a record is once it was sent."""
+
+    state: ItemState = ItemState.SENT
+    reason: str = Reason.WAITING
+    evidence: str = ""
+
+
+def sent(replay: int, rows: Sequence[Loaded], now: datetime, to: Sent) -> None:
+    """The queued items of one chunk that was committed: what was set in them in memory is stored.
+
+    Whoever closed the chunk is the only one who may; so no row is asked for its state. Their dead letters are
+    brought in step by `show_sent`: most have an outcome by then.
+    """
+    if not rows:
+        return
+    bulk().change(_SENT, [_as_sent(row, to, now) for row in rows])
+    changes = Counter[Kind]()
     for row in rows:
-        if row.state in SETTLED and row.state != to:
-            earlier = {"at": iso(row.state_at), "state": row.state, "reason": row.reason, "evidence": row.evidence}
-            ReplayItem.objects.filter(pk=row.pk).update(history=[*row.history, earlier])
+        changes[Kind(replay, row.state, row.reason, row.watched, row.edited)] -= 1
+        changes[Kind(replay, to.state, to.reason, row.watched, row.edited)] += 1
+    counters.add(changes)
+    counters.sent(replay, len(rows), now)
+    counters.settled(replay, len(rows) if to.state in SETTLED else 0, now)
+
+
+def show_sent(replay: int, first: int, after: int) -> int:
+    """The dead letters of the items of these ordinals that were sent say so, where they do not yet; how many."""
+    rows = ReplayItem.objects.filter(replay_id=replay, ordinal__gte=first, ordinal__lt=after, sent_at__isnull=False)
+    shown = Coalesce(
+        Subquery(ReplayMark.objects.filter(dead_letter=OuterRef("dead_letter")).values("state")), Value("")
+    )
+    behind = rows.order_by().annotate(shown=shown).exclude(shown=F("state")).values("dead_letter")
+    return in_step(DeadLetter.objects.filter(pk__in=behind))
+
+
+def _move(pks: Sequence[int], states: Sequence[ItemState], to: ItemState, values: dict[str, Any]) -> list[_Row]:
+    there = ReplayItem.objects.select_for_update(no_key=True).filter(pk__in=pks, state__in=states).order_by("pk")
+    columns = ("pk", "dead_letter_id", "replay_id", "state", "reason", "watched", "edited")
+    rows = [_Row(*row) for row in there.values_list(*columns)]
+    _remember([row.pk for row in rows if row.state in SETTLED and row.state != to])
     ReplayItem.objects.filter(pk__in=[row.pk for row in rows]).update(**values)
-    DeadLetter.objects.filter(pk__in=[row.dead_letter_id for row in rows]).update(replay_state=REPLAY_STATE)
-    return len(rows)
+    return rows
+
+
+def _show(moved: Sequence[_Row], to: ItemState) -> None:
+    """Their dead letters say so: by ascending id, as all do, so that two who write wait for each other."""
+    turned = sorted({row.dead_letter for row in moved if _shown(row.state) != _shown(to)})
+    for start in range(0, len(turned), PART):
+        in_step(DeadLetter.objects.filter(pk__in=turned[start : start + PART]))
+
+
+def _remember(pks: Sequence[int]) -> None:
+    """What these are believed to be, which they are no longer, goes to their history."""
+    rows = list(ReplayItem.objects.filter(pk__in=pks).only("state", "state_at", "reason", "evidence", "history"))
+    for row in rows:
+        earlier = {"at": iso(row.state_at), "state": row.state, "reason": row.reason, "evidence": row.evidence}
+        row.history = [*row.history, earlier]
+    ReplayItem.objects.bulk_update(rows, ["history"], batch_size=PARAMETERS)
+
+
+def _shown(state: str) -> str:
+    """What a dead letter shows of an item in this state."""
+    if state in BEFORE:
+        return ""
+    return ItemState.QUEUED if state in ON_THEIR_WAY else state
+
+
+def _count(moved: Sequence[_Row], to: ItemState, values: dict[str, Any], now: datetime) -> None:
+    changes = Counter[Kind]()
+    went_out, got_outcomes = Counter[int](), Counter[int]()
+    for row in moved:
+        changes[Kind(row.replay, row.state, row.reason, row.watched, row.edited)] -= 1
+        changes[Kind(row.replay, to, values["reason"], row.watched, row.edited)] += 1
+        went_out[row.replay] += row.state in (*BEFORE, *ON_THEIR_WAY) and values.get("sent_at") is not None
+        got_outcomes[row.replay] += (to in SETTLED) - (row.state in SETTLED)
+    counters.add(changes)
+    for replay in sorted(went_out):
+        counters.sent(replay, went_out[replay], now)
+        counters.settled(replay, got_outcomes[replay], now)
+
+
+def _as_sent(row: Loaded, to: Sent, now: datetime) -> tuple[Any, ...]:
+    where = (row.sent_partition, row.sent_offset, row.sent_digest, row.sent_at)
+    return (row.pk, to.state.value, str(to.reason), to.evidence, now, *where)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
-from django.core.exceptions import ObjectDoesNotExist
 
 from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.deadletters.preparing import unpack_headers
-from dlqadmin.replays.models import ReplayItem
+from dlqadmin.deadletters.values import unpack_headers
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
 
@@ -51,23 +49,6 @@ def headers_of(row: DeadLetter) -> Headers:
     """The failed record's own headers, as far as they can be told from those of the dead letter. Needs `body`."""
     packed = row.body.headers if row.body.original_headers is None else row.body.original_headers
     return unpack_headers(bytes(packed))
-
-
-def outgoing(item: ReplayItem) -> Outgoing:
-    """What the item sends: its edited message, or the record as it was. Needs `dead_letter__body` and `payload`.
-
-    Raises Unsendable.
-    """
-    try:
-        if item.edited:
-            frozen = item.payload
-            return Outgoing(as_bytes(frozen.key), as_bytes(frozen.value), unpack_headers(bytes(frozen.headers)))
-        message = original(item.dead_letter)
-    except (ObjectDoesNotExist, msgspec.MsgspecError) as error:
-        raise Unsendable(f"its bytes are missing or can't be read: {error}") from error
-    if message is None:
-        raise Unsendable("its original bytes are nowhere to be had")
-    return message
 
 
 def kept(headers: Headers) -> Headers:

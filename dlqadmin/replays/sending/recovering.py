@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,30 +12,48 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.replays import events
-from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
+from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.reasons import Reason
-from dlqadmin.replays.sending import items, ledger
-from dlqadmin.replays.sending.messages import outgoing
+from dlqadmin.replays.sending import items, taking
+from dlqadmin.replays.sending.loading import Loaded, load, token
 from engine.record.record import RawRecord
 from engine.record.replay import ITEM
 
 READABLE_S = 5.0
 LOOK_S = 0.1
 FIND_TIMEOUT_S = 600.0  # for one partition; a busy one has much behind the chunk
-FIELDS = ["sent_partition", "sent_offset", "sent_digest"]
+SURELY_KEPT = timedelta(hours=1)  # Kafka forgets a progress after days: seven, unless it is told otherwise
+SHADOW = "shadow"
+NOT_FOUND = "its chunk was committed, but the record was not found in the topic again"
+NOT_KNOWN = "Kafka has forgotten its sender's progress, and the topic what it held then: it may have been sent"
 Places = dict[str, tuple[int, int]]  # item's token → partition, offset
 Beat = Callable[[], None]
 
 
-def committed(chunk: Chunk, batch: Sequence[ReplayItem], sent_at: datetime, now: datetime) -> bool:
-    """The chunk's transaction was committed; its items know their coordinates. False: somebody else settled it."""
+def committed(chunk: Chunk, batch: Sequence[Loaded], now: datetime) -> bool:
+    """The chunk's transaction was committed; its items know their places. False: somebody else settled it.
+
+    Nobody waits for the disk: what a database that crashes loses of it is settled again, as of a chunk left open.
+    """
     with transaction.atomic():
+        items.without_waiting_for_the_disk()
         if not close(chunk, ChunkState.COMMITTED, now):
             return False
-        ReplayItem.objects.bulk_update(batch, FIELDS, batch_size=100)
-        items.move(batch, ItemState.SENDING, ItemState.SENT, now, reason=Reason.WAITING, sent_at=sent_at)
-        Replay.objects.filter(pk=chunk.replay_id).update(progress=chunk.after, trouble="")
+        items.sent(chunk.replay_id, batch, now, becomes(chunk.replay))
+        rows = Replay.objects.filter(pk=chunk.replay_id)
+        rows.update(progress=chunk.after)
+        rows.filter(status=ReplayStatus.RUNNING).update(trouble="")  # one that paused keeps its reason
     return True
+
+
+def becomes(replay: Replay) -> items.Sent:
+    """What a record of the replay is once it was sent; nothing is awaited where nobody is watched."""
+    if replay.shadow:
+        return items.Sent(ItemState.UNKNOWN, SHADOW, "sent to a shadow topic; what becomes of it is not watched")
+    if replay.target_cluster:
+        evidence = f"sent to cluster {replay.target_cluster}, where no consumer group is watched"
+        return items.Sent(ItemState.UNKNOWN, Reason.NO_GROUP, evidence)
+    return items.Sent()
 
 
 def left_open(replay: Replay) -> list[Chunk]:
@@ -48,14 +66,15 @@ def settle(chunks: Sequence[Chunk], beat: Beat, wait: Callable[[float], None] = 
     """Settle what `left_open` found, after fencing: these transactions have ended, one way or the other.
 
     The stand-in group says whether a chunk was committed. Where it says nothing (nothing was committed yet, or
-    its offset is older than Kafka keeps those of a group without members) the records are looked for. `beat` is
-    called at least every second. Raises BrokerUnavailable, also while records can't be read yet.
+    its offset is older than Kafka keeps those of a group without members) the records are looked for; where the
+    topic may no longer keep them either, what became of them is unknown. `beat` is called at least every second.
+    Raises BrokerUnavailable, also while records can't be read yet.
     """
     for chunk in chunks:
-        batch = list(
+        batch = load(
             ReplayItem.objects.filter(
-                replay=chunk.replay, ordinal__gte=chunk.first, ordinal__lt=chunk.after, state=ItemState.SENDING
-            ).select_related("replay", "dead_letter__body", "payload")
+                replay=chunk.replay, ordinal__gte=chunk.first, ordinal__lt=chunk.after, state__in=items.ON_THEIR_WAY
+            )
         )
         progress = progress_of(chunk.replay)
         if progress is not None and progress < chunk.after:
@@ -63,10 +82,12 @@ def settle(chunks: Sequence[Chunk], beat: Beat, wait: Callable[[float], None] = 
             continue
         _await_readable(chunk, beat, wait)
         places = find(chunk, batch, beat)
-        if progress is None and not places:
+        if progress is not None or places:
+            _recovered(chunk, batch, places, NOT_FOUND, timezone.now())
+        elif _would_be_there(chunk, timezone.now()):
             _aborted(chunk, batch, timezone.now())
         else:
-            _recovered(chunk, batch, places, timezone.now())
+            _recovered(chunk, batch, {}, NOT_KNOWN, timezone.now())
 
 
 def catch_up(replay: Replay) -> int:
@@ -74,14 +95,17 @@ def catch_up(replay: Replay) -> int:
 
     They were sent; where, is not known. How many they are. Call it after `settle`.
     """
-    progress = progress_of(replay)
-    behind = replay.items.filter(state=ItemState.QUEUED, ordinal__lt=progress or 0)
-    lost = list(behind)
+    passed = range(progress_of(replay) or 0)
+    unsent = replay.items.filter(ordinal__lt=passed.stop)
+    if not unsent.filter(state__in=(ItemState.PLANNED, ItemState.QUEUED)).exists():
+        return 0
+    now, why = timezone.now(), Reason.COORDINATES_LOST
     evidence = "Kafka's progress is past it, but the database had forgotten that it was sent"
-    now = timezone.now()
-    return items.move(
-        lost, ItemState.QUEUED, ItemState.UNKNOWN, now, reason=Reason.COORDINATES_LOST, evidence=evidence, sent_at=now
-    )
+    with transaction.atomic():
+        items.hold(replay.pk)
+        taking.take(replay, now, passed)  # whatever became of the replay since: it went out, and holds its claim
+        lost = list(unsent.filter(state=ItemState.QUEUED).values_list("pk", flat=True))
+        return items.move(lost, ItemState.QUEUED, ItemState.UNKNOWN, now, reason=why, evidence=evidence, sent_at=now)
 
 
 def progress_of(replay: Replay) -> int | None:
@@ -90,22 +114,9 @@ def progress_of(replay: Replay) -> int | None:
     return topics.committed(replay.transactional_id, [where]).get(where)
 
 
-def leave_out(replay: Replay, now: datetime) -> int:
-    """The items of a cancelled replay that were not sent are skipped, and their claims given up; how many."""
-    with transaction.atomic():
-        rest = list(replay.items.filter(state__in=(ItemState.PLANNED, ItemState.QUEUED)))
-        ledger.release(rest)
-        queued = [item for item in rest if item.state == ItemState.QUEUED]
-        planned = [item for item in rest if item.state == ItemState.PLANNED]
-        return sum(
-            items.move(part, state, ItemState.SKIPPED, now, reason="cancelled")
-            for part, state in ((queued, ItemState.QUEUED), (planned, ItemState.PLANNED))
-        )
-
-
-def find(chunk: Chunk, batch: Sequence[ReplayItem], beat: Beat) -> Places:
+def find(chunk: Chunk, batch: Sequence[Loaded], beat: Beat) -> Places:
     """Where the chunk's items are, read from the ends that were written down before it began, until all are found."""
-    wanted = {item.token for item in batch}
+    wanted = {token(chunk.replay, item.ordinal) for item in batch}
     known = topics.cluster().topics
     found: Places = {}
     for topic, ends in chunk.ends.items():
@@ -114,11 +125,23 @@ def find(chunk: Chunk, batch: Sequence[ReplayItem], beat: Beat) -> Places:
                 continue
             for record in topics.read_to_end(topic, int(partition), end, FIND_TIMEOUT_S, whole=True):
                 beat()
-                if (token := token_of(record)) in wanted:
-                    found[token] = (record.partition, record.offset)
+                if (named := token_of(record)) in wanted:
+                    found[named] = (record.partition, record.offset)
                     if len(found) == len(wanted):
                         break
     return found
+
+
+def _would_be_there(chunk: Chunk, now: datetime) -> bool:
+    """Would a trace of the chunk be found, had it been committed: its progress, or its records in every topic?"""
+    if now - chunk.opened_at < SURELY_KEPT:
+        return True
+    ends = {(topic, int(number)): end for topic, own in chunk.ends.items() for number, end in own.items()}
+    options = topics.configs(list(chunk.ends))
+    if any("compact" in options.get(topic, {}).get("cleanup.policy", "compact") for topic in chunk.ends):
+        return False
+    begins = topics.begins([where for where in ends if where[0] in options])
+    return all(where in begins and begins[where] <= end for where, end in ends.items())
 
 
 def _await_readable(chunk: Chunk, beat: Beat, wait: Callable[[float], None]) -> None:
@@ -144,32 +167,38 @@ def token_of(record: RawRecord) -> str:
     return values[-1].decode("utf-8", "replace") if values else ""
 
 
-def _recovered(chunk: Chunk, batch: Sequence[ReplayItem], places: Places, now: datetime) -> None:
-    known = [item for item in batch if item.token in places]
-    for item in known:
-        item.sent_partition, item.sent_offset = places[item.token]
-        item.sent_digest = outgoing(item).digest
-    lost = [item for item in batch if item.token not in places]
-    evidence = "its chunk was committed, but the record was not found in the topic again"
+def _recovered(chunk: Chunk, batch: Sequence[Loaded], places: Places, why_lost: str, now: datetime) -> None:
+    known, lost = [], []
+    for item in batch:
+        where = places.get(token(chunk.replay, item.ordinal))
+        if where is None:
+            lost.append(item.pk)
+            continue
+        item.sent_partition, item.sent_offset = where
+        item.sent_at, item.sent_digest = chunk.opened_at, item.message().digest
+        known.append(item)
     with transaction.atomic():
-        if not committed(chunk, known, chunk.opened_at, now):
+        if not committed(chunk, known, now):
             return
         items.move(
-            lost, ItemState.SENDING, ItemState.UNKNOWN, now,
-            reason=Reason.COORDINATES_LOST, evidence=evidence, sent_at=chunk.opened_at,
+            ReplayItem.objects.filter(pk__in=lost), items.ON_THEIR_WAY, ItemState.UNKNOWN, now,
+            reason=Reason.COORDINATES_LOST, evidence=why_lost, sent_at=chunk.opened_at,
         )  # fmt: skip
-        _note(chunk, f"went on after an interruption: {len(batch)} records were sent already", now)
+        may_be = "may have been" if why_lost == NOT_KNOWN else "were"
+        _note(chunk, f"went on after an interruption: {len(batch)} records {may_be} sent already", now)
 
 
-def _aborted(chunk: Chunk, batch: Sequence[ReplayItem], now: datetime) -> None:
+def _aborted(chunk: Chunk, batch: Sequence[Loaded], now: datetime) -> None:
     with transaction.atomic():
         if close(chunk, ChunkState.ABORTED, now):
-            items.move(batch, ItemState.SENDING, ItemState.QUEUED, now)
+            sending = [item.pk for item in batch if item.state == ItemState.SENDING]  # as older versions called them
+            items.move(ReplayItem.objects.filter(pk__in=sending), ItemState.SENDING, ItemState.QUEUED, now)
             _note(chunk, f"went on after an interruption: {len(batch)} records were not sent, and are sent again", now)
 
 
 def close(chunk: Chunk, state: ChunkState, now: datetime) -> bool:
-    """Say how the chunk ended; False if somebody has."""
+    """Say how the chunk ended, inside the caller's transaction; False if somebody has."""
+    items.hold(chunk.replay_id)
     return Chunk.objects.filter(pk=chunk.pk, state=ChunkState.OPEN).update(state=state, closed_at=now) == 1
 
 

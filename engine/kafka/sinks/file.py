@@ -29,6 +29,7 @@ class FileSink:
     """Appends values: text and bytes as they are, everything else as JSON, null as `null`."""
 
     put_is_idempotent = False
+    writes_to = "a file"
     takes_unread = True
     flushes_anywhere = True
 

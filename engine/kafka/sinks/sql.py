@@ -64,13 +64,22 @@ class SqlSink:
     """
 
     put_is_idempotent = False  # it names the guilty rows itself
+    writes_to = "a database"
+
+    @classmethod
+    def rehearse(cls, config: Mapping[str, str], record: Record) -> Row:
+        """The row as far as it is known without the table: which columns there are only the database knows.
+
+        Raises DataError for a record that no table would take.
+        """
+        sink = cls()
+        sink._configure(config)
+        value = _fields_of(record)
+        row = {name: value[name] for name in value if not sink._whitelist or name in sink._whitelist}
+        return row | sink._key_of(record.key) if sink._pk_mode == "record_key" and sink._pk_fields else row
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._url = config["connection.url"]
-        self._upsert = config.get("insert.mode") == "upsert"
-        self._pk_mode = config.get("pk.mode", "none")
-        self._pk_fields = _names(config.get("pk.fields", ""))
-        self._whitelist = set(_names(config.get("fields.whitelist", "")))
+        self._configure(config)
         self.engine = open_engine(self._url, begin="BEGIN IMMEDIATE")
         self.writing: Callable[[], AbstractContextManager[sa.Connection]] = self.engine.begin
         self._statements: dict[frozenset[str], sa.Insert] = {}
@@ -104,6 +113,13 @@ class SqlSink:
     def stop(self) -> None:
         self.engine.dispose()
 
+    def _configure(self, config: Mapping[str, str]) -> None:
+        self._url = config["connection.url"]
+        self._upsert = config.get("insert.mode") == "upsert"
+        self._pk_mode = config.get("pk.mode", "none")
+        self._pk_fields = _names(config.get("pk.fields", ""))
+        self._whitelist = set(_names(config.get("fields.whitelist", "")))
+
     def _reflected(self, name: str) -> sa.Table:
         try:
             return sa.Table(name, sa.MetaData(), autoload_with=self.engine)
@@ -132,9 +148,7 @@ class SqlSink:
         return rows, errors
 
     def _row(self, record: Record) -> Row:
-        value = record.value
-        if not isinstance(value, Mapping):
-            raise DataError(f"a row needs a value with fields, not {type(value).__name__}")
+        value = _fields_of(record)
         wanted = self._whitelist or self._columns
         row = {name: value[name] for name in value if name in wanted and name in self._columns}
         if self._pk_mode == "record_key":
@@ -198,6 +212,12 @@ class SqlSink:
                 raise
             return driver_error(error)
         return None
+
+
+def _fields_of(record: Record) -> Mapping[str, Any]:
+    if not isinstance(record.value, Mapping):
+        raise DataError(f"a row needs a value with fields, not {type(record.value).__name__}")
+    return record.value
 
 
 def _names(value: str) -> tuple[str, ...]:

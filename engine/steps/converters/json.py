@@ -61,6 +61,11 @@ class JsonConverter:
         """From now on what has no schema may have parts that are unread (`engine.record.unread`)."""
         self._leaves_unread = not self._envelope
 
+    @property
+    def writes_schemas(self) -> bool:
+        """Is what it writes an envelope with the schema?"""
+        return self._envelope
+
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         """The value, with its schema if it came in an envelope. Raises ConversionError."""
         if data is None:

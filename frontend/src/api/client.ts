@@ -26,16 +26,21 @@ export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: 
   return request<T>(method, path, body, undefined, key);
 }
 
-async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, key?: string): Promise<T> {
+/** Sends a file as it is. */
+export function sendFile<T>(path: string, file: Blob, type: string, key: string): Promise<T> {
+  return request<T>("POST", path, file, undefined, key, type);
+}
+
+async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, key?: string, type = "application/json"): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (body !== undefined) headers["Content-Type"] = type;
   if (key !== undefined) headers["Idempotency-Key"] = key;
   if (method !== "GET") headers["X-CSRFToken"] = cookie("csrftoken");
   const response = await fetch(`${API}/${path}`, {
     method,
     headers,
     credentials: "same-origin",
-    body: body === undefined ? null : JSON.stringify(body),
+    body: body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body),
     signal: signal ?? null,
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;

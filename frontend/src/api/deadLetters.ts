@@ -1,14 +1,26 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient, type QueryFilters } from "@tanstack/react-query";
+import { EVER } from "../lib/ranges";
 import { API, get } from "./client";
+import { getCancellable } from "./searches";
 import type { DeadLetter, DeadLetterPage, Facets, Neighbours, TimeSeries } from "./types";
 
 export const PAGE_SIZE = 100;
+
+/** What the list of records asks for one filter. */
+const ASKED = ["dead-letters", "dead-letters-total", "facets", "histogram"];
+
+/** Ends all that is being asked for a filter, on the server, too; or asks all of it again. */
+export function useAsking(query: string): { cancel: () => void; again: () => void } {
+  const client = useQueryClient();
+  const each = (act: (filters: QueryFilters) => Promise<void>) => void Promise.all(ASKED.map((name) => act({ queryKey: [name, query], type: "active" })));
+  return { cancel: () => each((filters) => client.cancelQueries(filters)), again: () => each((filters) => client.refetchQueries(filters)) };
+}
 
 /** Pages of dead letters, newest first; `query` is the filter as a query string. */
 export function useDeadLetters(query: string) {
   return useInfiniteQuery({
     queryKey: ["dead-letters", query],
-    queryFn: ({ pageParam, signal }) => get<DeadLetterPage>("dead-letters", page(query, pageParam), signal),
+    queryFn: ({ pageParam, signal }) => getCancellable<DeadLetterPage>("dead-letters", page(query, pageParam), signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
     placeholderData: keepPreviousData,
@@ -18,23 +30,35 @@ export function useDeadLetters(query: string) {
 }
 
 /** The present total of a filter, asked again every `everyMs`, so that a list can say what is new without moving. */
-export function useDeadLetterTotal(query: string, everyMs: number) {
+export function useDeadLetterTotal(query: string, everyMs: number, wanted = true) {
   return useQuery({
     queryKey: ["dead-letters-total", query],
+    enabled: wanted,
     queryFn: ({ signal }) => {
       const params = new URLSearchParams(query);
       params.set("limit", "1");
-      return get<DeadLetterPage>("dead-letters", params, signal);
+      return getCancellable<DeadLetterPage>("dead-letters", params, signal);
     },
     select: (answer) => answer.total,
     refetchInterval: everyMs,
   });
 }
 
+/** The newest dead letter of all; null where none was ever indexed. */
+export function useNewest(wanted = true) {
+  return useQuery({
+    queryKey: ["dead-letters-newest"],
+    enabled: wanted,
+    queryFn: ({ signal }) => get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: EVER, limit: "1" }), signal),
+    select: (answer) => (answer.partial ? undefined : (answer.results[0] ?? null)),
+    refetchInterval: 15_000,
+  });
+}
+
 export function useFacets(query: string) {
   return useQuery({
     queryKey: ["facets", query],
-    queryFn: ({ signal }) => get<Facets>("dead-letters/facets", new URLSearchParams(query), signal),
+    queryFn: ({ signal }) => getCancellable<Facets>("dead-letters/facets", new URLSearchParams(query), signal),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
   });
@@ -43,7 +67,7 @@ export function useFacets(query: string) {
 export function useHistogram(query: string) {
   return useQuery({
     queryKey: ["histogram", query],
-    queryFn: ({ signal }) => get<TimeSeries>("dead-letters/histogram", new URLSearchParams(query), signal),
+    queryFn: ({ signal }) => getCancellable<TimeSeries>("dead-letters/histogram", new URLSearchParams(query), signal),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
   });
@@ -65,12 +89,6 @@ export function useNeighbours(id: number) {
     staleTime: 60_000,
     retry: false,
   });
-}
-
-export function exportUrl(format: "ndjson" | "csv", query: string): string {
-  const params = new URLSearchParams(query);
-  params.set("format", format);
-  return `${API}/dead-letters/export?${params}`;
 }
 
 export function bytesUrl(id: number, part: "key" | "value" | "context"): string {

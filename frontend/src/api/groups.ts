@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
-import type { GroupDetail, GroupPage } from "./types";
+import type { Common, GroupDetail, GroupPage, Regrouping } from "./types";
 
 export function useGroups(query: string) {
   return useInfiniteQuery({
@@ -27,26 +27,75 @@ export function useGroupCounts(query: string, everyMs: number) {
   });
 }
 
-export function useGroup(id: number | undefined) {
+interface Time {
+  from: string;
+  to: string;
+}
+
+/** One group; while another time of it is asked for, as it was, but never as another group. */
+export function useGroup(id: number | undefined, { from, to }: Time) {
   return useQuery({
-    queryKey: ["group", id],
-    queryFn: ({ signal }) => get<GroupDetail>(`groups/${id}`, undefined, signal),
+    queryKey: ["group", id, from, to],
+    queryFn: ({ signal }) => get<GroupDetail>(`groups/${id}`, new URLSearchParams({ from, to }), signal),
     enabled: id !== undefined,
-    placeholderData: keepPreviousData,
+    placeholderData: (before) => (before?.id === id ? before : undefined),
     refetchInterval: 30_000,
   });
 }
 
-export type GroupAct =
-  | { act: "resolve" | "reopen"; body: { reason: string } }
-  | { act: "assign"; body: { username: string | null } }
-  | { act: "notes"; body: { text: string } };
-
-export function useGroupAct(id: number) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: ({ act, body }: GroupAct) => send<unknown>("POST", `groups/${id}/${act}`, body),
-    onSuccess: () =>
-      Promise.all(["groups", "group", "group-counts", "summary", "attention"].map((key) => client.invalidateQueries({ queryKey: [key] }))),
+export function useCommon(id: number, { from, to }: Time) {
+  return useQuery({
+    queryKey: ["group-common", id, from, to],
+    queryFn: ({ signal }) => get<Common>(`groups/${id}/common`, new URLSearchParams({ from, to }), signal),
+    staleTime: 300_000,
   });
+}
+
+export function useNote(group: number) {
+  const again = useAskAgain();
+  return useMutation({ mutationFn: (text: string) => send<unknown>("POST", `groups/${group}/notes`, { text }), onSuccess: again });
+}
+
+export interface MuteUntil {
+  until?: string;
+  events?: number;
+  rate?: number;
+}
+
+export type GroupsAct =
+  | { act: "resolve" | "reopen"; body: { reason: string } }
+  | { act: "mute"; body: MuteUntil & { reason: string } }
+  | { act: "assign"; body: { username: string | null } };
+
+/** One act on several groups. */
+export function useGroupsAct() {
+  const again = useAskAgain();
+  return useMutation({
+    mutationFn: ({ groups, act, body }: GroupsAct & { groups: readonly number[] }) => send<{ changed: number }>("POST", `groups/${act}`, { groups, ...body }),
+    onSuccess: again,
+  });
+}
+
+export type Regroup =
+  | { act: "merge"; groups: readonly number[]; into: number; reason: string }
+  | { act: "split"; group: number; fingerprints: readonly number[]; reason: string }
+  | { act: "undo"; regrouping: number };
+
+/** Merges, splits, and takes either back. */
+export function useRegroup() {
+  const again = useAskAgain();
+  return useMutation({
+    mutationFn: (what: Regroup) => {
+      if (what.act === "undo") return send<Regrouping>("POST", `regroupings/${what.regrouping}/undo`);
+      if (what.act === "split") return send<Regrouping>("POST", `groups/${what.group}/split`, { fingerprints: what.fingerprints, reason: what.reason });
+      return send<Regrouping>("POST", "groups/merge", { groups: what.groups, into: what.into, reason: what.reason });
+    },
+    onSuccess: again,
+  });
+}
+
+/** Everything that shows groups is asked for again; nobody waits for it, as what asked may be gone from the screen by then. */
+function useAskAgain() {
+  const client = useQueryClient();
+  return () => ["groups", "group", "group-common", "group-counts", "summary", "attention"].forEach((key) => void client.invalidateQueries({ queryKey: [key] }));
 }

@@ -1,7 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "./client";
+import { useMayWrite } from "./session";
 import type { Health } from "./types";
 
 export function useHealth() {
   return useQuery({ queryKey: ["health"], queryFn: ({ signal }) => get<Health>("health", undefined, signal), refetchInterval: 5_000 });
+}
+
+/** Whether the signed-in person may have something written to Kafka now, and the sentence that says why not. */
+export function useMaySend(): { allowed: boolean; reason: string } {
+  const may = useMayWrite();
+  const { data } = useHealth();
+  if (may.allowed && data?.broker?.reachable === false) return { allowed: false, reason: "Kafka does not answer" };
+  return may;
 }

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { get } from "./client";
-import type { Attention, Balance, StageFlow, Summary, TimeSeries } from "./types";
+import type { Attention, Balance, Errors, Heat, StageFlow, Summary } from "./types";
 
 export type StackBy = "exception" | "group" | "stage" | "topic";
 
@@ -10,19 +10,28 @@ export function useBalance() {
   return useQuery({ queryKey: ["balance"], queryFn: ({ signal }) => get<Balance>("metrics/balance", undefined, signal), refetchInterval: EVERY_MS });
 }
 
-export function useErrorSeries(from: string, by: StackBy) {
+export function useErrorSeries(from: string, to: string, by: StackBy) {
   return useQuery({
-    queryKey: ["errors", from, by],
-    queryFn: ({ signal }) => get<TimeSeries>("metrics/errors", new URLSearchParams({ from, to: "now", by }), signal),
+    queryKey: ["errors", from, to, by],
+    queryFn: ({ signal }) => get<Errors>("metrics/errors", new URLSearchParams({ from, to, by }), signal),
     placeholderData: keepPreviousData,
     refetchInterval: EVERY_MS,
   });
 }
 
-export function useSummary(from: string) {
+export function useHeat(from: string, to: string) {
   return useQuery({
-    queryKey: ["summary", from],
-    queryFn: ({ signal }) => get<Summary>("metrics/summary", new URLSearchParams({ from, to: "now" }), signal),
+    queryKey: ["heat", from, to],
+    queryFn: ({ signal }) => get<Heat>("metrics/heat", new URLSearchParams({ from, to }), signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: EVERY_MS,
+  });
+}
+
+export function useSummary(from: string, to: string) {
+  return useQuery({
+    queryKey: ["summary", from, to],
+    queryFn: ({ signal }) => get<Summary>("metrics/summary", new URLSearchParams({ from, to }), signal),
     placeholderData: keepPreviousData,
     refetchInterval: EVERY_MS,
   });

@@ -1,3 +1,4 @@
+import type { Disposal } from "./disposals";
 /** What the REST API sends about fixes, selections and replays. */
 import type { Figures } from "../lib/outcome";
 
@@ -63,7 +64,7 @@ export interface Selection {
   drifted?: boolean;
 }
 
-export type ReplayStatus = "planned" | "running" | "paused" | "cancelled" | "watching" | "done";
+export type ReplayStatus = "planning" | "planned" | "running" | "paused" | "cancelled" | "watching" | "done";
 export type ItemState = "planned" | "queued" | "sending" | "sent" | "passed" | "failed_again" | "unknown" | "skipped";
 export type CheckLevel = "ok" | "warn" | "stop";
 
@@ -84,12 +85,51 @@ export interface Plan {
     limit_bytes: number | null;
     watched: { connector: string; group: string; state: string; lag: number | null }[];
     also_read_by: string[];
+    groups: TargetGroup[];
   }[];
   headers: { added: string[]; stripped: string[] };
+  /** What is typed before it is run. */
+  confirm: { word: string } | null;
   runnable: boolean;
 }
 
-export interface Replay {
+/** A consumer group on a target. */
+export interface TargetGroup {
+  name: string;
+  kind: string;
+  state: string;
+  members: number;
+  lag: number | null;
+  watched: boolean;
+}
+
+/** A second person's agreement to a plan; `void` when it is of an earlier one. */
+export interface Approval {
+  needed: boolean;
+  above: number;
+  asked_by: string | null;
+  asked_at: string | null;
+  approved_by: string | null;
+  approved_at: string | null;
+  void: boolean;
+  approved: boolean;
+}
+
+export type OrderGuard = "skip" | "anyway" | "last";
+
+/** The step of a canary that is under way; `stopped`: it did not pass, and a person is asked. */
+export interface Canary {
+  step: number;
+  size: number;
+  sent: number;
+  waiting: number;
+  passed: number;
+  failed_again: number;
+  unknown: number;
+  stopped: boolean;
+}
+
+export interface Replay extends MoreOptions {
   id: number;
   title: string;
   status: ReplayStatus;
@@ -99,8 +139,18 @@ export interface Replay {
   rate: number;
   reason: string;
   trouble: string;
+  /** The index of the canary's step that is under way; as many as there are steps once it is past them. */
+  step: number;
+  canary: Canary | null;
+  /** What resuming it would do. */
+  resuming: string;
   selection: Selection;
-  plan?: Plan;
+  /** Null while it is made; left out where it was not asked for. */
+  plan?: Plan | null;
+  planned_count: number;
+  /** Whether groups are resolved of which all passed. */
+  resolve_groups: boolean;
+  approval: Approval;
   planned_at: string;
   created_by: string | null;
   created_at: string;
@@ -122,7 +172,18 @@ export interface ReplayPage {
   next: string | null;
 }
 
-export interface ReplayOptions {
+/** The options that most people leave as they are. */
+export interface MoreOptions {
+  target_cluster: string;
+  shadow: boolean;
+  keep_timestamps: boolean;
+  order: OrderGuard;
+  steps: number[];
+  breaker_percent: number | null;
+  max_lag: number | null;
+}
+
+export interface ReplayOptions extends Partial<MoreOptions> {
   target_topic: string;
   use_fixes: boolean;
   resend: boolean;
@@ -139,10 +200,37 @@ export interface Item {
   state: ItemState;
   reason: string;
   evidence: string;
+  known_by: "proven" | "observed" | "";
+  /** The connector or consumer group whose outcome counts. */
+  watched: string;
   edited: boolean;
   refailure: (Coordinates & { id: number }) | null;
+  /** The dead letter is of something that was made of the record, or of another reader: linked, not counted. */
+  downstream: boolean;
   at: string;
-  history: { at: string; state: ItemState; reason: string; evidence: string }[];
+  history: EarlierOutcome[];
+  /** What became of it in each further group. */
+  outcomes: OutcomeInGroup[];
+}
+
+export interface EarlierOutcome {
+  at: string;
+  state: ItemState;
+  reason: string;
+  evidence: string;
+}
+
+export interface OutcomeInGroup extends EarlierOutcome {
+  group: string;
+  known_by: "proven" | "observed" | "";
+  history: EarlierOutcome[];
+}
+
+/** A group of which every record that was sent passed. */
+export interface ResolvableGroup {
+  id: number;
+  title: string;
+  count: number;
 }
 
 export interface ItemPage {
@@ -167,4 +255,5 @@ export interface LetterReplays {
   results: (Item & { replay: { id: number; title: string; status: ReplayStatus; started_by: string | null } })[];
   timeline: { at: string; kind: string; text: string; replay: number | null; dead_letter: number | null }[];
   lineage: { dead_letter: number; at: string; text: string }[];
+  disposal: Disposal | null;
 }

@@ -1,13 +1,16 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { API, get, send } from "./client";
-import type { ItemPage, Replay, ReplayLog, ReplayOptions, ReplayPage, ReplaySeries, Selection } from "./replayTypes";
+import type { ItemPage, Replay, ReplayLog, ReplayOptions, ReplayPage, ReplaySeries, ResolvableGroup, Selection } from "./replayTypes";
 
 export type Order = "attention" | "newest" | "ordinal";
 export type What = { ids: number[] } | { filter: string };
 export type Act =
-  | { act: "run"; body: { reason: string; plan_digest: string } }
+  | { act: "run"; body: { reason: string; plan_digest: string; typed: string; resolve_groups?: boolean } }
+  | { act: "ask" | "approve"; body: { reason: string; plan_digest: string } }
+  | { act: "reject"; body: { reason: string } }
   | { act: "cancel"; body: { reason: string } }
-  | { act: "pause" | "resume"; body?: undefined }
+  | { act: "pause"; body?: undefined }
+  | { act: "resume"; body?: { reason: string } }
   | { act: "rate"; body: { rate: number } };
 
 /** A name for one act of the person, by which the server knows a repetition. */
@@ -82,6 +85,11 @@ export function useItems(id: string, order: Order, state: string) {
     placeholderData: keepPreviousData,
     staleTime: Infinity,
   });
+}
+
+/** The groups that the replay's outcomes would let a person resolve. */
+export function useResolvable(id: string, wanted: boolean) {
+  return useQuery({ queryKey: ["resolvable", id], queryFn: ({ signal }) => get<{ results: ResolvableGroup[] }>(`replays/${id}/resolvable`, undefined, signal), enabled: wanted });
 }
 
 export function useReplayLog(id: string, everyMs: number | false) {

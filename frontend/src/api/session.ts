@@ -1,18 +1,28 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNarrow } from "../lib/narrow";
 import { get, send } from "./client";
 import type { Session } from "./types";
 
-const KEY = ["session"];
+export const SESSION = ["session"];
+export const SESSION_ENDED = ["session-ended"];
+export const SIGN_OUT = ["sign-out"];
 
 export function useSession() {
-  return useQuery({ queryKey: KEY, queryFn: ({ signal }) => get<Session>("session", undefined, signal), staleTime: 60_000 });
+  return useQuery({ queryKey: SESSION, queryFn: ({ signal }) => get<Session>("session", undefined, signal), staleTime: 60_000 });
+}
+
+/** Whether the session ended by itself; true until somebody signs in. */
+export function useSessionEnded(): boolean {
+  return useQuery({ queryKey: SESSION_ENDED, queryFn: () => false, initialData: false, staleTime: Infinity, gcTime: Infinity }).data;
 }
 
 /** Whether the signed-in person may write, and the sentence that says why not. */
 export function useMayWrite(): { allowed: boolean; reason: string } {
   const { data } = useSession();
+  const narrow = useNarrow();
   if (data?.read_only) return { allowed: false, reason: "This cluster is read-only" };
-  return { allowed: data?.role === "operator", reason: "Needs the role operator" };
+  if (data?.role !== "operator") return { allowed: false, reason: "Needs the role operator" };
+  return { allowed: !narrow, reason: "Writing needs a window at least 800 px wide" };
 }
 
 export function useSignIn() {
@@ -26,9 +36,10 @@ export function useSignIn() {
 export function useSignOut() {
   const client = useQueryClient();
   return useMutation({
+    mutationKey: SIGN_OUT,
     mutationFn: () => send<void>("DELETE", "session"),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: KEY });
+      await client.invalidateQueries({ queryKey: SESSION });
       client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
     },
   });

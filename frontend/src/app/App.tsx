@@ -3,21 +3,28 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { Suspense, lazy, useState } from "react";
 import { BrowserRouter, Navigate, Route, Routes } from "react-router";
 import { ApiError } from "../api/client";
-import { useSession } from "../api/session";
+import { SESSION, SESSION_ENDED, SIGN_OUT, useSession } from "../api/session";
+import type { Session } from "../api/types";
 import { Overview } from "../features/overview/Overview";
 import { SignIn } from "../features/signin/SignIn";
 import { ZoneProvider } from "../lib/zone";
-import { Bones, Notice, Panel } from "../ui/Panel";
+import { Broken } from "../ui/Broken";
+import { Bones, Panel } from "../ui/Panel";
+import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
 
 const Groups = lazy(() => import("../features/groups/Groups").then((module) => ({ default: module.Groups })));
 const Records = lazy(() => import("../features/records/Records").then((module) => ({ default: module.Records })));
 const Record = lazy(() => import("../features/record/Record").then((module) => ({ default: module.Record })));
 const Fix = lazy(() => import("../features/fix/Fix").then((module) => ({ default: module.Fix })));
+const BulkFix = lazy(() => import("../features/bulkfix/BulkFix").then((module) => ({ default: module.BulkFix })));
+const BulkJob = lazy(() => import("../features/bulkfix/BulkJob").then((module) => ({ default: module.BulkJob })));
 const Replays = lazy(() => import("../features/replays/Replays").then((module) => ({ default: module.Replays })));
 const NewReplay = lazy(() => import("../features/replays/New").then((module) => ({ default: module.NewReplay })));
 const Job = lazy(() => import("../features/replays/Job").then((module) => ({ default: module.Job })));
 const Connectors = lazy(() => import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })));
+const Exports = lazy(() => import("../features/exports/Exports").then((module) => ({ default: module.Exports })));
+const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
 
 const theme = createTheme({
@@ -46,8 +53,8 @@ export function App() {
 function Gate() {
   const session = useSession();
   if (session.isPending) return <Bones rows={3} />;
-  if (session.isError && !isSignedOut(session.error)) {
-    return <Notice title="The server cannot be reached">{session.error.message} This page asks again by itself.</Notice>;
+  if (session.isError && !session.data && !isSignedOut(session.error)) {
+    return <Broken title="The dashboard does not answer" error={session.error} onAgain={() => void session.refetch()} />;
   }
   if (!session.data?.authenticated) return <SignIn />;
   return (
@@ -60,14 +67,19 @@ function Gate() {
           <Route path="/records" element={<Records />} />
           <Route path="/records/:id" element={<Record />} />
           <Route path="/records/:id/fix" element={<Fix />} />
+          <Route path="/bulk-fixes/new" element={<BulkFix />} />
+          <Route path="/bulk-fixes/:id" element={<BulkJob />} />
           <Route path="/replays" element={<Replays />} />
           <Route path="/replays/new" element={<NewReplay />} />
           <Route path="/replays/:id" element={<Job />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
+          <Route path="/exports" element={<Exports />} />
           <Route path="/audit" element={<Audit />} />
+          <Route path="/settings/clusters" element={<Clusters />} />
+          <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
-          <Route path="*" element={<Panel><Notice title="There is no such page">Its address may be mistyped. The screens are in the column on the left.</Notice></Panel>} />
+          <Route path="*" element={<NotFound />} />
         </Routes>
       </Suspense>
     </Shell>
@@ -86,9 +98,16 @@ function makeClient(): QueryClient {
   });
   client.getQueryCache().subscribe((event) => {
     const signedOut = event.type === "updated" && event.action.type === "error" && isSignedOut(event.action.error);
-    if (signedOut && event.query.queryKey[0] !== "session") void client.invalidateQueries({ queryKey: ["session"] });
+    if (signedOut && event.query.queryKey[0] !== "session") void endSession(client);
   });
   return client;
+}
+
+/** Asks who is signed in, once for all that were refused; nobody any more is an ended session, which the form says. */
+async function endSession(client: QueryClient): Promise<void> {
+  if (client.isMutating({ mutationKey: SIGN_OUT }) > 0) return;
+  await client.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
+  if (!client.getQueryData<Session>(SESSION)?.authenticated) client.setQueryData(SESSION_ENDED, true);
 }
 
 function isSignedOut(error: unknown): boolean {

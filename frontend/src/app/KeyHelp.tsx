@@ -15,7 +15,7 @@ export function KeyHelp({ open, onClose }: { open: boolean; onClose: () => void 
             <dl>
               {rows.map(({ keys, does }) => (
                 <div key={does}>
-                  <dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+                  <dt>{keys.map((key, index) => <kbd key={index}>{key}</kbd>)}</dt>
                   <dd>{does}</dd>
                 </div>
               ))}

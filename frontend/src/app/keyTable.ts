@@ -1,3 +1,5 @@
+import { SCREENS as PLACES } from "./screens";
+
 export interface KeyRow {
   keys: readonly string[];
   does: string;
@@ -12,12 +14,27 @@ interface ScreenKeys {
 /** What each screen does at which key; the first path that matches counts. */
 const SCREENS: readonly ScreenKeys[] = [
   {
+    screen: "Overview",
+    path: /^\/$/,
+    rows: [
+      { keys: ["←", "→"], does: "over the columns of a chart that has the focus" },
+      { keys: ["Shift", "←", "→"], does: "select columns" },
+      { keys: ["Space"], does: "narrow the time to them" },
+      { keys: ["Esc"], does: "give them up; without any, widen the time again" },
+    ],
+  },
+  {
     screen: "Groups",
     path: /^\/groups(\/|$)/,
     rows: [
       { keys: ["j", "k"], does: "next and previous group" },
       { keys: ["↵"], does: "open the group’s records" },
-      { keys: ["r"], does: "plan a replay of the group" },
+      { keys: ["x"], does: "tick the group" },
+      { keys: ["Shift", "x"], does: "tick all from the last ticked one" },
+      { keys: ["m"], does: "mute what is ticked, or the group" },
+      { keys: ["a"], does: "assign it to me, or give it back" },
+      { keys: ["r"], does: "plan a replay of it" },
+      { keys: ["Esc"], does: "untick; without ticks, widen the time again" },
       { keys: ["[", "]"], does: "tab on the left and on the right" },
     ],
   },
@@ -49,6 +66,8 @@ const SCREENS: readonly ScreenKeys[] = [
 
 const EVERYWHERE: readonly KeyRow[] = [
   { keys: ["?"], does: "these keys" },
+  { keys: ["Ctrl", "K"], does: "go to a name, or topic/partition/offset; ⌘ K too, and / but for Records" },
+  ...PLACES.map(({ key, label }) => ({ keys: ["g", key], does: `then: ${label}` })),
   { keys: ["Esc"], does: "close what is open" },
 ];
 

@@ -90,6 +90,63 @@ describe("the key help", () => {
   });
 });
 
+function Keys({ seen }: { seen: string[] }) {
+  const note = (name: string) => () => void seen.push(name);
+  useKeys({ r: note("r"), "g r": note("g r"), "Mod+k": note("Mod+k") });
+  return <input />;
+}
+
+describe("keys in a row, or with Ctrl", () => {
+  it("are one name, and the second key alone is not heard then", async () => {
+    const seen: string[] = [];
+    await show("/", <Keys seen={seen} />);
+    for (const key of ["g", "Shift", "r", "r", "g", "x", "r"]) await press(key);
+    expect(seen).toEqual(["g r", "r", "r"]);
+  });
+  it("are forgotten after a while", async () => {
+    const seen: string[] = [];
+    await show("/", <Keys seen={seen} />);
+    await press("g");
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 2_000);
+    await press("r");
+    vi.restoreAllMocks();
+    expect(seen).toEqual(["r"]);
+  });
+  it("go to the palette even while somebody types", async () => {
+    const seen: string[] = [];
+    await show("/", <Keys seen={seen} />);
+    const field = document.querySelector("input")!;
+    await act(() => field.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true })));
+    await press("r", field);
+    expect(seen).toEqual(["Mod+k"]);
+  });
+});
+
+function Pressable({ seen }: { seen: string[] }) {
+  const note = (name: string) => () => void seen.push(name);
+  useKeys({ Enter: note("Enter"), " ": note("Space"), x: note("x"), Escape: note("Escape") });
+  return <><button>Go</button><a href="/there">There</a><input type="checkbox" /><b tabIndex={0} data-choosing /></>;
+}
+
+describe("what has the focus", () => {
+  it.each(["button", "a", "input"])("a %s is pressed by Enter and Space, and nothing else hears them", async (name) => {
+    const seen: string[] = [];
+    await show("/", <Pressable seen={seen} />);
+    for (const key of ["Enter", " ", "x"]) await press(key, document.querySelector(name)!);
+    for (const key of ["Enter", " "]) await press(key);
+    expect(seen).toEqual(["x", "Enter", "Space"]);
+  });
+  it("gives up its columns before anything else hears Escape", async () => {
+    const seen: string[] = [];
+    await show("/", <Pressable seen={seen} />);
+    await press("Escape");
+    expect(seen).toEqual([]);
+    document.querySelector("[data-choosing]")!.removeAttribute("data-choosing");
+    await press("Escape");
+    expect(seen).toEqual(["Escape"]);
+  });
+});
+
 /** The names of the handlers that are given to useKeys. */
 function keysIn(source: string): string[] {
   const block = /useKeys\(\{(.*?)\}\);/s.exec(source)?.[1] ?? "";

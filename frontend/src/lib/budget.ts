@@ -86,7 +86,7 @@ export function paceWords(emptyInMs: number | null): string | null {
 }
 
 /** "per minute", or "per 90 s" for a window of another length. */
-export function windowWords(windowMs: number): string {
+function windowWords(windowMs: number): string {
   return WINDOWS[windowMs] ?? `per ${span(windowMs)}`;
 }
 

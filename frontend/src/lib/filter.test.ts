@@ -1,45 +1,92 @@
-import { describe, expect, it } from "vitest";
-import { askFilter, readFilter, recordsWith, toggle, typed, writeFilter } from "./filter";
+import { describe, expect, it, vi } from "vitest";
+import { askFilter, isProbed, keptQuery, openQuery, readFilter, recordsOf, recordsWith, stands, toggle, typed, writeFilter } from "./filter";
 
 const read = (query: string) => readFilter(new URLSearchParams(query));
+const texts = (query: string) => read(query).clauses.map((clause) => clause.text);
 
 describe("a filter in the address", () => {
   it("survives being read and written", () => {
-    const query = "connector=usgs-to-sql&not_stage=TASK_PUT&off.group=7&text=gap&from=now-1h";
-    expect(writeFilter(read(query)).toString()).toBe(query);
+    const params = new URLSearchParams({ q: 'connector:usgs-to-sql -stage:TASK_PUT "two words"', off: "0,2", from: "now-1h" });
+    expect(writeFilter(readFilter(params)).toString()).toBe(params.toString());
+  });
+  it("keeps the places of its chips when one is switched off", () => {
+    const [first, ...others] = read("q=a+b+c").clauses;
+    const switched = writeFilter({ ...read(""), clauses: [{ ...first!, off: true }, ...others] });
+    expect(readFilter(switched).clauses).toEqual([{ text: "a", off: true }, { text: "b", off: false }, { text: "c", off: false }]);
   });
   it("is bounded in time when nothing is said", () => {
     expect(askFilter(read(""))).toBe("from=now-7d&to=now");
   });
   it("ignores what it does not know", () => {
-    expect(read("at=12&colour=red&stage=").clauses).toEqual([]);
+    expect(texts("at=12&colour=red&stage=")).toEqual([]);
   });
   it("keeps a switched-off chip but does not ask for it", () => {
-    expect(askFilter(read("off.group=7&stage=TASK_PUT"))).toBe("stage=TASK_PUT&from=now-7d&to=now");
+    expect(askFilter(read("q=group:7+stage:TASK_PUT&off=0"))).toBe("q=stage%3ATASK_PUT&from=now-7d&to=now");
+  });
+  it("may have parameters instead of a query", () => {
+    expect(texts("stage=TASK_PUT&not_key=a+b&off.group=7&readable=false&replay_state=none&text=not+null")).toEqual(["stage:TASK_PUT", '-key:"a b"', "group:7", "is:unreadable", "replay:none", '"not null"']);
+    expect(read("off.group=7").clauses[0]?.off).toBe(true);
   });
 });
 
 describe("a facet's click", () => {
   it("includes, and a second one takes it away", () => {
     const once = toggle(read(""), "stage", "TASK_PUT", false);
-    expect(writeFilter(once).toString()).toBe("stage=TASK_PUT");
+    expect(once.clauses).toEqual([{ text: "stage:TASK_PUT", off: false }]);
+    expect(stands(once, "stage", "TASK_PUT")).toBe("in");
     expect(toggle(once, "stage", "TASK_PUT", false).clauses).toEqual([]);
   });
   it("with Alt replaces an inclusion by an exclusion", () => {
-    expect(writeFilter(toggle(read("stage=TASK_PUT"), "stage", "TASK_PUT", true)).toString()).toBe("not_stage=TASK_PUT");
+    const excluded = toggle(read("stage=TASK_PUT"), "stage", "TASK_PUT", true);
+    expect(excluded.clauses.map((clause) => clause.text)).toEqual(["-stage:TASK_PUT"]);
+    expect(stands(excluded, "stage", "TASK_PUT")).toBe("out");
+  });
+  it("takes one value out of a list", () => {
+    expect(toggle(read("q=topic:a,b*"), "topic", "a", false).clauses.map((clause) => clause.text)).toEqual(["topic:b*"]);
+  });
+  it("writes a value that needs quotes in quotes", () => {
+    expect(toggle(read(""), "connector", "a, b*", false).clauses[0]?.text).toBe('connector:"a, b*"');
   });
 });
 
 describe("what is typed", () => {
-  it("with a field is a clause", () => {
-    expect(writeFilter(typed(read(""), "stage:TASK_PUT")).toString()).toBe("stage=TASK_PUT");
-    expect(writeFilter(typed(read(""), "-key:ak 1")).toString()).toBe("not_key=ak+1");
+  it("is added clause by clause", () => {
+    expect(typed(read("q=a"), 'stage:TASK_PUT -key:"b c" word', "utc").clauses.map((clause) => clause.text)).toEqual(["a", "stage:TASK_PUT", '-key:"b c"', "word"]);
   });
-  it("otherwise is text to search, colons included", () => {
-    expect(typed(read(""), "NOT NULL constraint failed: gap").text).toBe("NOT NULL constraint failed: gap");
+  it("sets the time", () => {
+    expect(typed(read(""), "after:-6h before:2026-11-20", "utc")).toEqual({ clauses: [], from: "now-6h", to: "2026-11-20T00:00:00Z" });
   });
+  it.each([
+    ["2026-11-20", "2026-11-20T05:00:00Z"],
+    ["2026-11-20T10", "2026-11-20T15:00:00Z"],
+    ["2026-11-20T10:30", "2026-11-20T15:30:00Z"],
+    ["2026-11-20T10:30:15.5", "2026-11-20T15:30:15.500Z"],
+  ])("reads the time %s in the zone that is shown", (time, moment) => {
+    vi.stubEnv("TZ", "America/New_York");
+    expect(typed(read(""), `after:${time}`, "local").from).toBe(moment);
+    vi.unstubAllEnvs();
+  });
+  it.each(["2026-11-20T10:00Z", "2026-11-20T10:00+02:00", "2026-02-31"])("leaves %s as it is", (time) => {
+    expect(typed(read(""), `after:${time}`, "local").from).toBe(time);
+  });
+  it("is left to the server when it is no time", () => {
+    expect(typed(read(""), "after:yesterday", "utc").clauses).toEqual([{ text: "after:yesterday", off: false }]);
+  });
+});
+
+it("a search that is kept opens as it was", () => {
+  const filter = read("q=stage:TASK_PUT+gap&from=now-1h");
+  expect(keptQuery(filter)).toBe("stage:TASK_PUT gap after:-1h");
+  expect(openQuery(keptQuery(filter))).toEqual(filter);
+});
+
+it("a look into bytes is known by its fields", () => {
+  expect(isProbed(read("q=value.gap:null"))).toBe(true);
+  expect(isProbed(read("q=value.gap:null+value&off=0"))).toBe(false);
 });
 
 it("a figure links to the records that it counts", () => {
   expect(recordsWith("group", 7, "now-1h")).toBe("/records?group=7&from=now-1h");
+  expect(recordsOf({ connector: "a", stage: "TASK_PUT" })).toBe("/records?connector=a&stage=TASK_PUT");
+  expect(recordsWith("group", null)).toBe("/records");
 });

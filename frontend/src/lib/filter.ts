@@ -1,40 +1,47 @@
 /** What a list of dead letters is narrowed by, as it stands in the page's address. */
+import type { Zone } from "./format";
+import { dropped, pieces, said, written } from "./query";
+import { inUtc } from "./ranges";
+
+/** One chip of the query bar: a clause of the query language. */
 export interface Clause {
-  field: Field;
-  value: string;
-  exclude: boolean;
+  text: string;
   off: boolean;
 }
 
 export interface Filter {
   clauses: Clause[];
-  text: string;
   from: string;
   to: string;
 }
 
-export const FIELDS = ["connector", "topic", "stage", "exception", "group", "origin_topic", "origin_partition", "key", "readable", "replay_state"] as const;
+/** The parameters of the API that an address may have instead of a query; facets are called so, too. */
+export const FIELDS = ["connector", "topic", "stage", "exception", "group", "origin_topic", "origin_partition", "origin_offset", "partition", "offset", "dialect", "key", "readable", "replay_state"] as const;
 export type Field = (typeof FIELDS)[number];
 
 export const DEFAULT_FROM = "now-7d";
+const RELATIVE = /^(?:now)?(-\d{1,6}[smhdw])$/;
 
 export function readFilter(params: URLSearchParams): Filter {
-  const clauses: Clause[] = [];
+  const off = new Set((params.get("off") ?? "").split(","));
+  const clauses: Clause[] = pieces(params.get("q") ?? "").map(({ text }, index) => ({ text, off: off.has(String(index)) }));
   for (const [name, value] of params) {
-    const off = name.startsWith("off.");
-    const bare = off ? name.slice(4) : name;
+    const isOff = name.startsWith("off.");
+    const bare = isOff ? name.slice(4) : name;
     const exclude = bare.startsWith("not_");
     const field = exclude ? bare.slice(4) : bare;
-    if (isField(field) && value) clauses.push({ field, value, exclude, off });
+    if (isField(field) && value) clauses.push({ text: clauseOf(field, value, exclude), off: isOff });
+    if (name === "text" && value) clauses.push({ text: written({ field: null, values: [value], exclude: false }), off: false });
   }
-  return { clauses, text: params.get("text") ?? "", from: params.get("from") ?? DEFAULT_FROM, to: params.get("to") ?? "now" };
+  return { clauses, from: inUtc(params.get("from") ?? DEFAULT_FROM, "utc"), to: inUtc(params.get("to") ?? "now", "utc") };
 }
 
-/** The filter as address parameters: everything, switched-off chips included. */
+/** The filter as address parameters: all chips in their order, and the places of those that are switched off. */
 export function writeFilter(filter: Filter): URLSearchParams {
   const params = new URLSearchParams();
-  for (const clause of filter.clauses) params.append((clause.off ? "off." : "") + nameOf(clause), clause.value);
-  if (filter.text) params.set("text", filter.text);
+  const off = filter.clauses.flatMap((clause, index) => (clause.off ? [index] : []));
+  if (filter.clauses.length > 0) params.set("q", filter.clauses.map((clause) => clause.text).join(" "));
+  if (off.length > 0) params.set("off", off.join(","));
   if (filter.from !== DEFAULT_FROM) params.set("from", filter.from);
   if (filter.to !== "now") params.set("to", filter.to);
   return params;
@@ -43,39 +50,105 @@ export function writeFilter(filter: Filter): URLSearchParams {
 /** The filter as the API takes it: bounded in time, without what is switched off. */
 export function askFilter(filter: Filter): string {
   const params = new URLSearchParams();
-  for (const clause of filter.clauses) if (!clause.off) params.append(nameOf(clause), clause.value);
-  if (filter.text) params.set("text", filter.text);
+  const query = queryOf(filter);
+  if (query) params.set("q", query);
   params.set("from", filter.from);
   params.set("to", filter.to);
   return params.toString();
 }
 
-/** Adds the clause, or takes it away when it is there already; its opposite never stays beside it. */
-export function toggle(filter: Filter, field: Field, value: string, exclude: boolean): Filter {
-  const others = filter.clauses.filter((clause) => clause.field !== field || clause.value !== value);
-  const there = filter.clauses.some((clause) => clause.field === field && clause.value === value && clause.exclude === exclude);
-  return { ...filter, clauses: there ? others : [...others, { field, value, exclude, off: false }] };
+/** The query as one text, without what is switched off. */
+export function queryOf(filter: Filter): string {
+  return filter.clauses.filter((clause) => !clause.off).map((clause) => clause.text).join(" ");
 }
 
-/** What was typed: "stage:TASK_PUT" and "-stage:TASK_PUT" are clauses, anything else is text to search. */
-export function typed(filter: Filter, input: string): Filter {
-  const found = /^(-?)([a-z_]+):(.+)$/.exec(input.trim());
-  const field = found?.[2];
-  const value = found?.[3]?.trim();
-  if (!field || !value || !isField(field)) return { ...filter, text: input.trim() };
-  return toggle(filter, field, value, found[1] === "-");
+/** The query with its time, as it is kept for later. */
+export function keptQuery(filter: Filter): string {
+  const short = (bound: string) => RELATIVE.exec(bound)?.[1] ?? bound;
+  const times = [`after:${short(filter.from)}`, ...(filter.to === "now" ? [] : [`before:${short(filter.to)}`])];
+  return [queryOf(filter), ...times].filter(Boolean).join(" ");
+}
+
+/** A query that was kept, in place of everything. */
+export function openQuery(query: string): Filter {
+  return typed({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
+}
+
+/** How a facet's value stands in the filter: included, excluded, or not at all. */
+export function stands(filter: Filter, field: Field, value: string): "in" | "out" | null {
+  const name = nameOf(field);
+  const found = filter.clauses.find((clause) => !clause.off && says(clause, name, valueOf(field, value)));
+  if (!found) return null;
+  return said(found.text).exclude ? "out" : "in";
+}
+
+/** Adds the clause, or takes it away when it is there already; its opposite never stays beside it. */
+export function toggle(filter: Filter, field: Field, value: string, exclude: boolean): Filter {
+  const there = stands(filter, field, value) === (exclude ? "out" : "in");
+  const clauses = filter.clauses.flatMap((clause) => without(clause, nameOf(field), valueOf(field, value)));
+  return { ...filter, clauses: there ? clauses : [...clauses, { text: clauseOf(field, value, exclude), off: false }] };
+}
+
+/** What was typed, added to the filter; a time, read in the zone, becomes the filter's own. */
+export function typed(filter: Filter, input: string, zone: Zone): Filter {
+  return pieces(input).reduce((sum, { text }) => {
+    const { field, values, exclude } = said(text);
+    const time = values.length === 1 && !exclude ? values[0] : undefined;
+    if (time && (field === "after" || field === "before") && isTime(time)) {
+      const bound = RELATIVE.test(time) ? `now${RELATIVE.exec(time)?.[1]}` : inUtc(time, zone);
+      return field === "after" ? { ...sum, from: bound } : { ...sum, to: bound };
+    }
+    return { ...sum, clauses: [...sum.clauses.filter((clause) => clause.text !== text), { text, off: false }] };
+  }, filter);
+}
+
+/** Whether the bytes of records must be looked into, which takes its time. */
+export function isProbed(filter: Filter): boolean {
+  return filter.clauses.some((clause) => !clause.off && /^(?:value|header)\../.test(said(clause.text).field ?? ""));
 }
 
 /** An address of the records screen for one clause. */
 export function recordsWith(field: Field, value: string | number | null, from?: string): string {
-  const filter: Filter = { clauses: [], text: "", from: from ?? DEFAULT_FROM, to: "now" };
-  if (value !== null) filter.clauses.push({ field, value: String(value), exclude: false, off: false });
-  const query = writeFilter(filter).toString();
+  return recordsOf(value === null ? {} : { [field]: String(value) }, from);
+}
+
+/** An address of the records screen for some clauses. */
+export function recordsOf(values: Partial<Record<Field, string>>, from?: string): string {
+  const params = new URLSearchParams(values);
+  if (from !== undefined && from !== DEFAULT_FROM) params.set("from", from);
+  const query = params.toString();
   return query ? `/records?${query}` : "/records";
 }
 
-function nameOf(clause: Clause): string {
-  return (clause.exclude ? "not_" : "") + clause.field;
+/** The clause without one of its values; none when that was its only one. */
+function without(clause: Clause, name: string, value: string): Clause[] {
+  if (!says(clause, name, value)) return [clause];
+  const text = dropped(clause.text, value);
+  return text === null ? [] : [{ ...clause, text }];
+}
+
+function says(clause: Clause, name: string, value: string): boolean {
+  const { field, values } = said(clause.text);
+  return field === name && values.includes(value);
+}
+
+function clauseOf(field: Field, value: string, exclude: boolean): string {
+  return written({ field: nameOf(field), values: [valueOf(field, value)], exclude });
+}
+
+/** The field's name in a query. */
+function nameOf(field: Field): string {
+  if (field === "replay_state") return "replay";
+  return field === "readable" ? "is" : field;
+}
+
+function valueOf(field: Field, value: string): string {
+  if (field !== "readable") return value;
+  return value === "true" ? "readable" : "unreadable";
+}
+
+function isTime(text: string): boolean {
+  return text === "now" || RELATIVE.test(text) || /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
 }
 
 function isField(name: string): name is Field {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bucket, bytes, count, dateTime, initials, percent, plural, span } from "./format";
+import { ago, bucket, bytes, count, dateTime, initials, percent, plural, quoted, span } from "./format";
 
 const NOW = Date.parse("2026-11-21T03:12:30Z");
 
@@ -50,4 +50,9 @@ describe("times", () => {
 it("initials come from the parts of a name", () => {
   expect(initials("operator-1")).toBe("O1");
   expect(initials("ada")).toBe("AD");
+});
+
+it("a quotation ends its sentence once", () => {
+  expect(quoted("test data")).toBe("“test data”.");
+  expect(quoted("The columns may be null now.")).toBe("“The columns may be null now.”");
 });

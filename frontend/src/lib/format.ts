@@ -20,6 +20,11 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
+/** What somebody said, in quotes, at the end of a sentence. */
+export function quoted(text: string): string {
+  return `“${text}”${/[.!?…]$/.test(text) ? "" : "."}`;
+}
+
 /** 715 → "715 B", 20480 → "20.0 kB". */
 export function bytes(size: number | null | undefined): string {
   if (size === null || size === undefined) return "null";

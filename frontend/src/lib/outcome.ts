@@ -72,7 +72,8 @@ export function reasonRows(figures: Figures, reasons: readonly ReasonRow[]): Rea
   });
 }
 
-const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+/** Records a second that a person can choose; beyond the highest there is no limit. */
+export const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 
 /** The next lower rate; 0 is no limit. */
 export function slower(rate: number): number {

@@ -1,3 +1,5 @@
+import { dateMinute, type Zone } from "./format";
+
 /** The lengths of time that screens offer. */
 export const RANGES = [
   { value: "1h", label: "1 h", words: "the last hour" },
@@ -5,6 +7,9 @@ export const RANGES = [
   { value: "7d", label: "7 d", words: "the last 7 d" },
   { value: "30d", label: "30 d", words: "the last 30 d" },
 ] as const;
+
+/** A beginning before every record, for figures that count since the start. */
+export const EVER = "now-2000w";
 
 export type Range = (typeof RANGES)[number]["value"];
 
@@ -14,4 +19,61 @@ export function asRange(text: string | null): Range {
 
 export function rangeWords(range: Range): string {
   return RANGES.find((one) => one.value === range)?.words ?? range;
+}
+
+const SPANS = ["15m", "1h", "6h", "24h", "3d", "7d", "14d"] as const;
+const UNIT_MS = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3 };
+const ZONELESS = /^(\d{4}-\d\d-\d\d)(?:T(\d\d)(:\d\d(?::\d\d(?:\.\d+)?)?)?)?$/;
+
+export interface Bounds {
+  from: string;
+  to: string;
+}
+
+/** The three longest ranges that are shorter and end at the same time: what to try when it was too much. */
+export function shorter({ from, to }: Bounds): (Bounds & { span: string })[] {
+  const length = momentOf(to) - momentOf(from);
+  const starts = (span: string) => (to === "now" ? { from: `now-${span}`, to } : { from: isoAt(momentOf(to) - agoOf(span)), to: isoAt(momentOf(to)) });
+  return SPANS.filter((span) => agoOf(span) < length).slice(-3).reverse().map((span) => ({ ...starts(span), span }));
+}
+
+/** A time without a zone is one of the `zone`; what is none, or has one, stays as it is. */
+export function inUtc(time: string, zone: Zone): string {
+  const [, day = "", hour = "00", rest = ":00"] = ZONELESS.exec(time) ?? [];
+  const moment = isDay(day) ? Date.parse(`${day}T${hour}${rest}${zone === "utc" ? "Z" : ""}`) : NaN;
+  return Number.isNaN(moment) ? time : isoAt(moment);
+}
+
+/** Bounds as a sentence has them: "in the last 7 d", "between 20 Nov 10:00 and 21 Nov 10:00". */
+export function boundsWords({ from, to }: Bounds, zone: Zone): string {
+  if (from === EVER && to === "now") return "since the start";
+  const back = /^now-(\d+)([smhdw])$/.exec(from);
+  if (to === "now" && back) return `in the last ${back[1]} ${back[2] === "m" ? "min" : back[2]}`;
+  return `between ${boundWords(from, zone)} and ${boundWords(to, zone)}`;
+}
+
+/** A relative bound as it is, an absolute one in the zone. */
+export function boundWords(bound: string, zone: Zone): string {
+  if (bound === EVER) return "the start";
+  return bound.startsWith("now") ? bound : dateMinute(bound, zone);
+}
+
+/** Milliseconds of a bound, relative or absolute. */
+function momentOf(bound: string): number {
+  return bound.startsWith("now") ? Date.now() - agoOf(bound.slice(4)) : Date.parse(inUtc(bound, "utc"));
+}
+
+function agoOf(span: string): number {
+  const found = /^(\d+)([smhdw])$/.exec(span);
+  return found ? Number(found[1]) * UNIT_MS[found[2] as keyof typeof UNIT_MS] : 0;
+}
+
+/** Whether the calendar has it; some browsers take 31 February for 3 March. */
+function isDay(text: string): boolean {
+  const midnight = Date.parse(`${text}T00:00Z`);
+  return !Number.isNaN(midnight) && isoAt(midnight).startsWith(text);
+}
+
+function isoAt(millis: number): string {
+  return new Date(millis).toISOString().replace(".000Z", "Z");
 }

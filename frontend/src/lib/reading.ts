@@ -11,7 +11,7 @@ export interface ReadingLine {
   depth: number;
 }
 
-export const READING_LIMIT = 200_000;
+const READING_LIMIT = 200_000;
 
 /** Breaks after JSON's own punctuation, never inside a string, none where the text breaks by itself. */
 export function breaks(text: string): Break[] {

@@ -32,6 +32,7 @@ const ATTENTION: Record<string, { label: string; glyph: string; tone: Tone }> = 
   regressed: { label: "Regressed", glyph: "↺", tone: "failed" },
   budget: { label: "Error budget", glyph: "↓", tone: "warn" },
   index_behind: { label: "Index behind", glyph: "…", tone: "warn" },
+  retention_soon: { label: "Retention soon", glyph: "◷", tone: "warn" },
   failed_task: { label: "Failed task", glyph: "✕", tone: "failed" },
   broker_down: { label: "Broker away", glyph: "!", tone: "failed" },
   engine_down: { label: "Engine away", glyph: "!", tone: "failed" },
@@ -51,6 +52,7 @@ const ITEMS: Record<string, { label: string; glyph: string; tone: Tone }> = {
 };
 
 const REPLAYS: Record<string, { label: string; glyph: string; tone: Tone }> = {
+  planning: { label: "Being planned", glyph: "…", tone: "waiting" },
   planned: { label: "Planned", glyph: "", tone: "plain" },
   running: { label: "Running", glyph: "●", tone: "accent" },
   paused: { label: "Paused", glyph: "‖", tone: "warn" },
@@ -59,13 +61,29 @@ const REPLAYS: Record<string, { label: string; glyph: string; tone: Tone }> = {
   done: { label: "Done", glyph: "■", tone: "plain" },
 };
 
+const EXPORTS: Record<string, { label: string; glyph: string; tone: Tone }> = {
+  queued: { label: "Waiting for a worker", glyph: "…", tone: "waiting" },
+  running: { label: "Being written", glyph: "●", tone: "accent" },
+  done: { label: "Complete", glyph: "✓", tone: "passed" },
+  failed: { label: "Failed", glyph: "✕", tone: "failed" },
+  cancelled: { label: "Cancelled", glyph: "■", tone: "plain" },
+  deleted: { label: "File deleted", glyph: "–", tone: "plain" },
+};
+
 const REASONS: Record<string, string> = {
-  no_group: "no watched connector reads the target",
-  group_empty: "its connector was paused, stopped, failed or deleted",
-  no_committed_offset: "its connector has committed no offset there",
-  offset_moved_by_hand: "committed past, but no task reported it",
+  observed: "committed past by its group; nothing came back in the settle time",
+  settling: "committed past; a dead letter may still come back",
+  indexing: "the index must reach the dead letters written since",
+  no_group: "no connector and no consumer group is known to read the target",
+  group_empty: "nobody reads: its connector stands, or its group has no member there",
+  no_committed_offset: "no offset is committed there",
+  external_offsets: "its group keeps its offsets elsewhere, or has no members",
+  share_group: "a share group: no offset says what it has done",
+  retry_topics_unwatched: "its retry topics are read by nobody who commits",
+  offset_moved_by_hand: "committed past, but nobody was seen to read it",
   no_reports: "committed past, and there is no report of it",
-  no_dead_letter_path: "its dead letters go nowhere that is indexed",
+  group_unknown: "Kafka does not describe its group",
+  no_dead_letter_path: "where its dead letters go is not known, or not indexed",
   expired_or_compacted: "gone from the topic before it was read",
   topic_recreated: "the target topic is another one now",
   index_stopped: "the index has not reached the dead letters written since",
@@ -76,6 +94,12 @@ const REASONS: Record<string, string> = {
   waiting: "sent, not settled yet",
   in_retry: "its task tries it again",
   already_sent: "sent by another replay before",
+  newer_exists: "its origin topic has a newer record of the key",
+  superseded: "another record of the selection has the key and is newer",
+  too_many_attempts: "sent too often already, failed each time",
+  discarded: "somebody discarded it",
+  parked: "somebody parked it",
+  handled: "somebody handled it elsewhere",
   same_lineage: "another dead letter of the same record is sent instead",
   expired: "Kafka no longer keeps the record",
   unknown_bytes: "the record's bytes are not known",
@@ -90,6 +114,11 @@ export function itemState(state: string): { label: string; glyph: string; tone: 
   return ITEMS[state] ?? { label: state, glyph: "?", tone: "unknown" };
 }
 
+/** What a dead letter's last replay did with it, or a person instead. */
+export function replayStateWords(state: string): string {
+  return state === "none" ? "not replayed" : state.replaceAll("_", " ");
+}
+
 export function replayStatus(status: string): { label: string; glyph: string; tone: Tone } {
   return REPLAYS[status] ?? { label: status, glyph: "?", tone: "unknown" };
 }
@@ -99,6 +128,10 @@ export function reasonWords(state: string, reason: string): string {
   if (state === "failed_again" && reason === "skipped") return "tolerated without a dead letter";
   if (reason !== "") return REASONS[reason] ?? reason.replaceAll("_", " ");
   return { passed: "proven by the task’s report", failed_again: "a new dead letter of it came", sent: "sent, not settled yet" }[state] ?? "";
+}
+
+export function exportState(state: string): { label: string; glyph: string; tone: Tone } {
+  return EXPORTS[state] ?? { label: state, glyph: "?", tone: "unknown" };
 }
 
 export function groupState(state: string): { label: string; glyph: string; tone: Tone } {

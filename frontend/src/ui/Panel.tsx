@@ -51,9 +51,7 @@ export function Glyph({ tone, large, children }: { tone: Tone; large?: boolean; 
 
 export function Avatar({ name, me, size }: { name: string; me?: boolean; size?: number }) {
   return (
-    <span className={join(styles.avatar, me && styles.me)} style={size ? { width: size, height: size } : undefined} aria-hidden="true">
-      {initials(name)}
-    </span>
+    <span className={join(styles.avatar, me && styles.me)} style={size ? { width: size, height: size } : undefined} data-initials={initials(name)} aria-hidden="true" />
   );
 }
 
@@ -98,7 +96,7 @@ export function Strip({ tone, children }: { tone: Tone; children: ReactNode }) {
 /** Grey rows of the height that the answer will have. */
 export function Bones({ rows, height = 20 }: { rows: number; height?: number }) {
   return (
-    <div className={styles.bones} aria-busy="true" aria-label="Loading">
+    <div className={styles.bones} role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (
         <Skeleton key={index} height={height} radius={4} />
       ))}

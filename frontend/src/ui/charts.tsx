@@ -1,8 +1,10 @@
 import { useElementSize } from "@mantine/hooks";
-import { useMemo, useState, type PointerEvent, type ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 import { Link } from "react-router";
-import { count, dateMinute, dayMonth, timeOfDay, type Zone } from "../lib/format";
+import { count, dateMinute, type Zone } from "../lib/format";
 import styles from "./charts.module.css";
+import { marks, niceTop, ticks } from "./scales";
+import { useNarrowing } from "./useNarrowing";
 
 export interface ColumnSeries {
   key: string;
@@ -40,49 +42,40 @@ interface ColumnsProps {
   label: string;
   /** Axis, grid and day marks; without them it is a strip above a table. */
   axes?: boolean;
+  /** Sums of another time, drawn as a level over each column. */
+  beside?: { label: string; points: readonly number[] } | undefined;
   onNarrow?: (from: number, to: number) => void;
 }
 
 /** Stacked columns over time: exact counts under the pointer, a drag narrows the range, a hidden table for screen readers. */
-export function Columns({ series, from, bucketMs, height, zone, label, axes, onNarrow }: ColumnsProps) {
+export function Columns({ series, from, bucketMs, height, zone, label, axes, beside, onNarrow }: ColumnsProps) {
   const { ref, width: measured } = useElementSize();
-  const [over, setOver] = useState<number | null>(null);
-  const [drag, setDrag] = useState<number | null>(null);
   const width = Math.max(280, measured || 800);
   const pad = axes ? { left: 34, right: 12, top: 14, bottom: 26 } : { left: 0, right: 0, top: 2, bottom: 2 };
   const inner = { width: width - pad.left - pad.right, height: height - pad.top - pad.bottom };
   const size = Math.max(1, ...series.map((one) => one.points.length));
   const sums = useMemo(() => Array.from({ length: size }, (_, at) => series.reduce((sum, one) => sum + (one.points[at] ?? 0), 0)), [series, size]);
-  const top = axes ? niceTop(Math.max(1, ...sums)) : Math.max(1, ...sums);
+  const highest = Math.max(1, ...sums, ...(beside?.points ?? []));
+  const top = axes ? niceTop(highest) : highest;
   const step = inner.width / size;
   const x = (index: number) => pad.left + index * step;
   const y = (value: number) => pad.top + inner.height * (1 - value / top);
 
-  const indexOf = (event: PointerEvent<SVGSVGElement>) => {
-    const box = event.currentTarget.getBoundingClientRect();
-    const at = Math.floor((event.clientX - box.left - pad.left) / step);
-    return at >= 0 && at < size ? at : null;
-  };
-  const finish = () => {
-    if (onNarrow && drag !== null && over !== null) {
-      const [first, last] = drag < over ? [drag, over] : [over, drag];
-      onNarrow(from + first * bucketMs, from + (last + 1) * bucketMs);
-    }
-    setDrag(null);
-  };
+  const { over, chosen, handlers } = useNarrowing({
+    size,
+    inset: { left: pad.left / width, right: pad.right / width },
+    onPick: onNarrow && ((first, last) => onNarrow(from + first * bucketMs, from + (last + 1) * bucketMs)),
+  });
+  const time = (column: number) => dateMinute(new Date(from + column * bucketMs).toISOString(), zone);
 
   return (
     <div className={styles.chart} ref={ref}>
       <svg
         height={height}
         viewBox={`0 0 ${width} ${height}`}
-        role="img"
+        {...handlers}
+        role={onNarrow ? "group" : "img"}
         aria-label={label}
-        onPointerMove={(event) => setOver(indexOf(event))}
-        onPointerLeave={() => (setOver(null), setDrag(null))}
-        onPointerDown={(event) => onNarrow && setDrag(indexOf(event))}
-        onPointerUp={finish}
-        style={onNarrow ? { cursor: "crosshair" } : undefined}
       >
         {axes && ticks(top).map((value) => (
           <g key={value}>
@@ -90,10 +83,8 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
             <text x={pad.left - 8} y={y(value) + 4} textAnchor="end">{count(value)}</text>
           </g>
         ))}
-        {drag !== null && over !== null && (
-          <rect x={x(Math.min(drag, over))} y={pad.top} width={(Math.abs(over - drag) + 1) * step} height={inner.height} fill="var(--accent)" opacity={0.12} />
-        )}
-        {over !== null && drag === null && <rect x={x(over)} y={pad.top} width={step} height={inner.height} fill="var(--sunken)" />}
+        {chosen && <rect x={x(chosen.first)} y={pad.top} width={(chosen.last - chosen.first + 1) * step} height={inner.height} fill="var(--accent)" opacity={0.12} />}
+        {over !== null && !chosen && <rect x={x(over)} y={pad.top} width={step} height={inner.height} fill="var(--sunken)" />}
         {stacks(series, size).map(({ key, colour, pieces }) => (
           <g key={key} fill={colour}>
             {pieces.map(({ at, base, value }) => (
@@ -101,6 +92,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
             ))}
           </g>
         ))}
+        {beside && <path className={styles.beside} d={beside.points.map((value, at) => `M${x(at)} ${y(value)}H${x(at + 1)}`).join("")} />}
         {!axes && <path d={`M0 ${height - 1.5}H${width}`} stroke="var(--line-strong)" />}
         {axes && marks(from, bucketMs, size, zone, inner.width).map(({ at, text }) => (
           <g key={at}>
@@ -112,16 +104,17 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
       {over !== null && (
         <Tip left={x(over) + step / 2} width={width} top={axes ? 18 : height + 4}>
           <strong>
-            {dateMinute(new Date(from + over * bucketMs).toISOString(), zone)}
-            <span>{count(sums[over] ?? 0)}</span>
+            {chosen && chosen.last > chosen.first ? `${time(chosen.first)} to ${time(chosen.last + 1)}` : time(over)}
+            <span>{count(chosen ? sums.slice(chosen.first, chosen.last + 1).reduce((sum, one) => sum + one, 0) : (sums[over] ?? 0))}</span>
           </strong>
-          {series.filter((one) => (one.points[over] ?? 0) > 0).slice(0, 8).map((one) => (
+          {!chosen && series.filter((one) => (one.points[over] ?? 0) > 0).slice(0, 9).map((one) => (
             <div key={one.key}>
               <i className={styles.swatch} style={{ background: one.colour }} />
               <span className="cut">{one.label}</span>
               <b>{count(one.points[over] ?? 0)}</b>
             </div>
           ))}
+          {!chosen && beside && <div><i className={styles.level} /><span className="cut">{beside.label}</span><b>{count(beside.points[over] ?? 0)}</b></div>}
         </Tip>
       )}
       <div className="sr"><table>
@@ -129,7 +122,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
         <tbody>
           {sums.map((sum, at) => sum > 0 && (
             <tr key={at}>
-              <th>{dateMinute(new Date(from + at * bucketMs).toISOString(), zone)}</th>
+              <th>{time(at)}</th>
               <td>{sum}</td>
             </tr>
           ))}
@@ -139,7 +132,7 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, onN
   );
 }
 
-export function Legend({ series }: { series: readonly ColumnSeries[] }) {
+export function Legend({ series, beside }: { series: readonly ColumnSeries[]; beside?: { label: string; points: readonly number[] } | undefined }) {
   return (
     <div className={styles.legend}>
       {series.map((one) => {
@@ -152,6 +145,7 @@ export function Legend({ series }: { series: readonly ColumnSeries[] }) {
         );
         return one.to ? <Link key={one.key} to={one.to} title={one.label}>{inside}</Link> : <span key={one.key}>{inside}</span>;
       })}
+      {beside && <span><i className={styles.level} />{beside.label} <b>{count(beside.points.reduce((sum, one) => sum + one, 0))}</b></span>}
     </div>
   );
 }
@@ -162,7 +156,7 @@ export function Swatch({ colour }: { colour: string }) {
 
 function Tip({ left, top, width, children }: { left: number; top: number; width: number; children: ReactNode }) {
   const side = left > width / 2 ? { right: width - left + 10 } : { left: left + 10 };
-  return <div className={styles.tip} style={{ top, ...side }}>{children}</div>;
+  return <div className={styles.tip} aria-live="polite" style={{ top, ...side }}>{children}</div>;
 }
 
 function stacks(series: readonly ColumnSeries[], size: number) {
@@ -176,34 +170,4 @@ function stacks(series: readonly ColumnSeries[], size: number) {
       return value > 0 ? [{ at, base, value }] : [];
     }),
   }));
-}
-
-function niceTop(max: number): number {
-  const step = niceStep(max / 4);
-  return Math.max(1, Math.ceil(max / step) * step);
-}
-
-function niceStep(raw: number): number {
-  const size = 10 ** Math.floor(Math.log10(Math.max(raw, 1e-9)));
-  const factor = [1, 2, 2.5, 5, 10].find((one) => one * size >= raw) ?? 10;
-  return Math.max(1, Math.ceil(factor * size));
-}
-
-function ticks(top: number): number[] {
-  const step = niceStep(top / 4);
-  return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
-}
-
-const MARK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60_000).concat([1, 2, 7].map((days) => days * 86_400_000));
-
-function marks(from: number, bucketMs: number, size: number, zone: Zone, width: number): { at: number; text: string }[] {
-  const span = bucketMs * size;
-  const every = MARK_STEPS_MS.find((step) => (span / step) * 64 <= width) ?? 14 * 86_400_000;
-  const shift = zone === "local" ? new Date(from).getTimezoneOffset() * 60_000 : 0;
-  const out = [];
-  for (let time = Math.ceil((from - shift) / every) * every + shift; time < from + span; time += every) {
-    const iso = new Date(time).toISOString();
-    out.push({ at: (time - from) / bucketMs, text: every >= 86_400_000 ? dayMonth(iso, zone) : timeOfDay(iso, zone).slice(0, 5) });
-  }
-  return out;
 }

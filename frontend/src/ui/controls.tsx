@@ -52,11 +52,12 @@ export function LinkButton({ children, onClick }: { children: ReactNode; onClick
   );
 }
 
-export function Choice<T extends string>({ label, value, options, onChange }: { label: string; value: T; options: readonly { value: T; label: string }[]; onChange: (value: T) => void }) {
+/** One of several; null is none of them. */
+export function Choice<T extends string>({ label, value, options, onChange }: { label: string; value: T | null; options: readonly { value: T; label: string }[]; onChange: (value: T) => void }) {
   return (
     <SegmentedControl
       aria-label={label}
-      value={value}
+      value={value ?? ""}
       data={[...options]}
       onChange={(next) => onChange(next as T)}
       transitionDuration={0}
@@ -124,13 +125,15 @@ interface ConfirmProps {
   /** What leaving it does, where "Cancel" could be mistaken for the act. */
   no?: string;
   danger?: boolean;
+  /** Why it can't be done by this person or here. */
+  barred?: string | undefined;
   busy: boolean;
   error: string | null;
   onClose: () => void;
   onYes: (text: string) => void;
 }
 
-export function Confirm({ open, title, children, asks, required, yes, no = "Cancel", danger, busy, error, onClose, onYes }: ConfirmProps) {
+export function Confirm({ open, title, children, asks, required, yes, no = "Cancel", danger, barred, busy, error, onClose, onYes }: ConfirmProps) {
   const [text, setText] = useState("");
   const missing = required && text.trim() === "";
   return (
@@ -148,7 +151,7 @@ export function Confirm({ open, title, children, asks, required, yes, no = "Canc
         className={styles.dialogBody}
         onSubmit={(event) => {
           event.preventDefault();
-          if (!missing) onYes(text.trim());
+          if (!missing && !barred) onYes(text.trim());
         }}
       >
         {children && <div className="t2">{children}</div>}
@@ -158,7 +161,7 @@ export function Confirm({ open, title, children, asks, required, yes, no = "Canc
         {error && <div className="failed s" role="alert">{error}</div>}
         <div className="row" style={{ justifyContent: "flex-end" }}>
           <Button onClick={onClose}>{no}</Button>
-          <Button kind={danger ? "danger" : "primary"} type="submit" busy={busy} barred={missing ? "Say why first" : undefined}>
+          <Button kind={danger ? "danger" : "primary"} type="submit" busy={busy} barred={barred ?? (missing ? "Say why first" : undefined)}>
             {yes}
           </Button>
         </div>

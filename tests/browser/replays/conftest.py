@@ -21,13 +21,13 @@ def own_product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     started.stop()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def site(own_product: Product) -> Site:
-    """The dashboard of the replays' own product."""
+    """The dashboard of the replays' own product, or of the module's where it has one of its own."""
     return Site(own_product.web, "demo", own_product.password)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def signed_in(chromium: Browser, site: Site) -> StorageState:
     """The cookies of its operator."""
     context = chromium.new_context(base_url=site.url)

@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+PLANNED_MS = 30_000
 SETTLED_MS = 90_000
 # The middle of the first such word in a text whose words are spread over many nodes.
 MIDDLE_OF_WORD = """(root, word) => {
@@ -85,9 +86,21 @@ def plan_group(page: Page, words: str, count: int) -> None:
     """Freeze a group and come to its plan."""
     open_group(page, words)
     press(page, f"Replay {count}…").click()
-    expect(page.get_by_role("heading", name=f"Replay {count} record")).to_be_visible()
+    planned = page.get_by_role("heading", name=f"Replay {count} record")
+    expect(planned).to_be_visible(timeout=PLANNED_MS)
     expect(page.get_by_text("Dry run: nothing has been written")).to_be_visible()
     expect(page.get_by_test_id("plan")).to_contain_text("Selection frozen")
+
+
+def all_at_once(page: Page) -> None:
+    """Switch off, under More options, what would pause a replay whose records fail again."""
+    page.get_by_role("button", name="More options").click()
+    for label in ("Sizes of the canary's steps", "Percent that failed again"):
+        with page.expect_response(re.compile(r"/replays/\d+/plan$")):
+            page.get_by_label(label).fill("")
+            page.get_by_label(label).press("Tab")
+    page.get_by_role("button", name="Fewer options").click()
+    expect(page.get_by_role("region", name="Send")).to_contain_text("none, all at once")
 
 
 def run(page: Page, count: int, reason: str) -> None:

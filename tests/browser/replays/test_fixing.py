@@ -41,7 +41,7 @@ def test_the_missing_quote_of_kip_298_is_put_right_and_the_row_arrives(page: Pag
     assert table.place(own_product, key) != PLACE
     steps.run(page, 1, "The quote was lost at the source.")
     steps.expect_outcome(page, "passed", 1, "Passed")
-    expect(page.get_by_role("region", name="Items")).to_contain_text("proven: usgs-to-sql reported it delivered")
+    expect(page.get_by_role("region", name="Items")).to_contain_text("proven usgs-to-sql reported it delivered")
     assert table.place(own_product, key) == PLACE
 
 

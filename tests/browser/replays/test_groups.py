@@ -65,6 +65,7 @@ def test_two_people_at_once_send_each_record_once(page: Page, person: Person, ow
 def test_what_is_cancelled_after_a_pause_is_never_sent(page: Page, own_product: Product) -> None:
     keys = lacking("gap")
     steps.plan_group(page, "earthquakes.gap", len(keys))
+    steps.all_at_once(page)
     page.get_by_label("own limit").check()
     page.get_by_label("Records a second").fill("20")
     page.get_by_label("Reason").click()

@@ -16,7 +16,7 @@ def test_a_viewer_is_told_which_role_replays_need(person: Person) -> None:
     viewer.get_by_test_id("record").first.click()
     expect_barred(viewer.get_by_role("button", name="Fix and replay…"))
     viewer.goto(f"{viewer.url.partition('?')[0]}/fix")
-    expect(viewer.get_by_text("Read only: editing needs the role operator.")).to_be_visible()
+    expect(viewer.get_by_text("Read only. Needs the role operator.")).to_be_visible()
     expect_barred(viewer.get_by_role("button", name="Check the plan of 1 record"))
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, expect
+from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from demo.network import wait_until
 from tests.browser.conftest import DESKTOP, Site
 from tests.browser.replays import steps
-from tests.browser.screens import WIDTHS, fits
+from tests.browser.screens import fits_everywhere
 from tests.support import table
 from tests.support.product import Product
 
 UNDER_WAY_S = 90
+SCROLLED_S = 10
 FIX_HEIGHT = 1240  # plan and send panel are below the value
 
 
@@ -24,7 +25,8 @@ def job(own_product: Product) -> Iterator[str]:
     table.allow_null(own_product, "gap", "dmin", "nst", "rms")
     with own_product.client() as client:
         selection = client.post("selections", json={"filter": "from=now-1h&to=now"}).raise_for_status().json()["id"]
-        options = {"selection": selection, "target_topic": "", "use_fixes": False, "resend": False, "rate": 5}
+        at_once = {"steps": [], "breaker_percent": None}
+        options = {"selection": selection, "use_fixes": False, "rate": 5, **at_once}
         planned = client.post("replays", json=options).raise_for_status().json()
         replay, digest = planned["id"], planned["plan"]["digest"]
         why = {"reason": "The columns may be null now.", "plan_digest": digest}
@@ -55,23 +57,49 @@ def fix(chromium: Browser, site: Site, signed_in: StorageState) -> str:
     return address
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_fix_fits_its_window(themed: Page, fix: str, width: int) -> None:
-    with fits(themed, "fix-and-replay", width, FIX_HEIGHT):
-        themed.goto(fix)
-        expect(themed.get_by_test_id("plan")).to_be_visible()
-        expect(themed.get_by_test_id("difference")).to_be_visible()
+def test_the_fix_fits_its_window(page: Page, fix: str) -> None:
+    def show() -> None:
+        page.goto(fix)
+        expect(page.get_by_test_id("plan")).to_be_visible()
+        expect(page.get_by_test_id("difference")).to_be_visible()
+
+    fits_everywhere(page, "fix-and-replay", show, FIX_HEIGHT)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_job_fits_its_window(themed: Page, job: str, width: int) -> None:
-    with fits(themed, "replay-job", width):
-        themed.goto(job)
-        expect(themed.get_by_test_id("item").first).to_be_visible()
+def test_the_panes_of_a_fix_scroll_together(page: Page, fix: str) -> None:
+    page.goto(fix)
+    expect(page.get_by_test_id("difference")).to_be_visible()
+    original, edited = (page.get_by_role("textbox", name=f"{side} value") for side in ("Original", "Edited"))
+    wheel(page, edited, 200)
+    wait_until(lambda: 0 < down(original) == down(edited), "The original", SCROLLED_S, 0.1)
+    wheel(page, original, -200)
+    wait_until(lambda: down(original) == down(edited) == 0, "The edited text", SCROLLED_S, 0.1)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_list_of_replays_fits_its_window(themed: Page, job: str, width: int) -> None:
-    with fits(themed, "replays", width):
-        themed.goto("/replays")
-        expect(themed.get_by_role("link", name=job.replace("/replays/", "R-")).first).to_be_visible()
+def wheel(page: Page, text: Locator, pixels: int) -> None:
+    """Turn the wheel over the beginning of a text."""
+    box = text.locator("xpath=ancestor::*[contains(@class, 'pane')][1]").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.wheel(0, pixels)
+
+
+def down(text: Locator) -> float:
+    """How many pixels its pane is scrolled down."""
+    return float(text.evaluate("text => text.closest('[class*=pane]').scrollTop"))
+
+
+def test_the_job_fits_its_window(page: Page, job: str) -> None:
+    def show() -> None:
+        page.goto(job)
+        expect(page.get_by_test_id("item").first).to_be_visible()
+
+    fits_everywhere(page, "replay-job", show)
+
+
+def test_the_list_of_replays_fits_its_window(page: Page, job: str) -> None:
+    def show() -> None:
+        page.goto("/replays")
+        expect(page.get_by_role("link", name=job.replace("/replays/", "R-")).first).to_be_visible()
+
+    fits_everywhere(page, "replays", show)

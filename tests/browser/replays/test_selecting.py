@@ -6,6 +6,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.screens import fits_everywhere
+
 TICK = re.compile("^Tick ")
 
 
@@ -17,6 +19,9 @@ def test_a_range_of_ticked_records_is_planned(page: Page) -> None:
     page.get_by_role("button", name="Replay 4…").click()
     expect(page.get_by_role("heading", name="Replay 4 records")).to_be_visible()
     expect(page.get_by_text("Dry run: nothing has been written")).to_be_visible()
+    page.get_by_role("button", name="More options").click()
+    expect(page.get_by_label("Sizes of the canary's steps")).to_be_visible()
+    fits_everywhere(page, "plan")
 
 
 def test_all_that_match_reach_the_server_as_a_filter_and_not_as_ids(page: Page) -> None:
@@ -28,6 +33,6 @@ def test_all_that_match_reach_the_server_as_a_filter_and_not_as_ids(page: Page) 
     page.get_by_role("button", name=f"Select all {total} that match").click()
     with page.expect_request("**/api/v1/selections") as asked:
         page.get_by_role("button", name=f"Replay {total}…").click()
-    assert "stage=TASK_PUT" in asked.value.post_data_json["filter"]
+    assert "stage%3ATASK_PUT" in asked.value.post_data_json["filter"]
     assert "ids" not in asked.value.post_data_json
     expect(page.get_by_role("heading", name=f"Replay {total} records")).to_be_visible()

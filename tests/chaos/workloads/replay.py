@@ -1,10 +1,15 @@
-"""A replay job of the dashboard: dead letters sent back, a chunk and the job's progress in one transaction."""
+"""A replay job of the dashboard: dead letters sent back, a chunk and the job's progress in one transaction.
+
+CHAOS_RECORDS=50000 RUNS=1 make chaos ARGS="--only replay --events 20" is the long one.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 from contextlib import suppress
 
+from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
 from demo.broker import Broker
@@ -16,13 +21,14 @@ from tests.chaos.topics import end_offset, read_once
 from tests.chaos.verify import Verdict, judge, judge_unordered
 from tests.chaos.world import World
 
-RECORDS = 1500
-RATE = 150  # records a second, so that there is time for something to happen
-MISCHIEF = {"kill sender": 3, "zombie sender": 3, "kill_broker": 2, "pause_broker": 2}
+RECORDS = int(os.environ.get("CHAOS_RECORDS", "1500"))
+RATE = max(150, RECORDS // 200)  # records a second, so that there is time for something to happen
+MISCHIEF = {"kill sender": 3, "zombie sender": 3, "restart redis": 2, "kill_broker": 2, "pause_broker": 2}
+PLACES = "SELECT ordinal, sent_partition, sent_offset FROM replays_replayitem WHERE sent_offset IS NOT NULL"
 
 
 class ReplayWorkload:
-    """Its victims are the process that sends, and the broker."""
+    """Its victims are the process that sends, Redis, which loses all it holds, and the broker."""
 
     def __init__(self, world: World, name: str, rng: random.Random, *, weak: bool = False) -> None:
         self.world = world
@@ -62,6 +68,11 @@ class ReplayWorkload:
             self.start_successor()
             mischief.await_progress()
             self.replay.thaw(stopped)
+        elif what == "restart redis":
+            mischief.note(what)
+            assert self._redis is not None
+            self._redis.stop()
+            self._redis.start()
         else:
             mischief.do(what)
 
@@ -81,13 +92,13 @@ class ReplayWorkload:
         return end_offset(self.servers, TOPIC)
 
     def verdicts(self) -> dict[str, Verdict]:
-        ordinals = {
-            partition: [int(dict(message.headers() or ())[ITEM].rpartition(b"/")[2]) for message in lane]
-            for partition, lane in read_once(self.servers, TOPIC).items()
-        }
+        lanes = read_once(self.servers, TOPIC)
+        ordinals = {partition: [_ordinal(message) for message in lane] for partition, lane in lanes.items()}
+        places = [(_ordinal(one), one.partition(), one.offset()) for lane in lanes.values() for one in lane]
         return {
             "records": judge_unordered(range(RECORDS), [one for lane in ordinals.values() for one in lane]),
             "order": judge({at: sorted(set(lane)) for at, lane in ordinals.items()}, ordinals)._replace(doubled=()),
+            "places": judge_unordered(sorted(self.replay.rows(PLACES)), sorted(places)),
         }
 
     def is_caught_up(self) -> bool:
@@ -102,3 +113,8 @@ class ReplayWorkload:
         admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
         with suppress(Exception):
             admin.delete_topics([TOPIC])[TOPIC].result(20)
+
+
+def _ordinal(message: Message) -> int:
+    """Which item the record says it is."""
+    return int(dict(message.headers() or ())[ITEM].rpartition(b"/")[2])

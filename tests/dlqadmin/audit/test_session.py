@@ -17,6 +17,7 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> Non
         "authenticated": False,
         "username": None,
         "role": None,
+        "approver": False,
         "environment": "LOCAL",
         "cluster": "local",
         "read_only": False,

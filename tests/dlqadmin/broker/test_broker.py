@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pytest_django import Settings
 
-from dlqadmin.broker import presence, topics
+from dlqadmin.broker import presence, retention, topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.metrics import collecting
@@ -65,6 +65,14 @@ def test_a_range_begins_and_ends_where_it_is_told(broker: str, topic: str) -> No
     assert topics.ends([(topic, 0), (topic, 1), ("nowhere", 0)]) == {(topic, 0): 10, (topic, 1): 0}
     assert topics.partitions(topic) == 2
     assert topics.partitions("nowhere") is None
+
+
+def test_a_topics_retention_is_what_its_config_says(broker: str, topic: str) -> None:
+    kept = retention.retentions([topic, "nowhere", "not a/name"])
+    assert kept == {topic: retention.Retention(frozenset({"delete"}), 7 * 86_400_000, -1)}
+    assert retention.first_offsets([(topic, 0), (topic, 9), (topic, -1), ("nowhere", 0)]) == {(topic, 0): 0}
+    options = topics.configs([topic, "nowhere"])
+    assert {name: found["max.message.bytes"] for name, found in options.items()} == {topic: "1048588"}
 
 
 def test_a_reader_of_transactions_reaches_the_end_past_control_records(broker: str, topic: str) -> None:

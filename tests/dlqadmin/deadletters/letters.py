@@ -32,6 +32,7 @@ def letter(
     key: bytes | None = b"ci37868135",
     value: bytes | None = b'{"mag": 1.6}',
     headers: Headers = (),
+    line: int = 54,
 ) -> RawRecord:
     """One dead letter; its origin is the same place of `usgs.earthquakes`."""
     facts = {
@@ -44,7 +45,7 @@ def letter(
         "class.name": "SqlSink",
         "exception.class.name": exception,
         "exception.message": message,
-        "exception.stacktrace": f"{exception}: {message}\n  at engine/kafka/sinks/sql.py:put:54",
+        "exception.stacktrace": f"{exception}: {message}\n  at engine/kafka/sinks/sql.py:put:{line}",
     }
     added = tuple((f"__connect.errors.{name}", text.encode()) for name, text in facts.items())
     return RawRecord(topic, partition, offset, at_ms, "CREATE_TIME", key, value, (*headers, *added))

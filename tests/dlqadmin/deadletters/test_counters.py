@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from dlqadmin.deadletters.bounding import TimedOut, bounded
-from dlqadmin.deadletters.counters import Cell, cells
+from dlqadmin.deadletters.counters import Cell, cells, columns, count
 from dlqadmin.deadletters.filters import Filters, apply
 from dlqadmin.deadletters.models import DeadLetter
 from tests.dlqadmin.deadletters.letters import GAP, NOW, NOW_MS, NST, index, letter
@@ -37,8 +38,11 @@ class TestCounters(TestCase):
         )
         first, last = max(bounds), min(bounds)
         filters = Filters(NOW - timedelta(minutes=first), NOW - timedelta(minutes=last - 1), include)
-        scanned = apply(filters, DeadLetter.objects.all()).values_list("fingerprint_id", "topic", "connector")
-        assert cells(filters) == Counter(Cell(*row) for row in scanned)
+        rows = apply(filters, DeadLetter.objects.all()).values_list("fingerprint_id", "topic", "connector")
+        scanned = Counter(Cell(*row) for row in rows)
+        assert cells(filters) == scanned
+        assert count(filters) == scanned.total()
+        assert _without_time(columns(filters, 0, 3)) == Counter((row[1], row[0]) for row in rows)
 
 
 @pytest.mark.django_db
@@ -51,3 +55,19 @@ def test_a_query_that_takes_too_long_is_ended() -> None:
     with pytest.raises(TimedOut), bounded(0.05):
         list(endless)
     assert DeadLetter.objects.count() == 300
+
+
+@pytest.mark.django_db
+def test_a_column_holds_what_failed_in_its_hours() -> None:
+    index([letter(hours, at_ms=NOW_MS - hours * 3_600_000) for hours in range(12)])
+    found = list(columns(Filters(NOW - timedelta(hours=20), NOW + timedelta(hours=1)), 2, 5))
+    assert {(hour - 2) % 5 for hour, _, _, _ in found} == {0}
+    assert max(Counter(hour for hour, _, _, n in found for _ in range(n)).values()) == 5
+    assert sum(n for _, _, _, n in found) == 12
+
+
+def _without_time(found: Iterable[tuple[int, str, int, int]]) -> Counter[tuple[str, int]]:
+    total: Counter[tuple[str, int]] = Counter()
+    for _, topic, fingerprint, n in found:
+        total[topic, fingerprint] += n
+    return total

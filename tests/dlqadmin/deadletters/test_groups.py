@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -58,14 +60,12 @@ def test_groups_come_in_pages(as_viewer: APIClient, indexed: None) -> None:
     assert found == set(Group.objects.values_list("pk", flat=True))
 
 
-def test_a_group_says_why_and_what_it_shares(as_viewer: APIClient, indexed: None) -> None:
+def test_a_group_says_why_it_is_one_and_since_when(as_viewer: APIClient, indexed: None) -> None:
     group = Group.objects.get(title="earthquakes.gap is null")
     answer = get(as_viewer, f"{GROUPS}/{group.pk}")
-    assert (answer["why"]["message"], answer["why"]["holes"]) == (GAP, [])
-    assert answer["why"]["frame"] == "engine/kafka/sinks/sql.py:put"
-    shared = {row["field"]: {item["value"]: item["count"] for item in row["values"]} for row in answer["shared"]}
-    assert shared["origin partition"] == {"0": 15, "1": 15}
-    assert len(answer["sample_ids"]) == 10
+    [why] = answer["fingerprints"]
+    assert (why["message"], why["holes"], why["events"]) == (GAP, [], 30)
+    assert why["frame"] == "engine/kafka/sinks/sql.py:put"
     assert answer["activity"][-1]["text"] == "first seen"
 
 
@@ -85,6 +85,17 @@ def test_a_group_is_assigned_and_noted(as_operator: APIClient, indexed: None) ->
     assert as_operator.post(f"{path}/assign", {"username": None}).json()["owner"] is None
     assert as_operator.post(f"{path}/notes", {"text": "as agreed"}).json()["activity"][0]["text"] == "as agreed"
     assert AuditEntry.objects.count() == 3
+
+
+def test_several_groups_are_resolved_assigned_and_re_opened_at_once(as_operator: APIClient, indexed: None) -> None:
+    ids = sorted(Group.objects.values_list("pk", flat=True))
+    as_operator.post(f"{GROUPS}/{ids[0]}/resolve", {})
+    for act, changed, body in (("resolve", 1, {}), ("assign", 2, {"username": "operator-1"}), ("reopen", 2, {})):
+        answer = as_operator.post(f"{GROUPS}/{act}", {"groups": ids, "reason": "", **body}, format="json")
+        assert answer.json() == {"changed": changed}
+    rows = Group.objects.select_related("owner").order_by("pk")
+    assert [(row.status, str(row.owner)) for row in rows] == [("open", "operator-1")] * 2
+    assert AuditEntry.objects.count() == 6
 
 
 @pytest.mark.parametrize(
@@ -145,8 +156,37 @@ def test_the_state_of_a_group(facts: dict[str, Any], last_hour: int, day_before:
     assert state(group, NOW, last_hour, day_before) == word
 
 
+def test_a_mute_whose_time_has_come_is_over() -> None:
+    facts = {"first_seen": NOW - timedelta(days=3), "last_seen": NOW, "status": "muted", "mute_until": NOW}
+    assert state(Group(**facts), NOW, 0, 0) == "ongoing"
+    assert state(Group(**facts), NOW - timedelta(seconds=1), 0, 0) == "muted"
+
+
 def test_what_failed_in_the_last_five_minutes_is_now(as_viewer: APIClient) -> None:
     now_ms = int(timezone.now().timestamp() * 1000)
     index([letter(1, at_ms=now_ms - 1000), letter(2, at_ms=now_ms - 600_000)], timezone.now())
     row = as_viewer.get(GROUPS).json()["results"][0]
-    assert (row["now"], row["events"], row["events_24h"], row["state"]) == (1, 2, 2, "new")
+    assert (row["now"], row["now_exact"], row["events"], row["events_24h"], row["state"]) == (1, True, 2, 2, "new")
+
+
+def test_keys_are_those_of_the_topics_asked_for(as_viewer: APIClient) -> None:
+    index([letter(n, topic="a.dlq", key=b"k%d" % n) for n in range(3)] + [letter(1, topic="b.dlq")])
+    [row] = get(as_viewer, topic="a.dlq")["results"]
+    assert (row["events"], row["keys"], row["keys_exact"]) == (3, 3, True)
+
+
+def test_a_list_of_many_groups_takes_as_many_queries_as_one_of_two(as_viewer: APIClient) -> None:
+    index([letter(1, message="a"), letter(2, message="b")])
+    with CaptureQueriesContext(connection) as two:
+        get(as_viewer)
+    index([letter(10 + n, message=f"broken {chr(97 + n)}") for n in range(20)])
+    with CaptureQueriesContext(connection) as many:
+        assert len(get(as_viewer)["results"]) == 22
+    assert len(many) == len(two)
+
+
+def test_of_a_large_group_a_lower_bound_is_shown_and_called_one(as_viewer: APIClient) -> None:
+    index([letter(n, key=b"k%d" % n, at_ms=NOW_MS - n) for n in range(1100)] + [letter(2000, message=NST)])
+    large, small = get(as_viewer, sort="events")["results"]
+    assert (large["events"], large["keys"], large["keys_exact"]) == (1100, 1001, False)
+    assert (small["events"], small["keys"], small["keys_exact"]) == (1, 1, True)

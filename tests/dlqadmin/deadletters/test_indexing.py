@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models import Sum
 
-from dlqadmin.deadletters import indexing
+from dlqadmin.deadletters import indexing, retention
 from dlqadmin.deadletters.models import (
     CountDay,
     CountHour,
@@ -16,7 +17,8 @@ from dlqadmin.deadletters.models import (
     IndexPosition,
     Trace,
 )
-from dlqadmin.deadletters.preparing import prepare, unpack_headers, with_original
+from dlqadmin.deadletters.preparing import prepare, with_original
+from dlqadmin.deadletters.values import unpack_headers
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.deadletters.letters import GAP, HOUR_MS, NOW, NOW_MS, NST, index, index_one, letter, plain
@@ -51,9 +53,9 @@ def test_nothing_is_counted_when_the_transaction_fails(monkeypatch: pytest.Monke
     assert (DeadLetter.objects.count(), Group.objects.count(), counted(CountHour)) == (0, 0, 0)
 
 
-def test_alike_failures_share_a_group_and_a_trace() -> None:
+def test_alike_failures_share_a_group_and_those_of_one_place_their_frames() -> None:
     index([letter(1), letter(2), letter(3, message=NST)])
-    assert (Group.objects.count(), Fingerprint.objects.count(), Trace.objects.count()) == (2, 2, 2)
+    assert (Group.objects.count(), Fingerprint.objects.count(), Trace.objects.count()) == (2, 2, 1)
     assert set(Group.objects.values_list("title", flat=True)) == {"earthquakes.gap is null", "earthquakes.nst is null"}
 
 
@@ -96,6 +98,22 @@ def test_a_position_behind_the_end_was_of_another_topic_of_this_name() -> None:
     assert IndexPosition.objects.get().position == 0
     indexing.note_ends("local", {where: 12}, {where: 30}, NOW)
     assert IndexPosition.objects.get().position == 12
+
+
+def test_what_was_written_since_the_ends_were_asked_is_not_taken_back() -> None:
+    index([letter(19)], now=NOW + timedelta(seconds=1))
+    indexing.note_ends("local", {("usgs.earthquakes.dlq", 0): 5}, {("usgs.earthquakes.dlq", 0): 15}, NOW)
+    row = IndexPosition.objects.get()
+    assert (row.position, row.end_offset, row.updated_at) == (20, 20, NOW + timedelta(seconds=1))
+
+
+def test_what_was_forgotten_is_not_counted_again_when_it_comes_again(settings: Any) -> None:
+    settings.RETENTION_DAYS = 2
+    old = [letter(offset, at_ms=NOW_MS - 5 * 24 * HOUR_MS) for offset in range(6)]
+    assert index(old[:5]) == 5
+    retention.prune(NOW - timedelta(days=2))
+    assert (index(old), index(old)) == (1, 0)
+    assert (counted(CountHour), counted(CountDay), DeadLetter.objects.get().offset) == (6, 6, 5)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqadmin.deadletters.traces import first_frame, parse
+from dlqadmin.deadletters.traces import first_frame, joined, parse, split, telling_frame
 from engine.record.trace import describe
 
 JAVA = """org.apache.kafka.connect.errors.DataException: Converting byte[] failed:
@@ -24,6 +24,18 @@ Traceback (most recent call last):
   File "jobs/load.py", line 9, in load
     raise LoadError("x") from error
 jobs.LoadError: x"""
+
+
+@given(st.text(alphabet="a:\t \n\r", max_size=40))
+def test_a_trace_that_is_split_is_put_together_again(text: str) -> None:
+    assert joined(*split(text)) == text
+
+
+def test_traces_that_differ_in_what_they_say_share_their_frames() -> None:
+    other = JAVA.replace("'1'", "'2'").replace("byte[]", "int[]")
+    assert other != JAVA
+    assert split(other)[1] == split(JAVA)[1]
+    assert split(PYTHON)[1] == split(PYTHON.replace("bad", "worse"))[1]
 
 
 def raised() -> Exception:
@@ -74,3 +86,27 @@ def test_no_text_is_too_strange(text: str) -> None:
 def test_a_line_number_too_long_for_an_integer_is_no_frame() -> None:
     (link,) = parse("ValueError: x\n  at a/b.py:f:" + "9" * 5000)
     assert link.frames == ()
+
+
+LINES = st.sampled_from(
+    [
+        "",
+        " ",
+        "a.B: c",
+        "  at a/b.py:f:1",
+        "\tat c.D.e(D.java:3)",
+        "Caused by: x.Y: z",
+        "Traceback (most recent call last):",
+        '  File "jobs/load.py", line 9, in load',
+        "at a/b.py:f:1",
+        "x\r  at q/r.py:s:2",
+        "... 14 more",
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=8))
+def test_the_frame_that_tells_failures_apart_is_the_first_of_the_chain(lines: list[str]) -> None:
+    trace = "\n".join(lines)
+    assert telling_frame(trace) == first_frame(parse(trace))
+    assert telling_frame(JAVA) == first_frame(parse(JAVA))

@@ -1,17 +1,31 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters import queries
+from dlqadmin.deadletters.models import DeadLetter
 from engine.record.codec import encode
 from engine.record.context import ErrorContext
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
-from tests.dlqadmin.deadletters.letters import ALL, BAD_JSON, GAP, HOUR_MS, NOW_MS, NST, index, index_one, letter, plain
+from tests.dlqadmin.deadletters.letters import (
+    ALL,
+    BAD_JSON,
+    GAP,
+    HOUR_MS,
+    NOW,
+    NOW_MS,
+    NST,
+    index,
+    index_one,
+    letter,
+    plain,
+)
 
 pytestmark = pytest.mark.django_db
 LIST = "/api/v1/dead-letters"
@@ -121,6 +135,14 @@ def test_facets_add_up_and_are_exact(as_viewer: APIClient, indexed: None) -> Non
     assert facets["replay_state"] == {"none": 37}
 
 
+def test_a_filter_that_leaves_no_fingerprint_leaves_nothing_to_count(as_viewer: APIClient, indexed: None) -> None:
+    answer = as_viewer.get(
+        "/api/v1/dead-letters/facets", {**ALL, "exception": "NoSuch", "origin_partition": "0"}
+    ).json()
+    assert answer["exact"] is True
+    assert answer["facets"]["topic"] == answer["facets"]["replay_state"] == []
+
+
 def test_a_facet_does_not_narrow_itself(as_viewer: APIClient, indexed: None) -> None:
     facets = get(as_viewer, f"{LIST}/facets", stage="VALUE_CONVERTER")["facets"]
     assert len(facets["stage"]) == 3
@@ -132,7 +154,7 @@ def test_facets_beyond_the_window_say_so(as_viewer: APIClient, indexed: None, mo
     answer = get(as_viewer, f"{LIST}/facets")
     assert (answer["exact"], answer["of"], answer["sampled"]) == (False, 10, ["origin_partition", "replay_state"])
     assert sum(row["count"] for row in answer["facets"]["stage"]) == 37
-    assert get(as_viewer, readable="true")["total"] == {"count": 10, "exact": False}
+    assert get(as_viewer, readable="true", limit=5)["total"] == {"count": 10, "exact": False}
 
 
 def test_the_histogram_counts_every_record(as_viewer: APIClient, indexed: None) -> None:
@@ -154,6 +176,17 @@ def test_a_record_shows_its_error_stages_bytes_and_neighbours(as_viewer: APIClie
     assert [event["kind"] for event in answer["timeline"]] == ["failed", "dead_lettered", "indexed"]
     assert answer["dialect"]["name"] == "connect-headers"
     assert answer["group"]["events"] == 30 or answer["group"]["events"] == 5
+
+
+def test_a_timeline_stands_in_the_order_of_causes_whatever_the_clocks_say(as_viewer: APIClient) -> None:
+    row = index_one(letter(1))
+    times = {"origin_timestamp": 9, "first_failure_at": -3, "failed_at": 3}
+    DeadLetter.objects.update(
+        attempt=2, indexed_at=NOW, **{name: NOW + timedelta(hours=hours) for name, hours in times.items()}
+    )
+    events = get(as_viewer, f"{LIST}/{row.pk}")["timeline"]
+    assert [event["kind"] for event in events] == ["produced", "failed", "error", "dead_lettered", "indexed"]
+    assert [event["at"][11:13] for event in events] == ["12", "00", "06", "06", "03"]
 
 
 def test_a_value_that_stops_being_json_says_at_which_byte(as_viewer: APIClient) -> None:

@@ -67,6 +67,36 @@ def test_series_come_biggest_first_with_their_stage(history: tuple[Fingerprint, 
     assert found["bucket_ms"] == 3 * errors.HOUR_MS
 
 
+def test_all_but_the_biggest_series_are_one(db: None) -> None:
+    for number in range(11):
+        row = group(f"g{number}", "TASK_PUT", "x.Error")
+        for _ in range(11 - number):
+            fail(row, NOW - timedelta(hours=1, minutes=20))
+    found = errors.series(NOW - timedelta(hours=24), NOW, "group")["series"]
+    assert [(row["label"], row["total"], row["others"]) for row in found[-2:]] == [("g7", 4, 0), ("3 others", 6, 3)]
+    assert len(found) == errors.MOST_SERIES + 1
+    assert sum(found[-1]["points"]) == 6
+
+
+@pytest.mark.parametrize("back", [timedelta(hours=24), timedelta(days=7), timedelta(days=30)])
+def test_the_week_before_stands_where_it_would_be_a_week_later(db: None, back: timedelta) -> None:
+    row = group("gap null", "TASK_PUT", "x.Error")
+    for moment in (NOW - timedelta(hours=5), NOW - timedelta(minutes=9)):
+        fail(row, moment)
+        fail(row, moment - timedelta(days=7))
+    fail(row, NOW - timedelta(days=7) + timedelta(minutes=4))
+    found = errors.series(NOW - back, NOW, "group")
+    if back < timedelta(days=7):
+        assert found["week_before"] == {"total": 2, "points": found["series"][0]["points"]}
+    else:
+        assert found["week_before"]["total"] == 2
+        assert found["week_before"]["points"][-1] == found["series"][0]["points"][-1]
+
+
+def test_columns_narrower_than_an_hour_have_no_week_before(history: tuple[Fingerprint, Fingerprint]) -> None:
+    assert errors.series(NOW - timedelta(hours=1), NOW, "group")["week_before"] is None
+
+
 def test_an_exception_is_labelled_by_its_last_word(history: tuple[Fingerprint, Fingerprint]) -> None:
     found = errors.series(NOW - timedelta(days=7), NOW, "exception")
     assert {row["label"] for row in found["series"]} == {"IntegrityError", "TransformError"}
@@ -81,8 +111,8 @@ def test_a_wider_range_never_has_more_than_two_hundred_columns() -> None:
 
 def test_today_is_compared_with_the_mean_of_the_six_days_before(history: tuple[Fingerprint, Fingerprint]) -> None:
     found = errors.count_24h(NOW)
-    assert found["days"] == [12, 12, 12, 12, 12, 12, 16]
-    assert (found["count"], found["mean_before"], found["change_percent"]) == (16, 12.0, 33.3)
+    assert found["days"] == [11, 12, 12, 12, 12, 12, 16]  # of the first hour all but its beginning was not counted
+    assert (found["count"], found["mean_before"], found["change_percent"]) == (16, 11.8, 35.2)
 
 
 def test_without_history_there_is_no_change_to_report(db: None) -> None:

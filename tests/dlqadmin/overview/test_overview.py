@@ -1,5 +1,6 @@
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
@@ -7,10 +8,12 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.broker.presence import Presence
-from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.deadletters import resolving
+from dlqadmin.deadletters.expiry import Leaving
+from dlqadmin.deadletters.models import DeadLetter, IndexPosition, TextBatch
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.overview.attention import all_well, failed_tasks
-from dlqadmin.overview.health import index_lag
+from dlqadmin.overview.attention import all_well, failed_tasks, index_behind, retention_soon
+from dlqadmin.overview.health import IndexLag, TextLag, index_lag
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.metrics.test_errors import fail, group
@@ -42,10 +45,76 @@ def test_the_summary_counts_topics_groups_and_errors(as_viewer: APIClient, engin
     now = timezone.now()
     fail(group("gap null", "TASK_PUT", "x.IntegrityError"), now - timedelta(minutes=3))
     body = as_viewer.get("/api/v1/metrics/summary").json()
-    assert body["failing_topics"] == {"count": 1, "watched": 2, "names": ["usgs.earthquakes"]}
+    assert body["failing_topics"] == {"count": 1, "exact": True, "watched": 2, "names": ["usgs.earthquakes"]}
     assert body["unresolved_groups"]["count"] == 1
     assert body["errors_24h"]["days"] == [0, 0, 0, 0, 0, 0, 1]
     assert body["total"] == 1
+
+
+def test_topics_that_fail_are_counted_exactly_however_much_one_of_them_fails(db: None) -> None:
+    now = timezone.now()
+    row = group("gap null", "TASK_PUT", "x.IntegrityError")
+    fail(row, now - timedelta(hours=3))
+    DeadLetter.objects.update(origin_topic="rare")
+    fail(row, now - timedelta(days=3))
+    DeadLetter.objects.filter(origin_topic="usgs.earthquakes").update(origin_topic="long ago")
+    for _ in range(205):
+        fail(row, now - timedelta(minutes=3))
+    assert resolving.failing_origins(now - timedelta(days=1), now) == (["rare", "usgs.earthquakes"], True)
+
+
+def test_more_topics_than_are_asked_are_told_as_at_least_so_many(db: None) -> None:
+    now = timezone.now()
+    row = group("gap null", "TASK_PUT", "x.IntegrityError")
+    fail(row, now - timedelta(minutes=3))
+    first = DeadLetter.objects.get()
+    DeadLetter.objects.bulk_create(
+        DeadLetter(
+            cluster="local",
+            topic=first.topic,
+            partition=0,
+            offset=number,
+            failed_at=first.failed_at,
+            indexed_at=first.indexed_at,
+            dialect=first.dialect,
+            fingerprint=row,
+            origin_topic=f"t{number:03}",
+        )
+        for number in range(1, resolving.MOST_ORIGINS + 1)
+    )
+    names, is_all = resolving.failing_origins(now - timedelta(days=1), now)
+    assert (len(names), is_all) == (resolving.MOST_ORIGINS, False)
+
+
+def test_the_summary_tells_the_newest_replay_that_failed_again(as_viewer: APIClient, engine: FakeEngine) -> None:
+    world = World(engine)
+    Replay.objects.update(status=ReplayStatus.DONE, started_at=timezone.now())
+    url = "/api/v1/metrics/summary"
+    assert as_viewer.get(url).json()["replays"] == {"started": 1, "failing": 0, "newest": None}
+    world.replay.items.update(state=ItemState.FAILED_AGAIN)
+    found = as_viewer.get(url).json()["replays"]
+    assert (found["failing"], found["newest"]["id"], found["newest"]["failed_again"]) == (1, world.replay.pk, 1)
+
+
+def test_dead_letters_that_soon_leave_kafka_need_attention() -> None:
+    now = datetime(2026, 11, 21, 3, 12, tzinfo=UTC)
+    found = retention_soon([Leaving("a.dlq", 8, now + timedelta(minutes=33), 7 * 86_400_000)], now)
+    assert [(row["title"], row["text"], row["at"]) for row in found] == [
+        (
+            "8 dead letters may leave Kafka within 3 h",
+            "a.dlq keeps 7 d; the index keeps what it read",
+            "2026-11-21T03:45:00.000Z",
+        )
+    ]
+    query = parse_qs(urlsplit(found[0]["href"]).query)
+    assert query["from"] == ["2026-11-14T03:12:00.000Z"]
+    assert query["to"] == ["2026-11-14T06:12:00.000Z"]
+
+
+def test_text_that_is_behind_needs_attention_though_the_list_is_not() -> None:
+    assert index_behind(IndexLag([], TextLag(5_000, 29.0)), None) == []
+    found = index_behind(IndexLag([], TextLag(1, 95.4)), None)
+    assert [row["text"] for row in found] == ["No word finds 1 record yet, the first since 95 s"]
 
 
 def test_attention_names_the_gravest_first(as_viewer: APIClient, engine: FakeEngine) -> None:
@@ -166,3 +235,13 @@ def test_prometheus_reads_lag_errors_and_balance(as_viewer: APIClient, anonymous
     assert 'dlqadmin_index_lag_records{topic="usgs.earthquakes.dlq"} 15.0' in text
     assert 'dlqadmin_task_lag_records{connector="c",task="0"} 3.0' in text
     assert anonymous.get("/metrics").status_code == 401
+
+
+def test_health_says_how_far_the_text_is_behind_the_list(as_viewer: APIClient, engine: FakeEngine) -> None:
+    assert as_viewer.get("/api/v1/health").json()["index"]["text"] == {"records_behind": 0, "seconds_behind": 0.0}
+    now = timezone.now()
+    for number, seconds in ((3, 40), (2, 5)):
+        TextBatch.objects.create(ids=b"", n=number, at=now - timedelta(seconds=seconds))
+    text = as_viewer.get("/api/v1/health").json()["index"]["text"]
+    assert text["records_behind"] == 5
+    assert 40 <= text["seconds_behind"] < 100

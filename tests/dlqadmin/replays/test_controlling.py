@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.marks import STATE
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays import controlling
-from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, ReplayStatus, Selection
-from dlqadmin.replays.sending import replaying
+from dlqadmin.replays import controlling, queries
+from dlqadmin.replays.models import Chunk, ItemState, LedgerEntry, Replay, ReplayItem, ReplayStatus, Selection
+from dlqadmin.replays.sending import items, leaving, replaying, slicing
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
@@ -42,6 +43,7 @@ def planned(count: int = 3, **options: object) -> Replay:
             target_topic=TARGET,
             state_at=NOW,
         )
+    items.created(replay)
     return replay
 
 
@@ -51,6 +53,7 @@ def states(replay: Replay) -> list[str]:
 
 def settle(replay: Replay, state: ItemState) -> None:
     replay.items.update(state=state, sent_at=NOW, sent_partition=0, sent_offset=1)
+    items.created(replay)
 
 
 def test_run_claims_queues_and_is_audited_with_digests(operator: User) -> None:
@@ -58,7 +61,7 @@ def test_run_claims_queues_and_is_audited_with_digests(operator: User) -> None:
     assert controlling.run(replay, operator, "repaired", PLAN, NOW) == "sending 3 records"
     assert states(replay) == ["queued"] * 3
     assert LedgerEntry.objects.filter(item__replay=replay).count() == 3
-    assert set(DeadLetter.objects.values_list("replay_state", flat=True)) == {"queued"}
+    assert set(DeadLetter.objects.values_list(STATE, flat=True)) == {"queued"}
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.action, entry.detail["reason"]) == ("operator-1", "run", "repaired")
     assert (entry.detail["selection_digest"], entry.detail["plan_digest"]) == ("digest-1", "digest-2")
@@ -128,7 +131,7 @@ def test_cancel_skips_what_is_queued_and_gives_its_claims_up(operator: User) -> 
     assert controlling.cancel(replay, operator, "wrong group", NOW) == "cancelled after 0; 3 records not sent"
     assert {(item.state, item.reason) for item in replay.items.all()} == {("skipped", "cancelled")}
     assert not LedgerEntry.objects.exists()
-    assert set(DeadLetter.objects.values_list("replay_state", flat=True)) == {"none"}
+    assert set(DeadLetter.objects.values_list(STATE, flat=True)) == {"none"}
 
 
 def test_a_cancelled_second_sending_leaves_the_claim_to_the_first(operator: User) -> None:
@@ -152,8 +155,13 @@ def test_two_items_of_one_lineage_never_run_in_one_replay(operator: User) -> Non
 def test_pause_waits_a_second_at_most_for_the_chunk_on_its_way(operator: User) -> None:
     replay = planned()
     controlling.run(replay, operator, "repaired", PLAN, NOW)
-    replay.items.update(state=ItemState.SENDING)
-    assert controlling.pause(replay, operator, NOW, lambda _: settle(replay, ItemState.SENT)) == "paused after 3"
+    chunk = Chunk.objects.create(replay=replay, first=0, after=3, records=3, opened_at=NOW)
+
+    def arrives(_: float) -> None:
+        settle(replay, ItemState.SENT)
+        chunk.delete()
+
+    assert controlling.pause(replay, operator, NOW, arrives) == "paused after 3"
     with pytest.raises(Conflict, match="can't be paused: it is paused"):
         controlling.pause(replay, operator, NOW)
     assert controlling.resume(replay, operator, NOW) == "went on with 0 records"
@@ -164,3 +172,75 @@ def test_pause_waits_a_second_at_most_for_the_chunk_on_its_way(operator: User) -
         "resume",
         "rate",
     ]
+
+
+def test_cancel_leaves_out_what_is_not_on_its_way_and_keeps_its_claim(operator: User) -> None:
+    replay = planned()
+    controlling.run(replay, operator, "repaired", PLAN, NOW)
+    Chunk.objects.create(replay=replay, first=0, after=1, records=1, opened_at=NOW)
+    said = controlling.cancel(replay, operator, "", NOW, lambda _: None)
+    assert said == "cancelled after 0, 1 on the way; 2 records not sent"
+    assert states(replay) == ["queued", "skipped", "skipped"]
+    assert [entry.item.ordinal for entry in LedgerEntry.objects.all()] == [0]
+
+
+def test_what_a_cancelled_replay_left_is_taken_in_parts(operator: User) -> None:
+    replay = planned()
+    controlling.run(replay, operator, "repaired", PLAN, NOW)
+    assert leaving.leave_out(replay, NOW, at_once=2) == 3
+    assert (states(replay), LedgerEntry.objects.count()) == (["skipped"] * 3, 0)
+
+
+def stopped_by_its_canary(operator: User) -> Replay:
+    replay = planned(3, steps=[2, 1], breaker_percent=10)
+    controlling.run(replay, operator, "repaired", PLAN, NOW)
+    Chunk.objects.create(replay=replay, first=0, after=2, records=2, state="committed", opened_at=NOW)
+    items.move(replay.items.filter(ordinal=0), ItemState.QUEUED, ItemState.FAILED_AGAIN, NOW, sent_at=NOW)
+    items.move(replay.items.filter(ordinal=1), ItemState.QUEUED, ItemState.PASSED, NOW, sent_at=NOW)
+    slicing.pause(replay, "1 of 2 of the canary failed again", NOW)
+    replay.refresh_from_db()
+    return replay
+
+
+def test_who_resumes_past_a_canary_that_did_not_pass_says_why(operator: User) -> None:
+    replay = stopped_by_its_canary(operator)
+    assert replay.events.get(kind="paused").text == "paused: 1 of 2 of the canary failed again"
+    with pytest.raises(Conflict, match="did not pass; say why it goes on all the same"):
+        controlling.resume(replay, operator, NOW)
+    replay.refresh_from_db()
+    assert replay.status == ReplayStatus.PAUSED
+    assert controlling.resume(replay, operator, NOW, "known") == "went on with 1 record, past the canary: known"
+    replay.refresh_from_db()
+    assert (replay.step, replay.steps, replay.accepted["failed_again"]) == (1, [2, 1], 1)
+
+
+def test_a_document_tells_where_the_canary_is_and_what_resuming_would_do(operator: User) -> None:
+    replay = stopped_by_its_canary(operator)
+    document = queries.documents([replay])[0]
+    assert document["canary"] == {
+        "step": 0, "size": 2, "sent": 2, "waiting": 0, "passed": 1, "failed_again": 1, "unknown": 0, "stopped": True,
+    }  # fmt: skip
+    assert document["resuming"] == "goes past this step of the canary, and sends the next 1 record"
+
+
+def test_a_large_replay_that_was_never_run_is_left_out_by_a_worker_without_kafka(
+    operator: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leaving, "AT_ONCE", 2)
+    replay = planned()
+    assert controlling.cancel(replay, operator, "", NOW) == "cancelled after 0; 3 records not sent"
+    assert states(replay) == ["planned"] * 3
+    assert not replaying.send_slice(replay.pk, "worker-1")
+    assert states(replay) == ["skipped"] * 3
+    assert not replaying.unsettled(Replay.objects.all()).exists()
+
+
+def test_an_approval_that_is_taken_back_at_the_last_moment_keeps_it_from_running(
+    operator: User, settings: Settings
+) -> None:
+    settings.APPROVAL_ABOVE = 2
+    replay = planned(approved_digest=PLAN)
+    Replay.objects.update(plan={**replay.plan, "to_send": 3}, approved_digest="")
+    with pytest.raises(Conflict, match="needs the approval of a second person"):
+        controlling.run(replay, operator, "repaired", PLAN, NOW)
+    assert states(replay) == ["planned"] * 3

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 import orjson
 
+from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.replays.models import Replay, ReplayItem, Selection
 from dlqadmin.replays.outcome.watching import watch
+from dlqadmin.replays.sending import items as states
 from engine.record.record import Headers, RawRecord
 from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.deadletters.letters import NOW, NOW_MS, index, index_one, letter
@@ -39,6 +41,9 @@ class FakeCluster:
         self.away: set[str] = set()  # topics and groups that do not answer
         self.topics = {TOPIC: 1, DLQ: 1, OUTCOMES: 1}
         self.lines: list[RawRecord] = []
+        self.groups: dict[str, GroupOnTopic] = {}  # that are not the engine's
+        self.listed: list[float] = []  # how old the lists of groups might be that were asked for
+        self.listed_of: list[list[str]] = []  # and of which topics
 
     def report(self, item: ReplayItem, outcome: str, **more: Any) -> None:
         """A line that the engine writes before it commits."""
@@ -61,6 +66,7 @@ class FakeCluster:
         self.lines.append(RawRecord(OUTCOMES, 0, len(self.lines), NOW_MS, "CREATE_TIME", b"k", value))
 
     def partitions(self, topic: str) -> int | None:
+        self._answer(f"partitions of {topic}")
         return self.topics.get(topic)
 
     def ends(self, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
@@ -75,7 +81,48 @@ class FakeCluster:
         position = self.position_of.get(group, self.position)
         return {} if position is None else dict.fromkeys(wanted, position)
 
+    def all_topics(self) -> dict[str, int]:
+        self._answer("Kafka")
+        return self.topics
+
+    def groups_on(self, topics: Sequence[str], named: Sequence[str] | None = None) -> list[GroupOnTopic]:
+        self._answer(*(named or ()))
+        names = [name for name in self.groups if self._has(name, topics)] if named is None else named
+        return [self._on(name, topics) for name in names]
+
+    def groups_lately(self, topics: Sequence[str], within_s: float) -> dict[str, list[GroupOnTopic]]:
+        self._answer("groups")
+        self.listed.append(within_s)
+        self.listed_of.append(list(topics))
+        return {topic: self.groups_on([topic]) for topic in topics}
+
+    def joins(self, name: str, committed: int | None, topic: str = TOPIC, **known: Any) -> None:
+        """A foreign group with one member that has the topic's partition, or with none (`members=0`)."""
+        before = self.groups.get(name)
+        place = (topic, 0)
+        members = known.get("members", 1)
+        self.groups[name] = GroupOnTopic(
+            name,
+            known.get("state", "stable" if members else "empty"),
+            known.get("kind", "classic"),
+            members,
+            {**(before.committed if before else {}), **({} if committed is None else {place: committed})},
+            (before.owned if before else frozenset()) | {place} if members else frozenset(),
+        )
+
+    def _has(self, name: str, topics: Sequence[str]) -> bool:
+        return self._on(name, topics).on
+
+    def _on(self, name: str, topics: Sequence[str]) -> GroupOnTopic:
+        group = self.groups.get(name) or GroupOnTopic(name, "dead", "classic", 0, {}, frozenset())
+        return msgspec.structs.replace(
+            group,
+            committed={place: offset for place, offset in group.committed.items() if place[0] in topics},
+            owned=frozenset(place for place in group.owned if place[0] in topics),
+        )
+
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
+        self._answer(*(f"id of {name}" for name in names))
         return {name: self.ids[name] for name in names if name in self.ids}
 
     def read_to_end(
@@ -109,6 +156,7 @@ class World:
         for ordinal in range(items):
             self.add(ordinal)
         self.indexed(10)
+        states.created(self.replay)
 
     def add(self, ordinal: int) -> ReplayItem:
         dead = index_one(letter(ordinal, key=b"key %d" % ordinal))

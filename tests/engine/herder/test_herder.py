@@ -433,6 +433,9 @@ def test_a_lease_that_waits_inside_spark_asks_those_that_stay_to_end(world: Worl
     running(world, herder)
     world.now += 1001
     turn(herder)
+    assert not world.config().leader.crowded  # its worker is only slow to begin
+    world.has_core = False
+    turn(herder)
     assert world.config().leader.crowded
     [(lease, _)] = world.leases.values()
     told(world, msgspec.json.encode(LeaseProgress(lease.lease_id, ())))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from engine.config.topic import TargetState
 from engine.herder.fold import fold_cancelled, fold_granted, fold_told
-from engine.herder.plan import crowded, overdue, plan, resting
+from engine.herder.plan import crowded, late, overdue, plan, resting
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
 from engine.leases import Kind, Lease, LeaseProgress, TaskConfig
 from engine.record.record import TopicPartition
@@ -196,13 +196,13 @@ def test_it_is_crowded_while_a_task_waits_and_every_slot_is_taken() -> None:
     assert not crowded(one, ends(a=1, c=1), NOW, SETTINGS)
 
 
-def test_it_is_crowded_while_a_granted_lease_does_not_begin() -> None:
+def test_a_granted_lease_is_late_that_does_not_begin() -> None:
     waiting = fold_granted(state(task("a")), [_lease("1", "a")], NOW)
     asked = [NOW + 1000, NOW + 1001, NOW + SETTINGS.stay_ms, NOW + SETTINGS.stay_ms + 1]
-    assert [crowded(waiting, {}, now, SETTINGS) for now in asked] == [False, True, True, False]
+    assert [late(waiting, now, SETTINGS) for now in asked] == [(), ("1",), ("1",), ()]
     begun = fold_told(waiting, LeaseProgress("1", ()), NOW + 1500)
-    assert not crowded(begun, {}, NOW + 2000, SETTINGS)
-    assert not crowded(fold_cancelled(waiting, ["1"]), {}, NOW + 2000, SETTINGS)
+    assert late(begun, NOW + 2000, SETTINGS) == ()
+    assert late(fold_cancelled(waiting, ["1"]), NOW + 2000, SETTINGS) == ()
 
 
 def test_a_lease_hangs_when_it_has_not_told_anything_for_long() -> None:

@@ -124,6 +124,7 @@ class World:
         self.groups: dict[str, dict[TopicPartition, Committed]] = {}
         self.leases: dict[str, tuple[Lease, Future[tuple[TaskReport, ...]]]] = {}
         self.cancelled: list[str] = []
+        self.has_core = True  # for each lease, at once
         self.trouble: EngineError | None = None
         self.recommitted: list[str] = []
         self.config_log = fakes.Consumer()
@@ -252,6 +253,9 @@ class World:
         future: Future[tuple[TaskReport, ...]] = Future()
         self.leases[lease.lease_id] = (lease, future)
         return future
+
+    def waits(self, lease_id: str) -> bool:
+        return not self.has_core
 
     def cancel(self, lease_id: str) -> None:
         self.cancelled.append(lease_id)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,6 @@ from engine.steps.registry import build_transform, step_problems
 
 Install = Callable[..., None]
 MINIMAL = {"name": "c", "connector.class": "FileStreamSink", "topics": "t"}
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a package on the path: its module's text, and its entry points as `group/name` → object."""
-
-    def one(package: str, code: str, **offers: str) -> None:
-        folder = tmp_path / package
-        info = folder / f"{package}-1.2.dist-info"
-        info.mkdir(parents=True)
-        (folder / f"{package}.py").write_text(code)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
-        rows = [f"[engine.{name.split('__')[0]}]\n{name.split('__')[1]} = {found}" for name, found in offers.items()]
-        (info / "entry_points.txt").write_text("\n".join(rows))
-        monkeypatch.syspath_prepend(str(folder))
-        monkeypatch.delitem(sys.modules, package, raising=False)
-
-    return one
 
 
 GOOD = """

@@ -1,9 +1,9 @@
-import { useEffect } from "react";
 import { useAudit } from "../../api/audit";
 import { dateTime } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { LinkButton } from "../../ui/controls";
 import { Avatar, Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
 import styles from "./Audit.module.css";
 
 /** Who did what, newest first. */
@@ -11,9 +11,7 @@ export function Audit() {
   const { zone } = useZone();
   const list = useAudit();
   const entries = list.data?.pages.flatMap((page) => page.results) ?? [];
-  useEffect(() => {
-    document.title = "Audit · dlqadmin";
-  }, []);
+  useTitle("Audit");
   return (
     <>
       <PageHead title="Audit" note="Every sign-in, change and export, with who and when. Entries cannot be changed here." />
@@ -22,7 +20,7 @@ export function Audit() {
         {list.isError && <Notice title="The entries did not come">{list.error.message}</Notice>}
         {list.isSuccess && entries.length === 0 && <Notice title="Nothing has been written yet">The first change, sign-in or export appears here.</Notice>}
         {entries.length > 0 && (
-          <div className={styles.scroll}>
+          <div className={styles.scroll} tabIndex={0} role="group" aria-label="Entries">
             <table className={styles.table}>
               <thead>
                 <tr><th>At</th><th>Who</th><th>Did</th><th>To</th><th>Detail</th></tr>

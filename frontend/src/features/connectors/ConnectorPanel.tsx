@@ -3,6 +3,7 @@ import { Link } from "react-router";
 import type { Connector } from "../../api/types";
 import { recordsWith } from "../../lib/filter";
 import { count, plural } from "../../lib/format";
+import { EVER } from "../../lib/ranges";
 import { shortClass } from "../../lib/stages";
 import { Chip, Facts, Panel } from "../../ui/Panel";
 import { ConnectorActions } from "./ConnectorActions";
@@ -78,7 +79,7 @@ function Figures({ connector }: { connector: Connector }) {
         const shown = count(value);
         return (
           <div key={metric} className={styles.figure}>
-            <b>{metric === "records-dead-lettered" && value > 0 ? <Link to={recordsWith("connector", connector.name)} className="failed">{shown}</Link> : shown}</b>
+            <b>{metric === "records-dead-lettered" && value > 0 ? <Link to={recordsWith("connector", connector.name, EVER)} className="failed">{shown}</Link> : shown}</b>
             <span className="s t3">{label}</span>
           </div>
         );

@@ -1,10 +1,10 @@
-import { useEffect } from "react";
 import { useNavigate, useParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { ago, plural } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { Bones, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
 import { ConnectorPanel } from "./ConnectorPanel";
 import styles from "./Connectors.module.css";
 import { Nearest } from "./Nearest";
@@ -15,9 +15,7 @@ export function Connectors() {
   const navigate = useNavigate();
   const { data, error, dataUpdatedAt, isError } = useConnectors();
   const now = useNow(5_000);
-  useEffect(() => {
-    document.title = "Connectors · dlqadmin";
-  }, []);
+  useTitle("Connectors");
   const shown = data?.results.filter((connector) => name === undefined || connector.name === name) ?? [];
   const tasks = data?.results.reduce((sum, connector) => sum + connector.tasks.length, 0) ?? 0;
   return (

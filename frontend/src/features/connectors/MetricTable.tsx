@@ -14,7 +14,7 @@ export function MetricTable({ connector }: { connector: Connector }) {
     metric === LAST_FAILURE ? (value ? ago(new Date(value).toISOString(), now) : "never") : count(value);
   if (Object.keys(metrics).length === 0) return <div className="s t3">No task has reported yet.</div>;
   return (
-    <div className={styles.scroll}>
+    <div className={styles.scroll} role="group" tabIndex={0} aria-label="Figures">
       <table className={styles.metrics} aria-label="Metrics by task">
         <thead>
           <tr>

@@ -1,6 +1,7 @@
 import { Link } from "react-router";
 import type { Connector, StageCounts } from "../../api/types";
-import { DEFAULT_FROM, writeFilter } from "../../lib/filter";
+import { recordsOf } from "../../lib/filter";
+import { EVER } from "../../lib/ranges";
 import { count, plural } from "../../lib/format";
 import { failedAt, shortClass, stageColour } from "../../lib/stages";
 import { Meter } from "../../ui/Panel";
@@ -22,7 +23,7 @@ export function StageBars({ connector }: { connector: Connector }) {
   const quiet = stages.length - failing.length;
   return (
     <>
-      <div className={styles.scroll}>
+      <div className={styles.scroll} role="group" tabIndex={0} aria-label="Stages">
         <table className={styles.stages} aria-label="Failures by stage">
           <thead>
             <tr>
@@ -40,7 +41,7 @@ export function StageBars({ connector }: { connector: Connector }) {
                 <td className="num t3">{stage.index}</td>
                 <td><span className="mono xs t3">{stage.type}</span> <span title={stage.class}>{stageName(stage)}</span></td>
                 <td className={styles.bar}><Meter part={stage.failed / worst} colour={stageColour(stage.type)} height={8} /></td>
-                <td className="num b">{connector.dlq_topic ? <Link to={recordsOf(connector.name, stage.type)}>{count(stage.failed)}</Link> : count(stage.failed)}</td>
+                <td className="num b">{connector.dlq_topic ? <Link to={recordsOf({ connector: connector.name, stage: stage.type }, EVER)}>{count(stage.failed)}</Link> : count(stage.failed)}</td>
                 {apart.map((task) => <td key={task.id} className={`num t2 ${styles.apart}`}>{count(failedAt(stage, task.stages))}</td>)}
                 {dropped && <td className="num warn">{count(stage.dropped)}</td>}
               </tr>
@@ -56,11 +57,4 @@ export function StageBars({ connector }: { connector: Connector }) {
 function stageName(stage: StageCounts): string {
   if (stage.name) return `${stage.name}, ${shortClass(stage.class)}`;
   return stage.type.startsWith("KAFKA_") ? stage.class : shortClass(stage.class);
-}
-
-/** The dead letters of one connector at one stage type. */
-function recordsOf(connector: string, stage: string): string {
-  const clause = (field: "connector" | "stage", value: string) => ({ field, value, exclude: false, off: false });
-  const clauses = [clause("connector", connector), clause("stage", stage)];
-  return `/records?${writeFilter({ clauses, text: "", from: DEFAULT_FROM, to: "now" }).toString()}`;
 }

@@ -22,7 +22,7 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
   const drops = connector.kind === "stream" || (connector.metrics[DROPPED] ?? 0) > 0;
   const width = COLUMNS.length + (drops ? 7 : 6);
   return (
-    <div className={styles.scroll}>
+    <div className={styles.scroll} role="group" tabIndex={0} aria-label="Task figures">
       <table className={styles.tasks} aria-label="Tasks">
         <thead>
           <tr>

@@ -3,6 +3,7 @@ import { difference, keptIn, type Difference, type Row } from "../../lib/differe
 import { plural } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { join } from "../../ui/Panel";
+import { Wrapping } from "../../ui/Wrapping";
 import styles from "./Fix.module.css";
 
 const CONTEXT = 2;
@@ -37,7 +38,7 @@ function Line({ row }: { row: Row }) {
       <i aria-label={row.kind === "gone" ? "taken away" : row.kind === "new" ? "added" : undefined}>{SIGN[row.kind]}</i>
       <span>
         {" ".repeat(row.depth)}
-        {row.pieces.map(({ text, marked }, index) => (marked ? <b key={index}>{text}</b> : index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text))}
+        {row.pieces.map(({ text, marked }, index) => (marked ? <b key={index}><Wrapping text={text} /></b> : <Wrapping key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />))}
       </span>
     </div>
   );

@@ -20,16 +20,17 @@ export default function Editor({ label, text, other, side, locked, onChange }: P
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const report = useRef(onChange);
-  const first = useRef({ text, other });
+  const now = useRef({ text, other });
   useEffect(() => {
     report.current = onChange;
+    now.current = { text, other }; // what a view that is made anew begins with, such as when the window became too narrow to write
   });
   useEffect(() => {
     const readOnly = side === "original" || locked === true;
     const made = new EditorView({
       parent: host.current!,
       state: EditorState.create({
-        doc: first.current.text,
+        doc: now.current.text,
         extensions: [
           EditorState.lineSeparator.of("\n"), // a carriage return is a byte of the value, no line end
           EditorState.readOnly.of(readOnly),
@@ -43,7 +44,7 @@ export default function Editor({ label, text, other, side, locked, onChange }: P
           keymap.of([{ key: "Enter", run: insertNewline }, ...defaultKeymap, ...historyKeymap]),
           highlightSpecialChars(),
           json().language,
-          against.init(() => first.current.other),
+          against.init(() => now.current.other),
           compared(side),
           readingBreaks,
           theme,

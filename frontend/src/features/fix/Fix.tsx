@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useParams } from "react-router";
 import { useDeadLetter } from "../../api/deadLetters";
 import { useDropFix, useFix } from "../../api/fixes";
@@ -6,14 +6,21 @@ import type { FixPage, Message } from "../../api/replayTypes";
 import { useMayWrite } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
 import { ago, bytes, dateTime, timeOfDay } from "../../lib/format";
+import type { Part } from "../../lib/editing";
 import { fixName, replayName } from "../../lib/naming";
 import { itemState } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { Button, Confirm, LinkButton } from "../../ui/controls";
 import { Bones, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
+import styles from "./Fix.module.css";
+import { ReplayButton } from "../plan/ReplayButton";
 import { FixPlan } from "./FixPlan";
 import { HeaderRows } from "./HeaderRows";
-import { partsOf, sameParts } from "./parts";
+import { partsOf, sameParts, type Parts } from "./parts";
+import { Rehearsal } from "./Rehearsal";
+import { SourceFix } from "./SourceFix";
+import { Suggestions } from "./Suggestions";
 import { useDraft, type DraftState } from "./useDraft";
 import { ValuePanel } from "./ValuePanel";
 
@@ -22,24 +29,37 @@ export function Fix() {
   const { id = "" } = useParams();
   const fix = useFix(id);
   const letter = useDeadLetter(id, "");
-  useEffect(() => {
-    document.title = "Fix and replay · dlqadmin";
-  }, []);
+  useTitle("Fix and replay");
   const error = fix.error ?? letter.error;
   if (!fix.data || !letter.data) {
     return <Panel>{error ? <Notice title="This record did not come" actions={<Button to={`/records/${id}`}>Back to the record</Button>}>{error.message}</Notice> : <Bones rows={10} />}</Panel>;
   }
   const { original } = fix.data;
+  if (!original && letter.data.source) return <FromSource letter={letter.data} />;
   if (!original) {
     return (
       <Panel>
         <Notice title={`Not replayable: ${fix.data.not_replayable ?? "unknown"}`} actions={<Button to={`/records/${id}`}>Back to the record</Button>}>
-          {letter.data.source ? "A source connector read it, it did not come from Kafka: correct it where it was read." : fix.data.not_replayable === "expired" ? "The dead letter only points to its record, and Kafka no longer keeps it." : "The record’s own bytes are not known."}
+          {fix.data.not_replayable === "expired" ? "The dead letter only points to its record, and Kafka no longer keeps it." : "The record’s own bytes are not known."}
         </Notice>
       </Panel>
     );
   }
   return <Form key={fix.dataUpdatedAt} id={id} page={{ ...fix.data, original }} letter={letter.data} />;
+}
+
+/** A record that a source connector read: there is no record in Kafka to be sent again, only one that was never written. */
+function FromSource({ letter }: { letter: DeadLetter }) {
+  const [written, setWritten] = useState(false);
+  return (
+    <>
+      <PageHead title="Fix and replay 1 record" note={<><Link className="mono" to={`/records/${letter.id}`}>{letter.topic} / {letter.partition} / {letter.offset}</Link>, read by the source connector <span className="mono t2">{letter.connector}</span></>}>
+        <Chip tone="accent">Dry run: nothing has been written</Chip>
+      </PageHead>
+      <SourceFix letter={letter} onWritten={setWritten} />
+      <div className={styles.gap}><ReplayButton what={{ ids: [letter.id] }} primary barred={written ? undefined : "Rehearse it until it comes through its stages"}>Plan the replay…</ReplayButton></div>
+    </>
+  );
 }
 
 function Form({ id, page, letter }: { id: string; page: FixPage & { original: Message }; letter: DeadLetter }) {
@@ -48,7 +68,17 @@ function Form({ id, page, letter }: { id: string; page: FixPage & { original: Me
   const fix = useFix(id);
   const state = useDraft(id, page);
   const [original] = useState(() => partsOf(page.original));
-  const { parts, change, draft } = state;
+  const { parts, draft } = state;
+  const [edits, setEdits] = useState(0);
+  const [taken, setTaken] = useState(0);
+  const change = (next: Parts) => {
+    setEdits(edits + 1);
+    state.change(next);
+  };
+  const take = (value: Part) => {
+    change({ ...parts, value });
+    setTaken(taken + 1); // whatever form the value was being typed in
+  };
   return (
     <>
       <PageHead
@@ -56,7 +86,7 @@ function Form({ id, page, letter }: { id: string; page: FixPage & { original: Me
         note={
           <>
             <Link className="mono" to={`/records/${id}`}>{letter.topic} / {letter.partition} / {letter.offset}</Link>, key <span className="mono t2">{letter.key_text ?? "null"}</span>,{" "}
-            from <span className="mono t2">{letter.origin_topic ?? "an unknown topic"}</span>. <Saved state={state} locked={!may.allowed} />
+            from <span className="mono t2">{letter.origin_topic ?? "an unknown topic"}</span>. <Saved state={state} locked={may.allowed ? undefined : may.reason} />
           </>
         }
       >
@@ -77,19 +107,23 @@ function Form({ id, page, letter }: { id: string; page: FixPage & { original: Me
       {parts.value === undefined || original.value === undefined ? (
         <Panel title="Value"><Notice title={`The value is too large to be edited here: ${bytes(page.original.value.size)}`}>It is sent byte for byte as it was. Key and headers can be edited.</Notice></Panel>
       ) : (
-        <ValuePanel original={original.value} value={parts.value} locked={!may.allowed} onChange={(value) => change({ ...parts, value })} />
+        <ValuePanel key={taken} original={original.value} value={parts.value} locked={!may.allowed} onChange={(value) => change({ ...parts, value })} />
       )}
+      {may.allowed && <Suggestions id={letter.id} value={parts.value} onTake={take} />}
+      <div className={styles.gap}>
+        <Rehearsal asked={{ dead_letters: [letter.id], draft: true }} before={async () => void (state.pending && (await state.flush()))} version={String(edits)} barred={may.allowed ? undefined : may.reason} />
+      </div>
       <HeaderRows parts={parts} stripped={page.stripped} locked={!may.allowed} onChange={change} />
       <FixPlan letter={letter} state={state} identical={sameParts(original, parts)} />
     </>
   );
 }
 
-function Saved({ state, locked }: { state: DraftState; locked: boolean }) {
+function Saved({ state, locked }: { state: DraftState; locked: string | undefined }) {
   const now = useNow(1_000);
   const { zone } = useZone();
   const { draft, pending, error, conflict } = state;
-  if (locked) return <>Read only: editing needs the role operator.</>;
+  if (locked) return <>Read only. {locked}.</>;
   if (error && !conflict) return <span className="failed b" role="status">Not saved: {error.message} <LinkButton onClick={() => void state.flush().catch(() => undefined)}>Try again</LinkButton></span>;
   if (conflict) return <span className="failed b">Not saved.</span>;
   if (pending) return <span role="status">{draft ? `Draft ${fixName(draft.id)}, saving…` : "Saving…"}</span>;

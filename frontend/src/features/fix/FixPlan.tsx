@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
+import { useMaySend } from "../../api/health";
 import { freshKey, useCheckAgain, usePlan, useReplay, useReplayAct, useSelect } from "../../api/replays";
 import type { ReplayOptions } from "../../api/replayTypes";
 import type { DeadLetter } from "../../api/types";
@@ -14,6 +15,7 @@ const FIRST: ReplayOptions = { target_topic: "", use_fixes: true, resend: false,
 export function FixPlan({ letter, state, identical }: { letter: DeadLetter; state: DraftState; identical: boolean }) {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
+  const may = useMaySend();
   const planned = params.get("replay") ?? "";
   const { data } = useReplay(planned, false);
   const replay = data?.status === "planned" ? data : undefined;
@@ -51,7 +53,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
   const stale = state.pending || saved ? "The draft changed after this check. Check again: what was checked is what is sent." : undefined;
   return (
     <div className={styles.bottom}>
-      <PlanPanel plan={replay?.plan} checking={busy} error={error} stale={stale} onCheck={() => void check(options)} before={identical ? "Nothing is edited: the record would be sent byte for byte as it was." : "The draft is what would be sent."} />
+      <PlanPanel plan={replay?.plan} checking={busy} error={error} stale={stale} onCheck={may.allowed ? () => void check(options) : undefined} before={identical ? "Nothing is edited: the record would be sent byte for byte as it was." : "The draft is what would be sent."} />
       <SendPanel
         plan={replay?.plan}
         count={1}
@@ -61,7 +63,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         error={act.error}
         barred={stale && "Check again first"}
         onCheck={() => void check(options)}
-        onRun={(reason) => replay?.plan && act.mutate({ act: "run", body: { reason, plan_digest: replay.plan.digest } }, { onSuccess: () => void navigate(`/replays/${replay.id}`) })}
+        onRun={(reason, typed) => replay?.plan && act.mutate({ act: "run", body: { reason, plan_digest: replay.plan.digest, typed } }, { onSuccess: () => void navigate(`/replays/${replay.id}`) })}
       />
     </div>
   );

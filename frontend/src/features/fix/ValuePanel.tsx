@@ -5,6 +5,7 @@ import { bytes } from "../../lib/format";
 import { jsonError } from "../../lib/json";
 import { Choice } from "../../ui/controls";
 import { Bones, Notice, Panel } from "../../ui/Panel";
+import { useTogether } from "../../ui/useTogether";
 import { MODES, type Mode } from "./BytesField";
 import styles from "./Fix.module.css";
 
@@ -16,6 +17,7 @@ const DifferenceView = lazy(() => import("./DifferenceView"));
 export function ValuePanel({ original, value, locked, onChange }: { original: Part; value: Part; locked: boolean; onChange: (value: Part) => void }) {
   const text = useMemo(() => (value === null ? null : asText(value)), [value]);
   const [mode, setMode] = useState<Mode>(value === null ? "null" : text === null ? "hex" : "text");
+  const together = useTogether();
   const [digits, setDigits] = useState(() => (value === null ? "" : toHex(value)));
   const before = useMemo(() => {
     const found = original === null ? "" : asText(original);
@@ -45,7 +47,7 @@ export function ValuePanel({ original, value, locked, onChange }: { original: Pa
       aside={!locked && <Choice label="How the value is written" value={mode} options={MODES.filter((one) => textual || one.value !== "text")} onChange={turn} />}
     >
       <Suspense fallback={<Bones rows={8} height={16} />}>
-        <div className={styles.panes}>
+        <div className={styles.panes} onScrollCapture={together}>
           <div className={styles.pane}>
             <header className={styles.paneHead}><b>Original</b><span className="s t3">read only, {bytes(original?.length)}</span></header>
             {original === null ? <Notice title="The value was null">A record without a value: in a compacted topic it deletes its key.</Notice> : <Editor label="Original value" side="original" text={before} other={apart ? before : after} />}
@@ -62,7 +64,7 @@ export function ValuePanel({ original, value, locked, onChange }: { original: Pa
             {mode === "hex" && <Textarea aria-label="Edited value in hex" value={digits} disabled={locked} onChange={(event) => typed(event.currentTarget.value)} autosize minRows={4} spellCheck={false} classNames={{ input: styles.hexInput! }} />}
             {mode === "null" && <Notice title="The value is null">Zero bytes would not be the same. In a compacted topic this deletes the key.</Notice>}
           </div>
-          <div className={styles.pane}>
+          <div className={styles.pane} role="group" aria-label="Difference" tabIndex={0}>
             {same(original, value) ? (
               <>
                 <header className={styles.paneHead}><b>Difference</b><span className="s t3">none: identical, byte for byte</span></header>

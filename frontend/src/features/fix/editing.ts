@@ -87,7 +87,7 @@ export const theme: Extension = [
     "&.cm-focused": { outline: "none" },
     ".cm-scroller": { fontFamily: "inherit", lineHeight: "inherit" },
     ".cm-content": { padding: "10px 0", caretColor: "var(--text)", minHeight: "74px" },
-    ".cm-line": { padding: "0 12px 0 56px", wordBreak: "break-all" },
+    ".cm-line": { padding: "0 12px 0 56px", wordBreak: "normal", overflowWrap: "anywhere" },
     ".cm-start i": { display: "inline-block", width: "44px", marginLeft: "-56px", marginRight: "12px", textAlign: "right", fontStyle: "normal", fontSize: "11px", color: "var(--text-3)", userSelect: "none" },
     ".cm-start i::before": { content: "attr(data-at)" },
     ".cm-gone": { background: "var(--failed-soft)", color: "var(--failed)", fontWeight: "600", textDecoration: "line-through", textDecorationThickness: "1px" },

@@ -1,68 +1,76 @@
-import { useState } from "react";
-import { useGroup, useGroupAct, type GroupAct } from "../../api/groups";
-import { useMayWrite, useSession } from "../../api/session";
-import type { GroupDetail } from "../../api/types";
-import { count } from "../../lib/format";
+import { useGroup } from "../../api/groups";
+import type { Regrouping } from "../../api/types";
+import { recordsWith } from "../../lib/filter";
+import { count, plural } from "../../lib/format";
+import { inSpan, type Span } from "../../lib/span";
 import { shortClass } from "../../lib/stages";
-import { Button, Confirm } from "../../ui/controls";
-import { Bones, Notice, Panel } from "../../ui/Panel";
+import { useNow, useZone } from "../../lib/zone";
+import { Broken } from "../../ui/Broken";
+import { Button } from "../../ui/controls";
+import { NotRefreshed } from "../../ui/NotRefreshed";
+import { Bones, Panel } from "../../ui/Panel";
+import { FixInBulkButton } from "../disposing/FixInBulkButton";
+import { SetAside } from "../disposing/SetAside";
 import { ReplayButton } from "../plan/ReplayButton";
-import { History } from "./History";
+import { ReportButton } from "../reports/ReportButton";
+import { RetentionLine } from "../retention/RetentionLine";
+import { Common } from "./Common";
+import { GroupActs } from "./GroupActs";
 import styles from "./Groups.module.css";
 import { State } from "./GroupTable";
-import { Shared } from "./Shared";
+import { History } from "./History";
+import { muteWords } from "./mute";
+import { Regroupings } from "./Regrouped";
 import { Why } from "./Why";
 
-/** One group: why its records are one, what they share, what was done. */
-export function GroupPanel({ id, range }: { id: number; range: string }) {
-  const { data: group, error } = useGroup(id);
-  if (!group) return <Panel className={styles.detail}>{error ? <Notice title="This group did not come">{error.message}</Notice> : <Bones rows={5} />}</Panel>;
+interface Props {
+  id: number;
+  span: Span;
+  /** Whether others are ticked, for which the keys are meant then. */
+  others: boolean;
+  onDone: (done: Regrouping) => void;
+}
+
+/** One group: why its records are one, what they have in common, what was done. */
+export function GroupPanel({ id, span, others, onDone }: Props) {
+  const { zone } = useZone();
+  const now = useNow(10_000);
+  const { data: group, error, dataUpdatedAt, refetch } = useGroup(id, span);
+  const filter = new URLSearchParams({ group: String(id), from: span.from, to: span.to }).toString();
+  if (!group) return <Panel className={styles.detail}>{error ? <Broken title="This group did not come" error={error} onAgain={() => void refetch()} /> : <Bones rows={5} />}</Panel>;
   return (
     <Panel
       className={styles.detail}
       label="Chosen group"
-      title={<><b>{shortClass(group.exception_class)}</b><span className="mono t2 cut" style={{ maxWidth: 480 }}>{group.message}</span><State state={group.state} /></>}
-      aside={<Actions group={group} range={range} />}
+      title={
+        <span className={styles.name}>
+          <b>{shortClass(group.exception_class)}</b>
+          <span className="mono t2 cut">{group.message}</span>
+          <State state={group.state} />
+          {group.mute && <span className="s t3 nw">{muteWords(group.mute, zone, now)}</span>}
+        </span>
+      }
+      aside={
+        <>
+          <GroupActs key={group.id} groups={[group]} heard={!others} />
+          <Button to={inSpan(recordsWith("group", group.id), span)}>Open {count(group.events)} records</Button>
+          <ReportButton of={`groups/${group.id}`} span={span} />
+          {!others && <SetAside key={`aside ${group.id}`} what={{ filter }} of={plural(group.events, "record")} />}
+          {!others && <FixInBulkButton key={`fix ${group.id}`} what={{ filter }} />}
+          {!others && <ReplayButton key={`replay ${group.id}`} primary what={{ filter }}>Replay {count(group.events)}…</ReplayButton>}
+        </>
+      }
     >
+      {error && <NotRefreshed error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
       <div className={styles.columns}>
-        <Why group={group} />
-        <Shared group={group} />
+        <div>
+          <Why group={group} onDone={onDone} />
+          <Regroupings all={group.regroupings} />
+          <RetentionLine group={group.id} />
+        </div>
+        <Common group={group} span={span} />
         <History group={group} />
       </div>
     </Panel>
-  );
-}
-
-function Actions({ group, range }: { group: GroupDetail; range: string }) {
-  const { data: session } = useSession();
-  const may = useMayWrite();
-  const act = useGroupAct(group.id);
-  const [asking, setAsking] = useState<"resolve" | "reopen" | null>(null);
-  const barred = may.allowed ? undefined : may.reason;
-  const closed = group.state === "resolved";
-  const mine = group.owner !== null && group.owner === session?.username;
-  const run = (what: GroupAct) => act.mutate(what, { onSuccess: () => setAsking(null) });
-  return (
-    <>
-      <Button barred={barred} onClick={() => run({ act: "assign", body: { username: mine ? null : (session?.username ?? null) } })}>
-        {mine ? "Give back" : "Assign to me"}
-      </Button>
-      <Button barred={barred} onClick={() => setAsking(closed ? "reopen" : "resolve")}>{closed ? "Reopen…" : "Resolve…"}</Button>
-      <Button to={`/records?group=${group.id}&from=now-${range}`}>Open {count(group.events)} records</Button>
-      <ReplayButton primary what={{ filter: `group=${group.id}&from=now-${range}&to=now` }}>Replay {count(group.events)}…</ReplayButton>
-      <Confirm
-        open={asking !== null}
-        title={asking === "reopen" ? "Reopen this group" : "Resolve this group"}
-        asks="Reason"
-        required
-        yes={asking === "reopen" ? "Reopen" : "Resolve"}
-        busy={act.isPending}
-        error={act.error?.message ?? null}
-        onClose={() => setAsking(null)}
-        onYes={(reason) => asking && run({ act: asking, body: { reason } })}
-      >
-        {asking === "resolve" && "It leaves the unresolved ones. A new record of the same failure makes it regressed and brings it back."}
-      </Confirm>
-    </>
   );
 }

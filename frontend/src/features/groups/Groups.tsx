@@ -1,13 +1,24 @@
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
-import { useGroupCounts, useGroups } from "../../api/groups";
+import { useGroup, useGroupCounts, useGroups } from "../../api/groups";
+import type { Regrouping } from "../../api/types";
+import { recordsWith } from "../../lib/filter";
 import { count, plural, took } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import { RANGES, asRange, rangeWords } from "../../lib/ranges";
-import { Choice, LinkButton, MenuButton, TabRow } from "../../ui/controls";
-import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
+import type { Range } from "../../lib/ranges";
+import { inSpan, readSpan, spanWords, widen } from "../../lib/span";
+import { useTicks } from "../../lib/ticks";
+import { Broken } from "../../ui/Broken";
+import { LinkButton, MenuButton, TabRow } from "../../ui/controls";
+import { NotRefreshed } from "../../ui/NotRefreshed";
+import { Bones, PageHead, Panel, Strip } from "../../ui/Panel";
+import { TimeChoice } from "../../ui/TimeChoice";
+import { useTitle } from "../../ui/useTitle";
+import { BulkBar } from "./BulkBar";
+import { Empty } from "./Empty";
 import { GroupPanel } from "./GroupPanel";
 import { GroupTable } from "./GroupTable";
+import { Undo, words } from "./Regrouped";
 
 const TABS = ["unresolved", "new", "regressed", "escalating", "muted", "resolved"];
 const SORTS = [
@@ -23,9 +34,9 @@ export function Groups() {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
   const status = TABS.find((tab) => tab === params.get("status")) ?? "unresolved";
-  const range = asRange(params.get("range"));
+  const span = readSpan(params);
   const sort = SORTS.find((one) => one.value === params.get("sort")) ?? SORTS[0]!;
-  const query = new URLSearchParams({ status, sort: sort.value, from: `now-${range}`, to: "now" }).toString();
+  const query = new URLSearchParams({ status, sort: sort.value, from: span.from, to: span.to }).toString();
   const list = useGroups(query);
   const present = useGroupCounts(query, EVERY_MS);
   const groups = useMemo(() => list.data?.pages.flatMap((page) => page.results) ?? [], [list.data]);
@@ -40,6 +51,7 @@ export function Groups() {
     if (name === "status") navigate(`/groups?${next}`);
     else setParams(next);
   };
+  const wide = (range?: Range) => setParams(widen(params, range));
   const open = (group: number) => navigate(`/groups/${group}?${params}`);
   const move = (by: number) => {
     const next = groups[groups.findIndex((group) => group.id === chosen) + by];
@@ -49,24 +61,38 @@ export function Groups() {
     const next = TABS[TABS.indexOf(status) + by];
     if (next) set("status", next);
   };
+  const ticks = useTicks(query, groups);
+  const ticked = groups.filter((group) => ticks.ticked.has(group.id));
+  const [done, setDone] = useState<Regrouping | null>(null);
+  const regrouped = (what: Regrouping) => {
+    ticks.clear();
+    setDone(what);
+    if (what.targets[0]) open(what.targets[0].id);
+  };
+  const asked = useGroup(id === undefined ? undefined : Number(id), span);
+  const home = asked.data && !asked.isPlaceholderData && asked.data.id !== Number(id) ? asked.data.id : undefined;
+  useEffect(() => {
+    if (home !== undefined) void navigate(`/groups/${home}?${params}`, { replace: true }); // it was merged into that one
+  }, [home, navigate, params]);
   useKeys({
     j: () => move(1),
     k: () => move(-1),
+    x: () => chosen && ticks.tick(chosen, false),
+    X: () => chosen && ticks.tick(chosen, true),
+    Escape: () => (ticked.length > 0 || done ? (ticks.clear(), setDone(null)) : span.narrowed && wide()),
     "[": () => turn(-1),
     "]": () => turn(1),
-    Enter: () => chosen && navigate(`/records?group=${chosen}&from=now-${range}`),
+    Enter: () => chosen && navigate(inSpan(recordsWith("group", chosen), span)),
   });
-  useEffect(() => {
-    document.title = "Groups · dlqadmin";
-  }, []);
+  useTitle("Groups");
 
   return (
     <>
       <PageHead
         title="Groups"
-        note={first ? `${plural(first.total_records, "dead letter")} in ${plural(counts[status] ?? groups.length, "group")}, ${rangeWords(range)}. Same exception, stage and normalised message make one group.` : " "}
+        note={first ? `${plural(first.total_records, "dead letter")} in ${plural(counts[status] ?? groups.length, "group")}, ${spanWords(span)}. Same exception, stage and normalised message make one group.` : " "}
       >
-        <Choice label="Time" value={range} options={RANGES} onChange={(next) => set("range", next)} />
+        <TimeChoice span={span} onWiden={wide} />
         <MenuButton label={`Sort: ${sort.label} ▾`} items={SORTS.map((one) => ({ label: one.label, onClick: () => set("sort", one.value) }))} />
       </PageHead>
       <div style={{ marginBottom: 12 }}>
@@ -79,18 +105,20 @@ export function Groups() {
           )}
         </TabRow>
       </div>
+      {list.isError && first && <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />}
+      {done && (
+        <Strip tone="accent">
+          <span data-testid="regrouped">{words(done)}. <Undo done={done} onDone={() => setDone(null)} /></span>
+        </Strip>
+      )}
       <Panel label="Groups">
+        {ticked.length > 0 && <BulkBar chosen={ticked} shown={groups.length} span={span} onAll={() => ticks.take(groups.map((group) => group.id))} onClear={ticks.clear} onMerged={regrouped} />}
         {list.isPending && <Bones rows={6} height={42} />}
-        {list.isError && !first && <Notice title="The groups did not come">{list.error.message}</Notice>}
-        {first && groups.length === 0 && <Empty status={status} range={rangeWords(range)} />}
-        {groups.length > 0 && <GroupTable groups={groups} chosen={chosen} range={range} onChoose={open} more={list.hasNextPage ? () => void list.fetchNextPage() : undefined} />}
+        {list.isError && !first && <Broken title="The groups did not come" error={list.error} onAgain={() => void list.refetch()} />}
+        {first && groups.length === 0 && <Empty status={status} span={span} counts={counts} onWiden={wide} />}
+        {groups.length > 0 && <GroupTable groups={groups} chosen={chosen} span={span} ticked={ticks.ticked} onChoose={open} onTick={ticks.tick} more={list.hasNextPage ? () => void list.fetchNextPage() : undefined} />}
       </Panel>
-      {chosen && <GroupPanel id={chosen} range={range} />}
+      {chosen && <GroupPanel id={chosen} span={span} others={ticked.length > 0} onDone={regrouped} />}
     </>
   );
-}
-
-function Empty({ status, range }: { status: string; range: string }) {
-  if (status === "unresolved") return <Notice title={`No unresolved failures in ${range}`}>Everything that failed has been resolved or muted, or nothing failed.</Notice>;
-  return <Notice title={`No ${status} groups in ${range}`}>Choose a longer time, or another tab.</Notice>;
 }

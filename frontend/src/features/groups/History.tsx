@@ -1,6 +1,6 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
-import { useGroupAct } from "../../api/groups";
+import { useNote } from "../../api/groups";
 import { useMayWrite } from "../../api/session";
 import type { GroupDetail } from "../../api/types";
 import { dateMinute } from "../../lib/format";
@@ -28,14 +28,14 @@ export function History({ group }: { group: GroupDetail }) {
 function NoteForm({ id }: { id: number }) {
   const [text, setText] = useState("");
   const may = useMayWrite();
-  const act = useGroupAct(id);
+  const act = useNote(id);
   const barred = !may.allowed ? may.reason : text.trim() === "" ? "Write the note first" : undefined;
   return (
     <form
       className={styles.note}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!barred) act.mutate({ act: "notes", body: { text: text.trim() } }, { onSuccess: () => setText("") });
+        if (!barred) act.mutate(text.trim(), { onSuccess: () => setText("") });
       }}
     >
       <Textarea

@@ -1,14 +1,14 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { useAttention } from "../../api/metrics";
-import type { AttentionItem } from "../../api/types";
-import { ago } from "../../lib/format";
+import type { Attention, AttentionItem } from "../../api/types";
+import { ago, span } from "../../lib/format";
 import { attentionKind } from "../../lib/states";
 import { useNow } from "../../lib/zone";
 import { Bones, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
-export function AttentionList() {
-  const { data, error } = useAttention();
+/** What to do first. */
+export function AttentionList({ answer: { data, error } }: { answer: UseQueryResult<Attention> }) {
   return (
     <Panel title={<><h2>Needs attention</h2>{data && <Chip>{data.items.length}</Chip>}</>}>
       {!data && (error ? <Notice title="Not known at present">{error.message}</Notice> : <Bones rows={4} height={44} />)}
@@ -30,7 +30,7 @@ function Item({ item }: { item: AttentionItem }) {
         <span className="row" style={{ gap: 6 }}>
           <b className={`s nw ${tone}`}>{label}</b>
           <span className="sp" />
-          {item.at && <span className="s t3 nw">{ago(item.at, now)}</span>}
+          {item.at && <span className="s t3 nw">{Date.parse(item.at) > now ? `in ${span(Date.parse(item.at) - now)}` : ago(item.at, now)}</span>}
         </span>
         <span className="cut b" style={{ display: "block" }} title={item.title}>{item.title}</span>
         <span className="s t2 cut" style={{ display: "block" }} title={item.text}>{item.text}</span>

@@ -2,10 +2,11 @@ import { Link } from "react-router";
 import type { Balance } from "../../api/types";
 import { recordsWith } from "../../lib/filter";
 import { count, percent } from "../../lib/format";
+import { EVER } from "../../lib/ranges";
 import { Bones, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
-/** Consumed = delivered + dead-lettered + skipped + filtered, in words, figures and one bar. */
+/** Consumed = delivered + dead-lettered + skipped + filtered since the start, in words, figures and one bar. */
 export function BalanceLine({ balance, error }: { balance: Balance | undefined; error: Error | null }) {
   if (!balance) return <Panel label="Balance">{error ? <Notice title="The balance is not known">{error.message}</Notice> : <Bones rows={1} height={36} />}</Panel>;
   const { consumed, delivered, dead_lettered, skipped, filtered, balanced } = balance;
@@ -20,7 +21,7 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
       <div>
         <div className={styles.sum} data-testid="balance">
           <b>{count(consumed)}</b> consumed <i>=</i> <b className="passed">{count(delivered)}</b> delivered <i>+</i>{" "}
-          <Link to={recordsWith("connector", null)} className="failed"><b>{count(dead_lettered)}</b></Link> dead-lettered <i>+</i> <b>{count(skipped)}</b> skipped <i>+</i> <b>{count(filtered)}</b> filtered
+          <Link to={recordsWith("connector", null, EVER)} className="failed"><b>{count(dead_lettered)}</b></Link> dead-lettered <i>+</i> <b>{count(skipped)}</b> skipped <i>+</i> <b>{count(filtered)}</b> filtered
         </div>
         <div className={styles.bar} role="img" aria-label="The same figures as one bar">
           {parts.filter((part) => part.value > 0).map((part) => (
@@ -36,7 +37,7 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
         ) : (
           <b className="warn">{count(consumed - delivered - dead_lettered - skipped - filtered)} not accounted for at this instant.</b>
         )}
-        {consumed > 0 && <div className="t3">{percent(dead_lettered + skipped, consumed)} of records failed</div>}
+        {consumed > 0 && <div className="t3">{percent(dead_lettered + skipped, consumed)} of records failed; since the start</div>}
       </div>
     </Panel>
   );

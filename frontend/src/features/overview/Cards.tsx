@@ -1,42 +1,46 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Fragment } from "react";
 import { Link } from "react-router";
-import { useConnectors } from "../../api/connectors";
-import { useSummary } from "../../api/metrics";
-import { count, plural } from "../../lib/format";
-import { taskState } from "../../lib/states";
+import type { Summary } from "../../api/types";
+import { recordsWith } from "../../lib/filter";
+import { count } from "../../lib/format";
+import { inSpan, withSpan, type Span } from "../../lib/span";
 import { Sparkline } from "../../ui/charts";
-import { Bones, Chip, Panel } from "../../ui/Panel";
+import { Bones, Chip, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
-export function Cards({ from }: { from: string }) {
-  const { data } = useSummary(from);
+/** The figures of this time, each leading to what it counts. */
+export function Cards({ answer: { data, error }, span }: { answer: UseQueryResult<Summary>; span: Span }) {
+  if (!data && error) return <Panel className={styles.gap}><Notice title="The figures did not come">{error.message}</Notice></Panel>;
   return (
     <div className={styles.cards}>
-      <Panel>{data ? <FailingTopics topics={data.failing_topics} /> : <Bones rows={2} height={30} />}</Panel>
-      <Panel>{data ? <Unresolved groups={data.unresolved_groups} /> : <Bones rows={2} height={30} />}</Panel>
+      <Panel>{data ? <FailingTopics topics={data.failing_topics} span={span} /> : <Bones rows={2} height={30} />}</Panel>
+      <Panel>{data ? <Unresolved groups={data.unresolved_groups} span={span} /> : <Bones rows={2} height={30} />}</Panel>
       <Panel>{data ? <Errors errors={data.errors_24h} /> : <Bones rows={2} height={30} />}</Panel>
-      <Panel><Tasks /></Panel>
+      <Panel>{data ? <FailingAgain replays={data.replays} /> : <Bones rows={2} height={30} />}</Panel>
     </div>
   );
 }
 
-function FailingTopics({ topics }: { topics: { count: number; watched: number; names: string[] } }) {
+function FailingTopics({ topics, span }: { topics: Summary["failing_topics"]; span: Span }) {
   const quiet = topics.watched - topics.count;
   return (
     <div className={styles.card}>
       <div className="s t2">Failing topics</div>
-      <div className={styles.big}>{count(topics.count)} <small>of {count(topics.watched)} watched</small></div>
+      <div className={styles.big}>{!topics.exact && <small>at least </small>}{count(topics.count)} <small>of {count(topics.watched)} watched</small></div>
       <div className="s t3 cut" style={{ marginTop: 5 }}>
-        {topics.names.length > 0 ? topics.names.join(", ") : "No dead letters in this time"}
-        {topics.names.length > 0 && quiet > 0 && `; ${quiet === 1 ? "the other one is" : `the other ${quiet} are`} quiet`}
+        {topics.names.length === 0 && "No dead letters in this time"}
+        {topics.names.map((name, index) => <Fragment key={name}>{index > 0 && ", "}<Link to={inSpan(recordsWith("origin_topic", name), span)}>{name}</Link></Fragment>)}
+        {topics.exact && topics.names.length > 0 && quiet > 0 && `; ${quiet === 1 ? "the other one is" : `the other ${quiet} are`} quiet`}
       </div>
     </div>
   );
 }
 
-function Unresolved({ groups }: { groups: { count: number; new: number; regressed: number } }) {
+function Unresolved({ groups, span }: { groups: { count: number; new: number; regressed: number }; span: Span }) {
   const ongoing = groups.count - groups.new - groups.regressed;
   return (
-    <Link to="/groups" className={styles.card}>
+    <Link to={withSpan("/groups", span)} className={styles.card}>
       <div className="s t2">Unresolved groups</div>
       <div className="row">
         <span className={styles.big}>{count(groups.count)}</span>
@@ -70,22 +74,16 @@ function Errors({ errors }: { errors: { count: number; mean_before: number | nul
   );
 }
 
-function Tasks() {
-  const { data } = useConnectors();
-  if (!data) return <Bones rows={2} height={30} />;
-  const tasks = data.results.flatMap((connector) => connector.tasks.map((task) => ({ name: `${connector.name}-${task.id}`, state: task.state })));
-  const failed = tasks.filter((task) => task.state === "FAILED");
-  const running = tasks.filter((task) => task.state === "RUNNING").length;
+function FailingAgain({ replays }: { replays: Summary["replays"] }) {
+  const { started, failing, newest } = replays;
   return (
-    <Link to="/connectors" className={styles.card}>
-      <div className="s t2">Running tasks</div>
-      <div className="row">
-        <span className={styles.big}>{count(running)} <small>of {count(tasks.length)}</small></span>
-        <span className="sp" />
-        {failed.length > 0 && <Chip tone="failed">{taskState("FAILED").glyph} {count(failed.length)}</Chip>}
-      </div>
+    <Link to={newest ? `/replays/${newest.id}` : "/replays"} className={styles.card}>
+      <div className="s t2">Replays failing again</div>
+      <div className={styles.big}>{count(failing)} <small>of {count(started)} started</small></div>
       <div className="s t3 cut" style={{ marginTop: 5 }}>
-        {!data.reachable ? "The engine is away" : failed.length > 0 ? `${failed.map((task) => task.name).join(", ")} failed` : `${plural(data.results.length, "connector")}, none failed`}
+        {newest
+          ? `${newest.name}: ${count(newest.sent)} sent, ${count(newest.passed)} passed, ${count(newest.failed_again)} failed again`
+          : started > 0 ? "No record of them failed again" : "No replay was started in this time"}
       </div>
     </Link>
   );

@@ -1,34 +1,76 @@
+import { useClusters } from "../../api/clusters";
+import { useNewest } from "../../api/deadLetters";
 import type { StackBy } from "../../api/metrics";
-import type { TimeSeries } from "../../api/types";
+import type { Errors } from "../../api/types";
 import { recordsWith, type Field } from "../../lib/filter";
+import { rangeWords } from "../../lib/ranges";
+import { inSpan, spanWords, type Span } from "../../lib/span";
 import { paint, shortClass } from "../../lib/stages";
 import { useZone } from "../../lib/zone";
 import { Columns, Legend, type ColumnSeries } from "../../ui/charts";
-import { Notice } from "../../ui/Panel";
+import { Button } from "../../ui/controls";
+import { Glyph, Notice } from "../../ui/Panel";
+import { LastOne } from "../setup/LastOne";
+import { NeverSetUp } from "../setup/NeverSetUp";
 
-export function ErrorColumns({ data, by, from }: { data: TimeSeries; by: StackBy; from: string }) {
+interface Props {
+  data: Errors;
+  by: StackBy;
+  span: Span;
+  onNarrow: (from: number, to: number) => void;
+  onWiden: () => void;
+}
+
+/** The errors of this time as columns; the good news where there are none. */
+export function ErrorColumns({ data, by, span, onNarrow, onWiden }: Props) {
   const { zone } = useZone();
-  if (data.series.every((series) => series.total === 0)) return <Notice title="No errors in this time">Choose a longer time to see older ones.</Notice>;
-  const series = toColumns(data, by, from);
+  if (!data.exact) return <Notice title="Not counted: it took more than 2 s">Choose a shorter time.</Notice>;
+  if (data.series.every((series) => series.total === 0)) return <NoErrors span={span} onWiden={onWiden} />;
+  const series = toColumns(data, by, span);
+  const beside = data.week_before?.total ? { label: "a week before", points: data.week_before.points } : undefined;
   return (
     <>
       <div style={{ padding: "8px 4px 0 8px" }}>
-        <Columns series={series} from={Date.parse(data.from)} bucketMs={data.bucket_ms} height={246} zone={zone} label={`Errors over time, stacked by ${by}`} axes />
+        <Columns
+          series={series}
+          from={Date.parse(data.from)}
+          bucketMs={data.bucket_ms}
+          height={246}
+          zone={zone}
+          label={`Errors over time, stacked by ${by}`}
+          axes
+          beside={beside}
+          onNarrow={onNarrow}
+        />
       </div>
-      <Legend series={series} />
+      <Legend series={series} beside={beside} />
     </>
   );
 }
 
-function toColumns(data: TimeSeries, by: StackBy, from: string): ColumnSeries[] {
-  const keyed = data.series.map((one) => ({ ...one, stage: one.stage ?? (by === "stage" ? one.key : null) }));
+function NoErrors({ span, onWiden }: { span: Span; onWiden: () => void }) {
+  const { data: newest } = useNewest();
+  const { data: clusters } = useClusters(newest === null);
+  if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
+  return (
+    <Notice
+      title={<><Glyph tone="passed">✓</Glyph> No failures in {spanWords(span)}.</>}
+      actions={span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>}
+    >
+      {newest && <LastOne row={newest} />}
+    </Notice>
+  );
+}
+
+function toColumns(data: Errors, by: StackBy, span: Span): ColumnSeries[] {
+  const keyed = data.series.map((one) => ({ ...one, key: one.others ? "others" : one.key, stage: one.stage ?? (by === "stage" ? one.key : null) }));
   const colours = paint(keyed);
   return keyed.map((one) => ({
     key: one.key,
     label: by === "exception" ? shortClass(one.label ?? one.key) : (one.label ?? one.key),
-    colour: colours.get(one.key) ?? "var(--waiting)",
+    colour: one.others ? "var(--waiting)" : (colours.get(one.key) ?? "var(--waiting)"),
     total: one.total,
     points: one.points,
-    to: recordsWith(by as Field, one.key, from),
+    ...(!one.others && one.key && { to: inSpan(recordsWith(by as Field, one.key), span) }),
   }));
 }

@@ -1,16 +1,22 @@
 import { useSearchParams } from "react-router";
-import { useBalance, useErrorSeries, type StackBy } from "../../api/metrics";
+import { useAttention, useBalance, useErrorSeries, useHeat, useSummary, type StackBy } from "../../api/metrics";
 import { ago, bucket, dateMinute } from "../../lib/format";
-import { RANGES, asRange } from "../../lib/ranges";
+import { useKeys } from "../../lib/keys";
+import type { Range } from "../../lib/ranges";
+import { narrowTo, readSpan, widen } from "../../lib/span";
 import { useNow, useZone } from "../../lib/zone";
 import { Choice } from "../../ui/controls";
-import { Bones, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { NotRefreshed } from "../../ui/NotRefreshed";
+import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
+import { TimeChoice } from "../../ui/TimeChoice";
+import { useTitle } from "../../ui/useTitle";
 import { AttentionList } from "./AttentionList";
 import { BalanceLine } from "./BalanceLine";
 import { Cards } from "./Cards";
 import { ErrorColumns } from "./ErrorColumns";
 import styles from "./Overview.module.css";
 import { StageStrip } from "./StageStrip";
+import { TopicHeat } from "./TopicHeat";
 import { TopicTable } from "./TopicTable";
 
 const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stage", "topic"].map((value) => ({ value: value as StackBy, label: value }));
@@ -18,41 +24,44 @@ const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stag
 /** Is anything wrong, is it new, and what must be done first? */
 export function Overview() {
   const [params, setParams] = useSearchParams();
-  const range = asRange(params.get("range"));
+  const span = readSpan(params);
   const by = STACKS.find((one) => one.value === params.get("by"))?.value ?? "group";
-  const from = `now-${range}`;
   const balance = useBalance();
-  const errors = useErrorSeries(from, by);
-  const set = (name: string, value: string) => {
-    setParams((before) => {
-      const next = new URLSearchParams(before);
-      next.set(name, value);
-      return next;
-    });
-  };
+  const errors = useErrorSeries(span.from, span.to, by);
+  const summary = useSummary(span.from, span.to);
+  const heat = useHeat(span.from, span.to);
+  const attention = useAttention();
+  const stale = [balance, errors, summary, heat, attention].filter((answer) => answer.isError && answer.data !== undefined);
+  const oldest = stale.sort((a, b) => a.dataUpdatedAt - b.dataUpdatedAt)[0];
+  const stackBy = (value: StackBy) => setParams((before) => new URLSearchParams([...[...before].filter(([name]) => name !== "by"), ["by", value]]));
+  const narrow = (from: number, to: number) => setParams((before) => narrowTo(before, from, to));
+  const wide = (range?: Range) => setParams((before) => widen(before, range));
+  useTitle("Overview");
+  useKeys(span.narrowed ? { Escape: () => wide() } : {});
   return (
     <>
       <PageHead title="Overview" note={<Since from={errors.data?.from} to={errors.data?.to} exact={errors.data?.exact} updatedAt={errors.dataUpdatedAt} />}>
-        <Choice label="Time" value={range} options={RANGES} onChange={(next) => set("range", next)} />
+        <TimeChoice span={span} onWiden={wide} />
       </PageHead>
-      {balance.isError && balance.data && <Strip tone="warn">The figures below are {ago(new Date(balance.dataUpdatedAt).toISOString(), errors.dataUpdatedAt)}: {balance.error.message}</Strip>}
+      {oldest?.error && <NotRefreshed error={oldest.error} at={oldest.dataUpdatedAt} onAgain={() => stale.forEach((answer) => void answer.refetch())} />}
       <BalanceLine balance={balance.data} error={balance.error} />
-      <Cards from={from} />
+      <Cards answer={summary} span={span} />
       <div className={styles.body}>
         <Panel
-          title={<h2>{errors.data ? `Errors per ${bucket(errors.data.bucket_ms)}` : "Errors"}</h2>}
-          aside={<><span className="s t3">stacked by</span><Choice label="Stacked by" value={by} options={STACKS} onChange={(next) => set("by", next)} /></>}
+          title={<><h2>{errors.data ? `Errors per ${bucket(errors.data.bucket_ms)}` : "Errors"}</h2><span className="s t3">drag to narrow the time</span></>}
+          aside={<><span className="s t3">stacked by</span><Choice label="Stacked by" value={by} options={STACKS} onChange={stackBy} /></>}
         >
           {errors.data ? (
-            <ErrorColumns data={errors.data} by={by} from={from} />
+            <ErrorColumns data={errors.data} by={by} span={span} onNarrow={narrow} onWiden={wide} />
           ) : errors.isError ? (
             <Notice title="The counts did not come">{errors.error.message}</Notice>
           ) : (
             <Bones rows={1} height={246} />
           )}
         </Panel>
-        <AttentionList />
+        <AttentionList answer={attention} />
       </div>
+      <TopicHeat answer={heat} span={span} onNarrow={narrow} />
       <StageStrip />
       <TopicTable />
     </>

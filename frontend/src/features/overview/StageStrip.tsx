@@ -2,6 +2,7 @@ import { Link, useSearchParams } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useBalance, useStageFlow } from "../../api/metrics";
 import { recordsWith } from "../../lib/filter";
+import { EVER } from "../../lib/ranges";
 import { count, plural } from "../../lib/format";
 import { shortClass, stageColour } from "../../lib/stages";
 import { Choice } from "../../ui/controls";
@@ -22,7 +23,7 @@ export function StageStrip() {
   return (
     <Panel
       className={styles.gap}
-      title={<><h2>Where records fail</h2>{data?.connector && <span className="s t3">{data.connector}, stage by stage</span>}</>}
+      title={<><h2>Where records fail</h2>{data?.connector && <span className="s t3">{data.connector}, stage by stage, since the start</span>}</>}
       aside={
         <>
           {failing.length > 0 && <span className="s t3">{[...failing].sort((a, b) => b.failed - a.failed).map((stage) => count(stage.failed)).join(" + ")}{failing.length > 1 && ` = ${count(data?.total_failed)}`}</span>}
@@ -51,7 +52,7 @@ export function StageStrip() {
               </>
             );
             return stage.failed > 0 ? (
-              <Link key={stage.index} className={join(styles.stage, styles.bad)} to={recordsWith("stage", stage.type)} title={`${plural(stage.failed, "record")} failed here`}>{body}</Link>
+              <Link key={stage.index} className={join(styles.stage, styles.bad)} to={recordsWith("stage", stage.type, EVER)} title={`${plural(stage.failed, "record")} failed here`}>{body}</Link>
             ) : (
               <div key={stage.index} className={styles.stage}>{body}</div>
             );

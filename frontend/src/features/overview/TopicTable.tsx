@@ -5,6 +5,7 @@ import type { BalanceFigures, Connector } from "../../api/types";
 import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
 import { recordsWith } from "../../lib/filter";
 import { ago, count, percent, plural } from "../../lib/format";
+import { EVER } from "../../lib/ranges";
 import { useNow } from "../../lib/zone";
 import { Bones, Meter, Notice, Panel, join } from "../../ui/Panel";
 import styles from "./Overview.module.css";
@@ -15,7 +16,7 @@ export function TopicTable() {
   const now = useNow(10_000);
   const figures = new Map(balance?.connectors.map((one) => [one.name, one]));
   return (
-    <Panel className={styles.gap} label="Topics and connectors">
+    <Panel className={styles.gap} label="Topics and connectors" title={<><h2>Topics and connectors</h2><span className="s t3">counts since the start</span></>}>
       {!connectors && (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <Bones rows={3} />)}
       {connectors && connectors.results.length === 0 && (
         <Notice title={connectors.reachable ? "No connectors" : "The engine is away"}>{connectors.reachable ? "Start one with python -m engine run." : "Connectors appear when it answers again."}</Notice>
@@ -51,7 +52,7 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Balan
       <td className="mono">{connector.topics.join(", ") || "–"}</td>
       <td><Link to={`/connectors/${connector.name}`}>{connector.name}</Link> <span className="t3 s">{connector.type}, {states(connector)}</span></td>
       <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
-      <td className="num">{failed ? <Link to={recordsWith("connector", connector.name)}>{count(failed)}</Link> : <span className="t3">0</span>}</td>
+      <td className="num">{failed ? <Link to={recordsWith("connector", connector.name, EVER)}>{count(failed)}</Link> : <span className="t3">0</span>}</td>
       <td className={consumed ? "num" : "num t3"}>{percent(failed, consumed)}</td>
       <td className="s"><Budget connector={connector} /></td>
       <td className="num">{count(connector.lag)}</td>

@@ -4,6 +4,7 @@ import type { Tone } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { LinkButton } from "../../ui/controls";
 import { Bones, Glyph, Notice, Panel, Strip } from "../../ui/Panel";
+import { Groups } from "./Groups";
 import styles from "./Plan.module.css";
 
 const LEVELS: Record<CheckLevel, { glyph: string; tone: Tone; says: string }> = {
@@ -13,7 +14,7 @@ const LEVELS: Record<CheckLevel, { glyph: string; tone: Tone; says: string }> = 
 };
 
 interface Props {
-  plan: Plan | undefined;
+  plan: Plan | null | undefined;
   checking: boolean;
   error: Error | null;
   /** Why the plan no longer describes what would be sent. */
@@ -53,6 +54,7 @@ export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Pro
           ))}
         </div>
       )}
+      {plan && plan.targets.some((target) => target.groups.length > 0) && <Groups plan={plan} />}
       {plan && plan.targets.length > 0 && <Targets plan={plan} />}
     </Panel>
   );

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useNavigate } from "react-router";
 import { freshKey, useSelect, type What } from "../../api/replays";
-import { useMayWrite } from "../../api/session";
+import { useMaySend } from "../../api/health";
 import { useKeys } from "../../lib/keys";
 import { Button } from "../../ui/controls";
 
@@ -15,7 +15,7 @@ interface Props {
 
 /** Freezes what is chosen as a selection and goes on to its plan, as the key `r` does; nothing is sent by it. */
 export function ReplayButton({ what, primary, barred, children }: Props) {
-  const may = useMayWrite();
+  const may = useMaySend();
   const navigate = useNavigate();
   const select = useSelect();
   const stop = may.allowed ? barred : may.reason;

@@ -1,57 +1,84 @@
 import { Checkbox, NumberInput, Radio, TextInput } from "@mantine/core";
-import { useState, type ReactNode } from "react";
-import { useMayWrite } from "../../api/session";
-import type { Plan, ReplayOptions } from "../../api/replayTypes";
+import { useState } from "react";
+import { useMaySend } from "../../api/health";
+import type { Approval, Plan, ReplayOptions } from "../../api/replayTypes";
 import { plural, span } from "../../lib/format";
-import { Button } from "../../ui/controls";
+import { Button, LinkButton } from "../../ui/controls";
 import { Panel, Strip } from "../../ui/Panel";
+import { Agreeing } from "./Agreeing";
+import { Line } from "./Line";
+import { MoreOptions } from "./MoreOptions";
 import styles from "./Plan.module.css";
 
 export const SAFE_RATE = 100;
 
 interface Props {
-  plan: Plan | undefined;
+  plan: Plan | null | undefined;
   count: number;
   options: ReplayOptions;
   onOptions: (options: ReplayOptions) => void;
   /** Drafts are offered only where the records may have some. */
   offerDrafts?: boolean;
+  /** Groups may be resolved by what becomes of the records. */
+  offerResolving?: boolean;
   busy: boolean;
   error: Error | null;
   /** Why Run waits, beyond what the plan says. */
   barred: string | undefined;
   onCheck: () => void;
-  onRun: (reason: string) => void;
+  /** `typed` is what the plan wants typed before it is run. */
+  onRun: (reason: string, typed: string, resolveGroups: boolean) => void;
+  /** A second person's agreement, where the plan may need it. */
+  approval?: Approval | undefined;
+  onAsk?: (reason: string) => void;
+  onApprove?: () => void;
+  onReject?: (reason: string) => void;
 }
 
 /** How it is sent, and the one button that sends it. */
-export function SendPanel({ plan, count, options, onOptions, offerDrafts, busy, error, barred, onCheck, onRun }: Props) {
-  const may = useMayWrite();
+export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerResolving, busy, error, barred, onCheck, onRun, approval, onAsk, onApprove, onReject }: Props) {
+  const may = useMaySend();
   const [reason, setReason] = useState("");
+  const [typed, setTyped] = useState("");
+  const [resolves, setResolves] = useState(false);
+  const [more, setMore] = useState(false);
   const [own, setOwn] = useState(options.rate !== 0 && options.rate !== SAFE_RATE);
   const [other, setOther] = useState(options.target_topic !== "");
   const [topic, setTopic] = useState(options.target_topic);
   const set = (part: Partial<ReplayOptions>) => onOptions({ ...options, ...part });
   const sends = plan?.to_send ?? count;
-  const stop = !may.allowed ? may.reason : (barred ?? (plan && !plan.runnable ? "The plan says what stops it" : reason.trim() === "" ? "Say why first" : undefined));
+  const asks = approval?.needed === true && !approval.approved;
+  const asked = asks && approval.asked_at !== null && !approval.void;
+  const word = asks ? "" : (plan?.confirm?.word ?? "");
+  const stop = !may.allowed ? may.reason : (barred ?? (plan && !plan.runnable ? "The plan says what stops it" : asked ? "Waits for an approver" : reason.trim() === "" ? "Say why first" : word && typed.trim() !== word ? `Type ${word} first` : undefined));
+  const resolvable = offerResolving === true && !asks && !options.shadow && !options.target_cluster;
   const speed = own ? "own" : options.rate === 0 ? "none" : "safe";
+  const target = options.shadow ? "shadow" : other ? "other" : "origin";
+  const turn = (next: string) => {
+    setOther(next === "other");
+    const to = { target_topic: next === "other" ? options.target_topic : "", shadow: next === "shadow" };
+    if (to.target_topic !== options.target_topic || to.shadow !== (options.shadow ?? false)) set(to);
+  };
   return (
     <Panel label="Send" title="Send" aside={<span className="s t3">{options.rate > 0 ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it` : "as fast as the broker takes it"}</span>}>
       <form
         className={styles.send}
         onSubmit={(event) => {
           event.preventDefault();
-          if (plan && !stop) onRun(reason.trim());
+          if (!plan || stop) return;
+          if (asks) onAsk?.(reason.trim());
+          else onRun(reason.trim(), typed.trim(), resolvable && resolves);
         }}
       >
         <Line label="Target">
-          <Radio.Group aria-label="Target" value={other ? "other" : "origin"} onChange={(next) => (setOther(next === "other"), next === "origin" && options.target_topic !== "" && set({ target_topic: "" }))}>
+          <Radio.Group aria-label="Target" value={target} onChange={turn}>
             <div className={styles.choices}>
               <Radio size="xs" value="origin" label="origin topic" disabled={!may.allowed} />
               <Radio size="xs" value="other" label="other topic" disabled={!may.allowed} />
+              <Radio size="xs" value="shadow" label="shadow" disabled={!may.allowed} />
             </div>
           </Radio.Group>
-          {other && <TextInput aria-label="Topic" value={topic} placeholder="topic" disabled={!may.allowed} onChange={(event) => setTopic(event.currentTarget.value)} onBlur={() => topic.trim() !== options.target_topic && set({ target_topic: topic.trim() })} onKeyDown={(event) => event.key === "Enter" && (event.preventDefault(), event.currentTarget.blur())} classNames={{ input: styles.input! }} />}
+          {target === "other" && <TextInput aria-label="Topic" value={topic} placeholder="topic" disabled={!may.allowed} onChange={(event) => setTopic(event.currentTarget.value)} onBlur={() => topic.trim() !== options.target_topic && set({ target_topic: topic.trim() })} onKeyDown={(event) => event.key === "Enter" && (event.preventDefault(), event.currentTarget.blur())} classNames={{ input: styles.input! }} />}
         </Line>
         <Line label="Speed">
           <Radio.Group aria-label="Speed" value={speed} onChange={(next) => (setOwn(next === "own"), next !== "own" && set({ rate: next === "none" ? 0 : SAFE_RATE }))}>
@@ -68,22 +95,28 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, busy, 
             <Checkbox size="xs" label={plan ? `send my drafts where there are some: ${plan.edited} edited` : "send my drafts where there are some"} checked={options.use_fixes} disabled={!may.allowed} onChange={(event) => set({ use_fixes: event.currentTarget.checked })} />
           </Line>
         )}
-        <Line label="Sent before">
-          <Checkbox size="xs" label="send again, although a replay sent it" checked={options.resend} disabled={!may.allowed} onChange={(event) => set({ resend: event.currentTarget.checked })} />
-        </Line>
+        {!more && options.steps !== undefined && <Line label="Canary"><span className="s">{canaryWords(options)}</span></Line>}
+        {more && <MoreOptions options={options} disabled={!may.allowed} set={set} />}
         <Line label="Headers">
           <span className="s">
             {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>, {plan ? <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} left off</span> : "those of the dead letter left off"}
           </span>
+          <span className="s"><LinkButton onClick={() => setMore(!more)}>{more ? "Fewer options" : "More options"}</LinkButton></span>
         </Line>
-        <Line label="Reason"><TextInput aria-label="Reason" value={reason} placeholder={may.allowed ? "why, for the audit" : may.reason} disabled={!may.allowed} onChange={(event) => setReason(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>
+        {plan && resolvable && (
+          <Line label="Groups">
+            <Checkbox size="xs" label="resolve each group whose chosen records all pass" checked={resolves} disabled={!may.allowed} onChange={(event) => setResolves(event.currentTarget.checked)} />
+          </Line>
+        )}
+        {!asked && <Line label="Reason"><TextInput aria-label="Reason" value={reason} placeholder={may.allowed ? "why, for the audit" : may.reason} disabled={!may.allowed} onChange={(event) => setReason(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
+        {plan && word && <Line label="Confirm"><TextInput aria-label={`Type ${word}`} value={typed} placeholder={`type ${word}`} disabled={!may.allowed} onChange={(event) => setTyped(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
         {error && <Strip tone="failed">{error.message}</Strip>}
+        {plan && approval?.needed && <Agreeing approval={approval} busy={busy} error={error} barred={barred} onApprove={() => onApprove?.()} onReject={(why) => onReject?.(why)} />}
         <div className="row" style={{ flexWrap: "wrap" }}>
-          {plan ? (
-            <Button kind="primary" type="submit" busy={busy} barred={stop}>Replay {plural(sends, "record")}</Button>
-          ) : (
-            <Button kind="primary" busy={busy} barred={may.allowed ? undefined : may.reason} onClick={onCheck}>Check the plan of {plural(count, "record")}</Button>
-          )}
+          {plan && asks && !asked && <Button kind="primary" type="submit" busy={busy} barred={stop}>Ask for approval of {plural(sends, "record")}</Button>}
+          {plan && !asks && <Button kind="primary" type="submit" busy={busy} barred={stop}>Replay {plural(sends, "record")}</Button>}
+          {plan && asks && <Button barred={asked ? "Waits for an approver" : "Needs approval"}>Replay {plural(sends, "record")}</Button>}
+          {!plan && <Button kind="primary" busy={busy} barred={may.allowed ? undefined : may.reason} onClick={onCheck}>Check the plan of {plural(count, "record")}</Button>}
           {stop && plan && <span className="s t3">{stop}</span>}
           {!plan && <span className="s t3">{may.allowed ? "Writes nothing to Kafka" : may.reason}</span>}
         </div>
@@ -92,11 +125,7 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, busy, 
   );
 }
 
-function Line({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className={styles.line}>
-      <span className="s t3">{label}</span>
-      <div className={styles.field}>{children}</div>
-    </div>
-  );
+function canaryWords({ steps = [], breaker_percent }: ReplayOptions): string {
+  const pause = breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
+  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, outcomes awaited between` : "none, all at once"}${pause}`;
 }

@@ -10,7 +10,7 @@ export function HexView({ base64, error }: { base64: string; error: number | nul
   const [rows, setRows] = useState(ROWS);
   const data = useMemo(() => fromBase64(base64), [base64]);
   return (
-    <div className={join(styles.hexes, styles.first)} data-testid="hex">
+    <div className={join(styles.hexes, styles.first)} data-testid="hex" role="group" tabIndex={0} aria-label="Bytes">
       <HexRows data={data} from={0} rows={rows} error={error} near={error === null ? 0 : nearStart(data, error)} />
       {rows * 16 < data.length && <div className={styles.more}><LinkButton onClick={() => setRows(rows + 4 * ROWS)}>Next {Math.min(4 * ROWS * 16, data.length - rows * 16)} bytes</LinkButton></div>}
     </div>

@@ -32,14 +32,14 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
         {payload.json && <LinkButton onClick={() => setFolded(!folded)}>{folded ? "Show as it was sent" : "Add line breaks"}</LinkButton>}
         {payload.shown < payload.size && <span className="warn">First {bytes(payload.shown)} of {bytes(payload.size)}. <a href={bytesUrl(letter.id, part)} download>All of it</a></span>}
       </div>
-      <div className={styles.bytes} data-testid="bytes">
+      <div className={styles.bytes} data-testid="bytes" role="group" tabIndex={0} aria-label={`Text of the ${part}`}>
         {lines.slice(0, limit).map((line) => (
           <TextLine key={line.at} line={line} error={error} near={near} size={payload.size ?? 0} />
         ))}
         {lines.length > limit && <div className={styles.more}><LinkButton onClick={() => setLimit(limit + LINES)}>{`Next ${Math.min(LINES, lines.length - limit)} lines`}</LinkButton></div>}
       </div>
       {error && (
-        <div className={styles.hexes}>
+        <div className={styles.hexes} role="group" tabIndex={0} aria-label="Bytes around the error">
           <HexRows data={data} from={Math.max(0, Math.min(error.byte, data.length - 1) - 16)} rows={3} error={error.byte} near={near} />
         </div>
       )}

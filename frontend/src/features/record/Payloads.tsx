@@ -30,7 +30,7 @@ export function Payloads({ letter }: { letter: DeadLetter }) {
       {tab === "key" && <PayloadView letter={letter} part="key" />}
       {tab === "context" && <PayloadView letter={letter} part="context" />}
       {tab === "headers" && <HeaderTable headers={letter.headers} />}
-      {tab === "error" && (letter.exception?.text ? <pre className={styles.trace}>{letter.exception.text}</pre> : <Notice title="No trace came with this dead letter" />)}
+      {tab === "error" && (letter.exception?.text ? <pre className={styles.trace} role="group" tabIndex={0} aria-label="Trace">{letter.exception.text}</pre> : <Notice title="No trace came with this dead letter" />)}
       {tab === "raw" && <Raw letter={letter} />}
     </Panel>
   );

@@ -9,7 +9,7 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
   if (letter.stages.length === 0) return <Notice title="No stages are known">{letter.readable ? "This dead letter does not say which pipeline it went through." : "The dead letter itself cannot be read."}</Notice>;
   const place = placeOf(letter);
   return (
-    <div className={styles.pipe}>
+    <div className={styles.pipe} role="group" tabIndex={0} aria-label="Stages">
       <div className={join(styles.stage, styles.origin)}>
         <div className={styles.type}>{letter.source ? "SOURCE" : "ORIGIN"}</div>
         <div className="b cut" title={place.name ?? undefined}>{place.name ?? "unknown"}</div>

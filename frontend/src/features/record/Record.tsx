@@ -1,15 +1,23 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
+import { useReplaysOf } from "../../api/fixes";
 import { useMayWrite } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
 import { askFilter, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { useNow, useZone } from "../../lib/zone";
+import { Broken } from "../../ui/Broken";
 import { Button, MenuButton } from "../../ui/controls";
-import { Bones, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { copied } from "../../ui/Copy";
+import { Bones, Chip, PageHead, Panel, Strip } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
+import { DisposedStrip } from "../disposing/DisposedStrip";
+import { SetAside } from "../disposing/SetAside";
+import { disposedWord } from "../disposing/words";
 import { ReplayButton } from "../plan/ReplayButton";
+import { RetentionPanel } from "../retention/RetentionPanel";
 import { ErrorPanel } from "./ErrorPanel";
 import { Payloads } from "./Payloads";
 import { Pipeline } from "./Pipeline";
@@ -33,15 +41,14 @@ export function Record() {
     e: () => letter && navigate(`/records/${letter.id}/fix`),
     Escape: () => navigate(`/records?${address}${address ? "&" : ""}at=${id}`),
   });
-  useEffect(() => {
-    document.title = letter ? `${letter.topic} / ${letter.partition} / ${letter.offset} · dlqadmin` : "Record · dlqadmin";
-  }, [letter]);
+  useTitle(letter ? `${letter.topic} / ${letter.partition} / ${letter.offset}` : "Record");
   if (!letter) {
-    return <Panel>{error ? <Notice title="This record did not come" actions={<Button to={`/records?${address}`}>Back to the records</Button>}>{error.message}</Notice> : <Bones rows={10} />}</Panel>;
+    return <Panel>{error ? <Broken title="This record did not come" error={error}><Button to={`/records?${address}`}>Back to the records</Button></Broken> : <Bones rows={10} />}</Panel>;
   }
   return (
     <div style={isPlaceholderData ? { opacity: 0.6 } : undefined}>
       <Head letter={letter} onOpen={open} />
+      <Decided letter={letter} />
       {!letter.readable && <Strip tone="warn">This dead letter could not be read as any known form. Nothing is lost: its bytes are below as they came.</Strip>}
       {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
       <Panel label="Pipeline"><Pipeline letter={letter} /></Panel>
@@ -53,6 +60,7 @@ export function Record() {
           <ReadingPanel letter={letter} />
         </div>
         <div className={styles.side}>
+          <RetentionPanel letter={letter} />
           <TimelinePanel letter={letter} />
           <NeighbourPanel letter={letter} address={address} />
           <GroupCard letter={letter} />
@@ -60,6 +68,12 @@ export function Record() {
       </div>
     </div>
   );
+}
+
+/** What was decided about it instead of a replay, if something was. */
+function Decided({ letter }: { letter: DeadLetter }) {
+  const disposal = useReplaysOf(letter.id).data?.disposal;
+  return disposal ? <DisposedStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
 }
 
 function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | null) => void }) {
@@ -73,7 +87,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
       title={
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
           <h1 style={{ overflowWrap: "anywhere" }}>{name}</h1>
-          <Copy text={name.replaceAll(" ", "")} />
+          <CopyName text={name.replaceAll(" ", "")} />
           <Chip tone="failed">✕ {letter.readable && letter.stage ? `failed at ${letter.stage}` : "unreadable"}</Chip>
         </div>
       }
@@ -82,7 +96,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
           Key <span className="mono t2">{letter.key_text ?? "null"}</span>
           {letter.origin_topic && <>, from <Link className="mono" to={`/records?origin_topic=${encodeURIComponent(letter.origin_topic)}&origin_partition=${letter.origin_partition ?? ""}`}>{letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}</Link></>}
           , failed {dateTime(letter.failed_at, zone)} {zone === "utc" ? "UTC" : ""}, {ago(letter.failed_at, now)}
-          {letter.connector && <>, in <Link to={`/connectors/${letter.connector}`}>{letter.task_id || letter.connector}</Link></>}
+          {letter.connector && <>, in <Link className="nw" to={`/connectors/${letter.connector}`}>{letter.task_id || letter.connector}</Link></>}
         </>
       }
     >
@@ -103,20 +117,19 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
 function Acts({ letter }: { letter: DeadLetter }) {
   const may = useMayWrite();
   const gone = letter.original === "expired" || letter.original === "unknown" ? `Not replayable: ${letter.original}` : undefined;
-  const barred = may.allowed ? gone : may.reason;
+  const disposal = useReplaysOf(letter.id).data?.disposal;
+  const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
+  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left
   return (
     <>
-      <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone}><span className="row" style={{ gap: 6 }}>Replay… <kbd>r</kbd></span></ReplayButton>
+      <SetAside key={`aside ${letter.id}`} what={{ ids: [letter.id] }} of="this record" only={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]} />
+      <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone ?? aside}><span className="row" style={{ gap: 6 }}>Replay… <kbd>r</kbd></span></ReplayButton>
       {barred ? <Button kind="primary" barred={barred}>Fix and replay…</Button> : <Button kind="primary" to={`/records/${letter.id}/fix`} title="Fix and replay (e)">Fix and replay…</Button>}
     </>
   );
 }
 
-function Copy({ text }: { text: string }) {
-  const [copied, setCopied] = useState(false);
-  return (
-    <Button kind="quiet" small onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}>
-      {copied ? "Copied" : "Copy"}
-    </Button>
-  );
+function CopyName({ text }: { text: string }) {
+  const [said, setSaid] = useState("Copy");
+  return <Button kind="quiet" small onClick={() => void copied(text).then((done) => setSaid(done ? "Copied" : "Select and copy it"))}>{said}</Button>;
 }

@@ -5,8 +5,10 @@ import type { LetterReplays } from "../../api/replayTypes";
 import type { DeadLetter, Neighbour } from "../../api/types";
 import { count, dateMinute, dayMonth, plural, timeOfDay } from "../../lib/format";
 import { groupState } from "../../lib/states";
+import { merged } from "../../lib/timeline";
 import { useZone } from "../../lib/zone";
 import { Bones, Chip, Panel, join } from "../../ui/Panel";
+import { disposedWord } from "../disposing/words";
 import styles from "./Record.module.css";
 
 const BAD = /fail|error|retry|dead/;
@@ -35,7 +37,7 @@ export function TimelinePanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-/** What happened to the dead letter itself, and to it in replays, by time. */
+/** What happened to the dead letter itself, in the order that it came in, and to it in replays, by time. */
 function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment[] {
   const own = letter.timeline.map(({ at, kind, text }) => ({ at, text, tone: GOOD.test(kind) ? styles.good : BAD.test(kind) ? styles.bad : undefined, to: undefined }));
   const sent = (replays?.timeline ?? []).map(({ at, kind, text, replay, dead_letter: other }) => ({
@@ -45,7 +47,9 @@ function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment
     to: kind === "replay_outcome" && other !== null && other !== letter.id ? `/records/${other}` : replay !== null ? `/replays/${replay}` : undefined,
   }));
   const related = (replays?.lineage ?? []).filter((one) => one.dead_letter !== letter.id).map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
-  return [...own, ...sent, ...related].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const disposal = replays?.disposal;
+  const decided = disposal ? [{ at: disposal.at, text: `${disposedWord(disposal.kind)} by ${disposal.by ?? "somebody"}`, tone: undefined, to: undefined }] : [];
+  return merged<Moment>(own, [...sent, ...related, ...decided]);
 }
 
 /** The records beside this one in its origin partition, failed or not. */

@@ -13,10 +13,10 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
   return (
     <Panel className={styles.gap} title={<><h2>Source record</h2>{source.schema && <span className="s t3">{source.schema}</span>}</>}>
       <div className={styles.reading}>
-        <p className="s t2" style={{ marginBottom: 6 }}>It did not come from Kafka: correct it where it was read.</p>
+        <p className="s t2" style={{ marginBottom: 6 }}>It did not come from Kafka: it can’t go back there. Correct it where it was read, or take it through the stages that were left.</p>
         <Facts rows={rows.map(([name, value]) => [name, value])} />
       </div>
-      {source.value !== null && <pre className={styles.trace}>{source.value}</pre>}
+      {source.value !== null && <pre className={styles.trace} role="group" tabIndex={0} aria-label="What was read">{source.value}</pre>}
     </Panel>
   );
 }

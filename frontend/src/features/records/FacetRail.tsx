@@ -1,9 +1,15 @@
-import type { Facets } from "../../api/types";
-import { toggle, type Field, type Filter } from "../../lib/filter";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useState } from "react";
+import type { FacetValue, Facets } from "../../api/types";
+import { stands, toggle, type Field, type Filter } from "../../lib/filter";
 import { count } from "../../lib/format";
+import { replayStateWords } from "../../lib/states";
+import { LinkButton } from "../../ui/controls";
 import { Bones, join } from "../../ui/Panel";
+import { faultOf } from "./fault";
 import styles from "./Records.module.css";
 
+const SHOWN = 10;
 const RAIL: { field: Field; title: string; mono: boolean }[] = [
   { field: "stage", title: "Stage", mono: true },
   { field: "exception", title: "Exception", mono: true },
@@ -15,40 +21,59 @@ const RAIL: { field: Field; title: string; mono: boolean }[] = [
 ];
 
 /** What the matching records are made of; a click includes a value, an Alt-click excludes it. */
-export function FacetRail({ facets, error, filter, onChange }: { facets: Facets | undefined; error: Error | null; filter: Filter; onChange: (filter: Filter) => void }) {
-  if (!facets) return error ? <p className="s t3">The facets did not come: {error.message}</p> : <Bones rows={12} height={16} />;
+export function FacetRail({ asked, filter, onChange }: { asked: UseQueryResult<Facets>; filter: Filter; onChange: (filter: Filter) => void }) {
+  const { data: facets, error, isPlaceholderData: isStale, fetchStatus } = asked;
+  if (faultOf(error)) return null;
+  if (!facets || isStale) {
+    if (fetchStatus === "idle") return <p className="s t3">{error ? `The facets did not come: ${error.message}` : "Not counted"}</p>;
+    if (!facets) return <Bones rows={12} height={16} />;
+  }
   return (
-    <>
-      {!facets.exact && facets.of !== null && <p className="xs warn">of the newest {count(facets.of)} matching</p>}
+    <div className={join(isStale && styles.stale)} aria-busy={isStale}>
+      {error && <p className="xs warn">Not refreshed: {error.message}</p>}
+      {!facets.exact && facets.of !== null && <p className="xs warn">of the newest {count(facets.of)} matching{facets.partial && "; stopped at 2 s"}</p>}
       {RAIL.map(({ field, title, mono }) => {
         const values = facets.facets[field] ?? [];
-        if (values.length === 0) return null;
-        const total = values.reduce((sum, one) => sum + one.count, 0);
-        return (
-          <div key={field} className={styles.facet}>
-            <h3>{title}</h3>
-            {values.slice(0, 12).map((one) => {
-              const value = String(one.value ?? "");
-              const clause = filter.clauses.find((each) => each.field === field && each.value === value && !each.off);
-              return (
-                <button
-                  key={value}
-                  type="button"
-                  className={join(styles.value, clause && (clause.exclude ? styles.banned : styles.picked))}
-                  title={`${one.label}: click to include, Alt-click to exclude`}
-                  aria-pressed={clause !== undefined}
-                  onClick={(event) => value && onChange(toggle(filter, field, value, event.altKey))}
-                >
-                  <i style={{ width: `${total ? (100 * one.count) / total : 0}%` }} />
-                  <span className={join("cut", mono && styles.mono)}>{one.label || "none"}</span>
-                  <span>{count(one.count)}</span>
-                </button>
-              );
-            })}
-          </div>
-        );
+        return values.length > 0 && <Facet key={field} field={field} title={title} mono={mono} values={values} filter={filter} onChange={onChange} />;
       })}
       <div className="xs t3" style={{ padding: "4px 6px" }}>Click to include, Alt-click to exclude</div>
-    </>
+    </div>
+  );
+}
+
+function labelOf(field: Field, { value, label }: FacetValue): string {
+  return field === "replay_state" ? replayStateWords(String(value)) : label || "none";
+}
+
+function Facet({ field, title, mono, values, filter, onChange }: { field: Field; title: string; mono: boolean; values: FacetValue[]; filter: Filter; onChange: (filter: Filter) => void }) {
+  const [all, setAll] = useState(false);
+  const [part, setPart] = useState("");
+  const total = values.reduce((sum, one) => sum + one.count, 0);
+  const alike = values.filter((one) => labelOf(field, one).toLowerCase().includes(part.toLowerCase()));
+  const more = values.length - SHOWN;
+  return (
+    <div className={styles.facet}>
+      <h3>{title}</h3>
+      {all && <input className={styles.part} value={part} aria-label={`Find a value of ${title}`} placeholder="Find…" onChange={(event) => setPart(event.currentTarget.value)} />}
+      {(all ? alike : values.slice(0, SHOWN)).map((one) => {
+        const value = String(one.value ?? "");
+        const place = stands(filter, field, value);
+        return (
+          <button
+            key={value}
+            type="button"
+            className={join(styles.value, place === "in" && styles.picked, place === "out" && styles.banned)}
+            title={`${labelOf(field, one)}: click to include, Alt-click to exclude`}
+            aria-pressed={place !== null}
+            onClick={(event) => value && onChange(toggle(filter, field, value, event.altKey))}
+          >
+            <i style={{ width: `${total ? (100 * one.count) / total : 0}%` }} />
+            <span className={join("cut", mono && styles.mono)}>{labelOf(field, one)}</span>
+            <span>{count(one.count)}</span>
+          </button>
+        );
+      })}
+      {more > 0 && <div className="xs" style={{ padding: "2px 6px" }}><LinkButton onClick={() => (setAll(!all), setPart(""))}>{all ? "Fewer" : `${more} more…`}</LinkButton></div>}
+    </div>
   );
 }

@@ -1,19 +1,24 @@
 import { useHistogram } from "../../api/deadLetters";
-import { bucket, dateMinute } from "../../lib/format";
+import type { TimeSeries } from "../../api/types";
+import { bucket, count, dateMinute } from "../../lib/format";
 import { stageColour } from "../../lib/stages";
 import { useZone } from "../../lib/zone";
 import { Columns } from "../../ui/charts";
-import { Bones } from "../../ui/Panel";
+import { Bones, join } from "../../ui/Panel";
+import { faultOf } from "./fault";
 import styles from "./Records.module.css";
 
 export function TimeStrip({ query, onNarrow }: { query: string; onNarrow: (from: string, to: string) => void }) {
   const { zone } = useZone();
-  const { data, isError } = useHistogram(query);
-  if (isError) return null;
-  if (!data) return <Bones rows={1} height={40} />;
+  const { data, error, isPlaceholderData: isStale, fetchStatus } = useHistogram(query);
+  if (faultOf(error)) return null;
+  if (!data || isStale) {
+    if (fetchStatus === "idle") return <p className={join("xs t3", styles.strip)}>{error ? `Errors over time did not come: ${error.message}` : "Errors over time: not counted"}</p>;
+    if (!data) return <Bones rows={1} height={40} />;
+  }
   const series = data.series.map((one) => ({ key: one.key, label: one.label ?? one.key, colour: stageColour(one.key), total: one.total, points: one.points }));
   return (
-    <div className={styles.strip}>
+    <div className={join(styles.strip, isStale && styles.stale)} inert={isStale}>
       <Columns
         series={series}
         from={Date.parse(data.from)}
@@ -25,9 +30,16 @@ export function TimeStrip({ query, onNarrow }: { query: string; onNarrow: (from:
       />
       <div className={`xs t3 ${styles.ends}`}>
         <span>{dateMinute(data.from, zone)}</span>
-        <span className="cut">errors per {bucket(data.bucket_ms)}; drag to narrow</span>
+        <span className="cut">errors per {bucket(data.bucket_ms)}{extent(data)}; drag to narrow</span>
         <span>{dateMinute(data.to, zone)}</span>
       </div>
     </div>
   );
+}
+
+/** How far the columns count, where not to the end. */
+function extent({ exact, series }: TimeSeries) {
+  if (exact) return null;
+  const counted = series.reduce((sum, one) => sum + one.total, 0);
+  return <span className="warn">, {counted > 0 ? `of the newest ${count(counted)} matching` : "not counted in 2 s"}</span>;
 }

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "react-router";
 import { useItems, type Order } from "../../api/replays";
-import type { Coordinates, Item, Replay } from "../../api/replayTypes";
+import type { Coordinates, Item, OutcomeInGroup, Replay } from "../../api/replayTypes";
 import { count, plural, timeOfDay } from "../../lib/format";
 import { itemState } from "../../lib/states";
 import { useZone } from "../../lib/zone";
@@ -55,6 +55,8 @@ function Table({ rows }: { rows: readonly Item[] }) {
             <tr key={item.ordinal} data-testid="item" data-state={item.state}>
               <td className="nw">
                 <span className={`row b ${tone}`}><Glyph tone={tone}>{glyph}</Glyph>{label}</span>
+                {item.outcomes.length > 0 && <span className="s t3">{item.watched || "no reader"}</span>}
+                {item.outcomes.map((one) => <InGroup key={one.group} outcome={one} />)}
               </td>
               <td className="mono cut" style={{ maxWidth: 130 }} title={item.dead_letter.key_text ?? "null"}><Link to={`/records/${item.dead_letter.id}`}>{item.dead_letter.key_text ?? "null"}</Link></td>
               <td className="mono nw t2"><Place at={item.from} /></td>
@@ -70,21 +72,40 @@ function Table({ rows }: { rows: readonly Item[] }) {
   );
 }
 
+/** What became of the record in a further group. */
+function InGroup({ outcome }: { outcome: OutcomeInGroup }) {
+  const { zone } = useZone();
+  const { label, glyph, tone } = itemState(outcome.state);
+  const before = outcome.history.map((one) => ` Was ${itemState(one.state).label.toLowerCase()} until ${timeOfDay(one.at, zone)}.`).join("");
+  return (
+    <span className="row s" data-testid="in-group" title={`${outcome.evidence}${before}`}>
+      <Glyph tone={tone}>{glyph}</Glyph>{label} in {outcome.group}
+    </span>
+  );
+}
+
 function Place({ at }: { at: Coordinates | null }) {
   return at ? <span title={at.topic}>{at.partition} / {count(at.offset)}</span> : <span className="t3">–</span>;
 }
 
 function Evidence({ item }: { item: Item }) {
   const { zone } = useZone();
-  const { refailure: again, history } = item;
+  const { refailure: again, history, downstream } = item;
   return (
     <>
-      {item.edited && <Chip>edited</Chip>} {item.state === "unknown" && item.reason && !item.evidence.startsWith(item.reason) && `${item.reason}: `}
-      <span title={item.evidence}>{(again ? item.evidence.split("; proven")[0] : item.evidence) || item.reason.replaceAll("_", " ")}</span>
-      {again && <> → <Link className="mono nw" to={`/records/${again.id}`} data-testid="refailure">{again.topic} / {again.partition} / {count(again.offset)}</Link></>}
+      {item.edited && <Chip>edited</Chip>} {item.known_by && <Chip>{item.known_by}</Chip>} {item.state === "unknown" && item.reason && !item.evidence.startsWith(item.reason) && `${item.reason}: `}
+      <span title={item.evidence}>{said(item) || item.reason.replaceAll("_", " ")}</span>
+      {again && <>{downstream ? "; failed downstream" : ""} → <Link className="mono nw" to={`/records/${again.id}`} data-testid="refailure">{again.topic} / {again.partition} / {count(again.offset)}</Link></>}
       {history.length > 0 && <span className="t3"> Was {history.map((one) => `${itemState(one.state).label.toLowerCase()} until then (${timeOfDay(one.at, zone)})`).join(", ")}.</span>}
     </>
   );
+}
+
+/** The evidence without what stands beside it: its kind, and the dead letter. */
+function said({ evidence, known_by, refailure, downstream }: Item): string {
+  if (refailure && !downstream) return evidence.split("; proven")[0] ?? "";
+  const own = refailure ? (evidence.split("; failed downstream")[0] ?? "") : evidence;
+  return known_by && own.startsWith(`${known_by}: `) ? own.slice(known_by.length + 2) : own;
 }
 
 /** Asks for the list again when the figures change, but not under the pointer and not while pages are being read. */

@@ -1,16 +1,19 @@
 import { useState } from "react";
 import { Link } from "react-router";
+import { useMaySend } from "../../api/health";
 import { useReplayAct, type Act } from "../../api/replays";
 import type { Replay } from "../../api/replayTypes";
 import { useMayWrite } from "../../api/session";
-import { count, dateTime, plural } from "../../lib/format";
+import { count, dateTime, plural, quoted } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { replayName, selectionName } from "../../lib/naming";
-import { faster, rateWords, sentOf, slower } from "../../lib/outcome";
+import { sentOf } from "../../lib/outcome";
 import { replayStatus } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Button, Confirm } from "../../ui/controls";
 import { Chip, PageHead } from "../../ui/Panel";
+import { ReportButton } from "../reports/ReportButton";
+import { Rate } from "./Rate";
 import styles from "./Replays.module.css";
 
 export function JobHead({ replay }: { replay: Replay }) {
@@ -26,10 +29,12 @@ export function JobHead({ replay }: { replay: Replay }) {
       }
       note={
         <>
-          {plural(replay.counts.total, "record")} to {replay.target_topic ? <span className="mono t2">{replay.target_topic}</span> : "their origin topic"}
+          {plural(replay.counts.total, "record")} to {replay.shadow ? "a shadow topic" : replay.target_topic ? <span className="mono t2">{replay.target_topic}</span> : "their origin topic"}
+          {replay.target_cluster && <> on cluster <span className="mono t2">{replay.target_cluster}</span></>}
           {replay.edited > 0 && <>, {count(replay.edited)} edited</>}, selection {selectionName(replay.selection.id)}.{" "}
           {replay.watching.length > 0 ? <>Watching {replay.watching.map((name, at) => <span key={name}>{at > 0 && ", "}<Link className="mono" to={`/connectors/${name}`}>{name}</Link></span>)}.</> : "No connector is watched: outcomes will be unknown."}{" "}
-          {replay.started_by && <>Begun by {replay.started_by} {dateTime(replay.started_at, zone)}: “{replay.reason}”.</>}
+          {replay.started_by && <>Begun by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}</>}
+          {replay.resolve_groups && replay.status !== "cancelled" && " Each group whose records here all pass is resolved at the end, unless it fails meanwhile."}
         </>
       }
     >
@@ -41,35 +46,51 @@ export function JobHead({ replay }: { replay: Replay }) {
 /** Stops, slows and speeds it up; each says what it did. */
 function Controls({ replay }: { replay: Replay }) {
   const may = useMayWrite();
+  const send = useMaySend();
   const act = useReplayAct(replay.id);
   const [asking, setAsking] = useState(false);
+  const [passing, setPassing] = useState(false);
   const [said, setSaid] = useState("");
   const barred = may.allowed ? undefined : may.reason;
   const held = replay.status === "paused";
+  const stays = held && !send.allowed ? send.reason : barred; // it can be paused and cancelled while Kafka is away
   const sending = held || replay.status === "running";
-  const run = (what: Act) => act.mutate(what, { onSuccess: (answer) => (setSaid(answer.said ?? ""), setAsking(false)) });
-  const turn = () => run({ act: held ? "resume" : "pause" });
+  const run = (what: Act) => act.mutate(what, { onSuccess: (answer) => (setSaid(answer.said ?? ""), setAsking(false), setPassing(false)) });
+  const stopped = held && replay.canary?.stopped === true;
+  const turn = () => (stopped ? (act.reset(), setPassing(true)) : run({ act: held ? "resume" : "pause" }));
   useKeys({
     " ": (event) => {
-      if (!sending || barred || act.isPending || (event.target instanceof HTMLElement && event.target.closest("button, a, label, input"))) return;
+      if (!sending || stays || act.isPending || (event.target instanceof HTMLElement && event.target.closest("button, a, label, input"))) return;
       event.preventDefault();
       turn();
     },
   });
   return (
     <div className={styles.controls}>
-      {sending && (
-        <div className="row">
-          <Button barred={barred} busy={act.isPending} onClick={turn}><span className="row" style={{ gap: 6 }}>{held ? "Resume" : "Pause"} <kbd>Space</kbd></span></Button>
-          <span className={styles.rate} role="group" aria-label="Speed">
-            <Button barred={barred ?? (replay.rate === 1 ? "1 / s is the slowest" : undefined)} busy={act.isPending} onClick={() => run({ act: "rate", body: { rate: slower(replay.rate) } })}>Slower</Button>
-            <b data-testid="rate">{rateWords(replay.rate)}</b>
-            <Button barred={barred ?? (replay.rate === 0 ? "There is no limit" : undefined)} busy={act.isPending} onClick={() => run({ act: "rate", body: { rate: faster(replay.rate) } })}>Faster</Button>
-          </span>
+      <div className={styles.acts}>
+        <ReportButton of={`replays/${replay.id}`} />
+        {sending && <>
+          <Button barred={stays} busy={act.isPending} onClick={turn}><span className="row" style={{ gap: 6 }}>{stopped ? "Resume…" : held ? "Resume" : "Pause"} <kbd>Space</kbd></span></Button>
+          <Rate rate={replay.rate} barred={barred} busy={act.isPending} onRate={(rate) => run({ act: "rate", body: { rate } })} />
           <Button kind="danger" barred={barred} onClick={() => (act.reset(), setAsking(true))}>Cancel…</Button>
-        </div>
-      )}
-      <span className={`s ${act.error && !asking ? "failed" : "t2"}`} role="status" data-testid="said">{act.error && !asking ? act.error.message : said}</span>
+        </>}
+      </div>
+      <span className={`s ${act.error && !asking && !passing ? "failed" : "t2"}`} role="status" data-testid="said">{act.error && !asking && !passing ? act.error.message : said}</span>
+      <Confirm
+        open={passing}
+        title={`Go past the canary of ${replayName(replay.id)}`}
+        asks="Reason"
+        required
+        yes="Resume past the canary"
+        no="Stay paused"
+        barred={stays}
+        busy={act.isPending}
+        error={act.error?.message ?? null}
+        onClose={() => setPassing(false)}
+        onYes={(reason) => run({ act: "resume", body: { reason } })}
+      >
+        {replay.trouble}. Resuming {replay.resuming}.
+      </Confirm>
       <Confirm
         open={asking}
         title={`Cancel ${replayName(replay.id)}`}

@@ -1,24 +1,23 @@
 import { useEffect, useRef } from "react";
 import { useNavigate, useSearchParams } from "react-router";
+import { useMaySend } from "../../api/health";
 import { freshKey, usePlan } from "../../api/replays";
-import { useMayWrite } from "../../api/session";
 import { selectionName } from "../../lib/naming";
 import { Button } from "../../ui/controls";
 import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
 import { SAFE_RATE } from "../plan/SendPanel";
 
 /** Plans a replay of a frozen selection, and goes on to it. */
 export function NewReplay() {
   const [params] = useSearchParams();
   const navigate = useNavigate();
-  const may = useMayWrite();
+  const may = useMaySend();
   const { mutate, error, reset } = usePlan();
   const key = useRef<string>(undefined);
   const selection = Number(params.get("selection"));
   const ready = may.allowed && selection > 0 && !error;
-  useEffect(() => {
-    document.title = "New replay · dlqadmin";
-  }, []);
+  useTitle("New replay");
   useEffect(() => {
     if (!ready || key.current !== undefined) return;
     key.current = freshKey();
@@ -32,7 +31,7 @@ export function NewReplay() {
       <PageHead title="Replay" note={selection > 0 ? `Selection ${selectionName(selection)} is checked. Nothing is written.` : "Nothing is selected."} />
       <Panel>
         {!may.allowed ? (
-          <Notice title="A replay needs an operator">{may.reason}.</Notice>
+          <Notice title="No replay can be planned now">{may.reason}.</Notice>
         ) : selection > 0 ? (
           error ? <Notice title="The plan did not come" actions={<Button onClick={reset}>Try again</Button>}>{error.message}</Notice> : <Bones rows={8} />
         ) : (

@@ -4,6 +4,7 @@ import { addingUp, leftMs, rateWords, reasonRows, sentOf, settledOf } from "../.
 import { itemState, reasonWords } from "../../lib/states";
 import { Glyph, Panel } from "../../ui/Panel";
 import { Bar } from "./Bar";
+import { Resolvable } from "./Resolvable";
 import styles from "./Replays.module.css";
 
 /** What became of all items; the figures add up in sight. */
@@ -27,6 +28,7 @@ export function Outcome({ replay }: { replay: Replay }) {
           <span className="s t2"><Left replay={replay} /></span>
         </div>
         <Bar figures={counts} />
+        <Resolvable replay={replay} />
         <div className={styles.figures}>
           {figures.map(({ state, value, note }) => {
             const { label, glyph, tone } = itemState(state);
@@ -60,6 +62,7 @@ function Left({ replay }: { replay: Replay }) {
 
 function reasons(replay: Replay, state: string): string {
   const found = reasonRows(replay.counts, replay.reasons).filter((one) => one.state === state);
+  if (found.length > 2) return `${found.length} reasons, told below`;
   return found.map((one) => (found.length > 1 ? `${count(one.count)} ${short(state, one.reason)}` : short(state, one.reason))).join(", ");
 }
 

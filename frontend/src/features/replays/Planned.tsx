@@ -1,29 +1,40 @@
-import { useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { useMaySend } from "../../api/health";
 import { useCheckAgain, useReplayAct } from "../../api/replays";
 import type { Replay, ReplayOptions } from "../../api/replayTypes";
-import { useMayWrite } from "../../api/session";
 import { count, dateTime, plural } from "../../lib/format";
 import { replayName, selectionName, shortDigest } from "../../lib/naming";
-import { useZone } from "../../lib/zone";
+import { useNow, useZone } from "../../lib/zone";
 import { Chip, PageHead } from "../../ui/Panel";
 import { PlanPanel } from "../plan/PlanPanel";
 import { SendPanel } from "../plan/SendPanel";
 import { Items } from "./Items";
+import { Planning } from "./Planning";
 import styles from "./Replays.module.css";
+
+const PLAN_LASTS_MS = 15 * 60_000;
 
 /** What would happen if it were sent: the plan of a replay that nobody has run yet. */
 export function Planned({ replay }: { replay: Replay }) {
   const { zone } = useZone();
-  const may = useMayWrite();
+  const may = useMaySend();
   const again = useCheckAgain(replay.id);
   const act = useReplayAct(replay.id);
   const [wanted, setWanted] = useState<ReplayOptions | null>(null);
   const { selection, plan } = replay;
-  const options = wanted ?? { target_topic: replay.target_topic, use_fixes: replay.use_fixes, resend: replay.resend, rate: replay.rate };
+  const { target_topic, use_fixes, resend, rate, target_cluster, shadow, keep_timestamps, order, steps, breaker_percent, max_lag } = replay;
+  const options = wanted ?? { target_topic, use_fixes, resend, rate, target_cluster, shadow, keep_timestamps, order, steps, breaker_percent, max_lag };
   const turn = (next: ReplayOptions) => {
     setWanted(next);
-    again.mutate(next);
+    if (next.rate !== options.rate) act.mutate({ act: "rate", body: { rate: next.rate } }); // of which no check knows
+    else again.mutate(next);
   };
+  const now = useNow(5_000);
+  const old = plan && now - Date.parse(plan.checked_at) > PLAN_LASTS_MS;
+  const stale = old ? "This plan is older than 15 minutes. Check it again before it is run." : undefined;
+  useArrival(replay);
+  if (replay.status === "planning") return <Planning replay={replay} />;
   return (
     <>
       <PageHead
@@ -37,7 +48,7 @@ export function Planned({ replay }: { replay: Replay }) {
         <Chip tone="accent">Dry run: nothing has been written</Chip>
       </PageHead>
       <div className={styles.plan}>
-        <PlanPanel plan={plan} checking={again.isPending} error={again.error} stale={undefined} onCheck={may.allowed ? () => again.mutate(options) : undefined} />
+        <PlanPanel plan={plan} checking={again.isPending} error={again.error} stale={stale} onCheck={may.allowed ? () => again.mutate(options) : undefined} />
         <SendPanel
           key={replay.id}
           plan={plan}
@@ -45,14 +56,28 @@ export function Planned({ replay }: { replay: Replay }) {
           options={options}
           onOptions={turn}
           offerDrafts
+          offerResolving
           busy={act.isPending || again.isPending}
           error={act.error}
-          barred={again.isPending ? "The plan is checked again" : undefined}
+          barred={again.isPending ? "The plan is checked again" : stale && "Check again first"}
           onCheck={() => again.mutate(options)}
-          onRun={(reason) => plan && act.mutate({ act: "run", body: { reason, plan_digest: plan.digest } })}
+          onRun={(why, typed, resolveGroups) => plan && act.mutate({ act: "run", body: { reason: why, plan_digest: plan.digest, typed, resolve_groups: resolveGroups } })}
+          approval={replay.approval}
+          onAsk={(why) => plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: plan.digest } })}
+          onApprove={() => plan && act.mutate({ act: "approve", body: { reason: "", plan_digest: plan.digest } })}
+          onReject={(why) => act.mutate({ act: "reject", body: { reason: why } })}
         />
       </div>
       <Items replay={replay} />
     </>
   );
+}
+
+/** A plan that was made meanwhile is fetched: the stream tells only that it is there. */
+function useArrival({ id, status, plan }: Replay): void {
+  const client = useQueryClient();
+  const missing = status === "planned" && !plan;
+  useEffect(() => {
+    if (missing) void client.invalidateQueries({ queryKey: ["replay", String(id)] });
+  }, [client, id, missing]);
 }

@@ -1,4 +1,3 @@
-import { useEffect } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { useFixes } from "../../api/fixes";
 import { useReplays } from "../../api/replays";
@@ -9,6 +8,7 @@ import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { LinkButton, TabRow } from "../../ui/controls";
 import { Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
 import { Bar } from "./Bar";
 import styles from "./Replays.module.css";
 
@@ -20,9 +20,7 @@ export function Replays() {
   const status = TABS.find((tab) => tab === params.get("status")) ?? "all";
   const list = useReplays(status === "all" ? "" : status);
   const rows = list.data?.pages.flatMap((page) => page.results) ?? [];
-  useEffect(() => {
-    document.title = "Replays · dlqadmin";
-  }, []);
+  useTitle("Replays");
   return (
     <>
       <PageHead title="Replays" note="Dead letters written back to their topic, each with its outcome as far as it is known." />
@@ -50,7 +48,7 @@ function Table({ rows }: { rows: readonly Replay[] }) {
   return (
     <div className={styles.scroll}>
       <table className={`${styles.table} ${styles.list}`}>
-        <thead><tr><th>Replay</th><th>Status</th><th>Outcome</th><th className="num">Records</th><th className={styles.optional}>By</th><th>Begun</th></tr></thead>
+        <thead><tr><th>Replay</th><th>Status</th><th>Outcome</th><th className={`num ${styles.optional}`}>Records</th><th className={styles.optional}>By</th><th className={styles.optional}>Begun</th></tr></thead>
         <tbody>
           {rows.map((replay) => {
             const { label, glyph, tone } = replayStatus(replay.status);
@@ -66,9 +64,9 @@ function Table({ rows }: { rows: readonly Replay[] }) {
                   <Bar figures={counts} small />
                   <span className="s t3 nw">{count(counts.passed)} passed, <span className={counts.failed_again > 0 ? "failed b" : undefined}>{count(counts.failed_again)} failed again</span>, <span className={counts.unknown > 0 ? "unknown b" : undefined}>{count(counts.unknown)} unknown</span></span>
                 </td>
-                <td className="num b">{count(counts.total)}</td>
+                <td className={`num b ${styles.optional}`}>{count(counts.total)}</td>
                 <td className={`s t2 ${styles.optional}`}>{replay.started_by ?? replay.created_by ?? "–"}</td>
-                <td className="s nw" title={dateMinute(replay.started_at ?? replay.created_at, zone)}>{replay.started_at ? ago(replay.started_at, now) : <span className="t3">planned {ago(replay.created_at, now)}</span>}</td>
+                <td className={`s nw ${styles.optional}`} title={dateMinute(replay.started_at ?? replay.created_at, zone)}>{replay.started_at ? ago(replay.started_at, now) : <span className="t3">planned {ago(replay.created_at, now)}</span>}</td>
               </tr>
             );
           })}

@@ -18,7 +18,7 @@ interface Step {
 const MARKS: Record<Where, string> = { past: "✓", here: "●", ahead: "", broken: "■" };
 const SAYS: Record<Where, string> = { past: "done", here: "at present", ahead: "not yet", broken: "ended" };
 
-/** Freeze, check, send, watch, done: where the replay stands. */
+/** Freeze, check, canary, the rest, watch, done: where the replay stands. */
 export function Steps({ replay }: { replay: Replay }) {
   const { zone } = useZone();
   return (
@@ -50,8 +50,21 @@ function steps(replay: Replay): Step[] {
   return [
     { name: "Freeze", text: `${count(selection.count)}, ${selectionName(selection.id)}`, at: selection.created_at, where: "past" },
     { name: "Check", text: plan ? plural(plan.checks.length, "check") : "the plan", at: replay.planned_at, where: "past" },
-    { name: "Send", text: `${count(sent)} of ${count(cancelled ? counts.total : toSend)} sent${status === "paused" ? ", paused" : cancelled ? ", cancelled" : ""}`, at: replay.sent_at ?? replay.started_at, where: sending ? "here" : cancelled ? "broken" : "past" },
+    ...canaryStep(replay, sending, cancelled),
+    { name: replay.steps.length > 0 ? "Rest" : "Send", text: `${count(sent)} of ${count(cancelled ? counts.total : toSend)} sent${status === "paused" ? ", paused" : cancelled ? ", cancelled" : ""}`, at: replay.sent_at ?? (inCanary(replay) ? null : replay.started_at), where: inCanary(replay) ? "ahead" : sending ? "here" : cancelled ? "broken" : "past" },
     { name: "Watch", text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles", at: null, where: over ? "past" : sending ? "ahead" : "here" },
     { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, where: over ? "past" : "ahead" },
   ];
+}
+
+function inCanary(replay: Replay): boolean {
+  return replay.canary !== null;
+}
+
+/** The canary's place, where there is one. */
+function canaryStep(replay: Replay, sending: boolean, cancelled: boolean): Step[] {
+  const { steps, step, canary } = replay;
+  if (steps.length === 0) return [];
+  const text = !canary ? steps.map(count).join(", ") : canary.stopped ? `stopped at ${count(canary.size)}` : `${count(canary.sent)} of ${count(canary.size)}${canary.waiting > 0 ? `, ${count(canary.waiting)} awaited` : ""}`;
+  return [{ name: "Canary", text, at: replay.started_at, where: canary && sending ? "here" : cancelled && step < steps.length ? "broken" : "past" }];
 }

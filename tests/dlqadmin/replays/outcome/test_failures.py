@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Group, GroupActivity
-from dlqadmin.deadletters.preparing import key_hash
+from dlqadmin.deadletters.values import key_hash
 from dlqadmin.replays.models import Replay, ReplayEvent, ReplayItem, WatchPosition
 from dlqadmin.replays.outcome import watching
 from dlqadmin.replays.planning import lineage
@@ -71,7 +71,7 @@ def test_a_record_that_failed_downstream_passed_here(build: Build) -> None:
     dead = world.fails(3, headers=carrying(world.item()), topic="quakes.copy")
     world.watch()
     assert (world.outcome(), world.item().refailure) == ("passed", dead)
-    assert world.item().evidence.endswith(f"failed elsewhere: {dead}")
+    assert world.item().evidence.endswith(f"failed downstream: {dead}")
     assert not GroupActivity.objects.filter(kind="failed_again").exists()
 
 
@@ -172,6 +172,13 @@ def test_the_failure_of_a_record_whose_place_was_lost_is_of_its_lineage(build: B
     ReplayItem.objects.update(sent_partition=None, sent_offset=None)
     dead = world.fails(BASE + 7, headers=carrying(world.item()))
     assert lineage.roots([dead]) == {dead.pk: world.item().lineage}
+
+
+def test_a_dead_letter_at_the_same_place_on_another_cluster_is_of_another_record(build: Build) -> None:
+    world = build(target_cluster="dr")
+    dead = world.fails(BASE)
+    assert lineage.roots([dead]) == {dead.pk: f"{TOPIC}/0/{BASE}"}
+    assert lineage.roots([dead])[dead.pk] != world.item().lineage
 
 
 @pytest.mark.parametrize("settled", [True, False])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dlqadmin.replays.models import ItemState
-from dlqadmin.replays.outcome.outcomes import Decision, Group, ItemFacts, Letter, decide
+from dlqadmin.replays.outcome.facts import Decision, Group, ItemFacts, Letter
+from dlqadmin.replays.outcome.outcomes import decide
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -133,7 +134,7 @@ def test_only_a_dead_letter_of_the_record_itself_is_its_failure() -> None:
     assert outcome(exact=DEAD).refailure == 17
     downstream = outcome(report="delivered", downstream=DEAD)
     assert (downstream.state, downstream.refailure) == (ItemState.PASSED, 17)
-    assert downstream.evidence.endswith("failed elsewhere: usgs.earthquakes.dlq / 0 / 71")
+    assert downstream.evidence.endswith("failed downstream: usgs.earthquakes.dlq / 0 / 71")
     assert outcome(report="delivered", possible=DEAD).refailure is None
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from dlqadmin.deadletters.indexing import write
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.deadletters.preparing import prepare
-from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, Selection
-from dlqadmin.replays.planning import fixing, plans, selecting
-from dlqadmin.replays.planning.choosing import ADDED_BYTES
-from dlqadmin.replays.planning.fixing import Edit
-from dlqadmin.replays.planning.plans import Options
+from dlqadmin.replays.fixing import drafts
+from dlqadmin.replays.fixing.drafts import Edit
+from dlqadmin.replays.models import ItemState, ReplayItem
+from dlqadmin.replays.planning import selecting
+from dlqadmin.replays.planning.reading import ADDED_BYTES
 from dlqadmin.replays.sending.forbidden import forbidden
 from dlqadmin.replays.sending.messages import original
 from dlqadmin.rest.idempotency import Once
@@ -23,10 +22,9 @@ from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter, plain
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.clusters import FakeCluster
+from tests.dlqadmin.replays.planning.making import LATER, WEEK, check, levels, plan, reasons, sent
 
 pytestmark = pytest.mark.django_db
-LATER = NOW + timedelta(minutes=5)
-WEEK = "from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
 
@@ -36,34 +34,6 @@ def connectors(engine: FakeEngine) -> FakeEngine:
     config = {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "usgs.earthquakes.dlq"}
     engine.add("usgs-to-sql", config)
     return engine
-
-
-def plan(actor: User, cluster: FakeCluster | None = None, chosen: Selection | None = None, **options: Any) -> Replay:
-    """A plan of everything that is indexed, or of a selection."""
-    ids = list(DeadLetter.objects.values_list("pk", flat=True))
-    selection = chosen or selecting.by_ids(ids, actor, Once(), LATER)
-    return plans.create(selection, Options(**options), "", actor, Once(), LATER, cluster or FakeCluster())
-
-
-def reasons(replay: Replay) -> list[str]:
-    return list(replay.items.order_by("ordinal").values_list("reason", flat=True))
-
-
-def levels(replay: Replay) -> dict[str, str]:
-    return {check["title"]: check["level"] for check in replay.plan["checks"]}
-
-
-def check(replay: Replay, title: str) -> str:
-    return next(row["text"] for row in replay.plan["checks"] if row["title"] == title)
-
-
-def sent(replay: Replay, state: ItemState = ItemState.PASSED) -> ReplayItem:
-    """The replay's only item, sent, and in the ledger."""
-    item = replay.items.get()
-    replay.items.update(state=state, sent_partition=2, sent_offset=70, sent_at=NOW)
-    Replay.objects.filter(pk=replay.pk).update(started_by=replay.created_by, status="watching")
-    LedgerEntry.objects.update_or_create(lineage=item.lineage, target_topic=item.target_topic, defaults={"item": item})
-    return item
 
 
 def test_a_plan_says_what_goes_where(operator: User) -> None:
@@ -77,7 +47,7 @@ def test_a_plan_says_what_goes_where(operator: User) -> None:
         {"connector": "usgs-to-sql", "group": "connect-usgs-to-sql", "state": "RUNNING", "lag": None}
     ]
     assert check(replay, "Target usgs.earthquakes").startswith(
-        "Exists, 4 partitions as at origin: 3, 2 and 2 to partitions 0, 1, 2."
+        "Exists, 4 partitions; 3 records to partition 0, 2 to 1 and 2 to 2, as at origin."
     )
     assert (replay.plan["to_send"], replay.plan["runnable"]) == (7, True)
     assert levels(replay)["Outcome can be proven"] == "ok"
@@ -108,17 +78,17 @@ def test_what_matches_is_counted_before_anything_is_locked(operator: User) -> No
     assert not [sql for sql in said[begin:] if 'FROM "deadletters_deadletter"' in sql]
 
 
-def test_a_plan_reads_what_is_selected_once_and_no_value_that_nobody_edited(operator: User) -> None:
+def test_a_plan_counts_what_is_selected_reads_it_once_and_no_value_that_nobody_edited(operator: User) -> None:
     row, edited = index_one(letter(1, headers=(("h", b"x"),))), index_one(letter(2, value=b"as long as the other"))
-    fixing.save(edited, operator, Edit(value=b""), None, NOW)
+    drafts.save(edited, operator, Edit(value=b""), None, NOW)
     chosen = selecting.by_filter(WEEK, operator, Once(), NOW)
     with CaptureQueriesContext(connection) as queries:
         replay = plan(operator, chosen=chosen)
     said = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
-    assert len([sql for sql in said if '"failed_at" >=' in sql]) == 1
+    assert len([sql for sql in said if '"failed_at" >=' in sql]) == 2
     values = [sql for sql in said if '"deadletters_deadletterbody"."value"' in sql]
     assert len(values) == 1
-    assert f"= {edited.pk} " in values[0]
+    assert f"IN ({edited.pk})" in values[0]
     whole = original(row)
     assert whole is not None
     assert replay.plan["targets"][0]["largest_bytes"] == whole.size + ADDED_BYTES
@@ -156,6 +126,9 @@ def test_a_record_that_was_sent_is_left_out_and_by_whom_is_said(operator: User) 
             "replays": [first.pk],
         }
     ]
+    by = f"1 sent by {first} (operator-1, 21 Nov 03:12 UTC)"
+    assert check(second, "Sent before") == f"1 of 2 records left out: {by}."
+    assert check(first, "Not sent before") == "1 record to send, none in the ledger."
 
 
 @pytest.mark.parametrize(
@@ -313,9 +286,9 @@ def test_another_connector_that_reads_the_topic_is_named(operator: User, connect
 
 def test_the_bytes_of_a_draft_are_frozen_with_the_plan(operator: User) -> None:
     row = index_one(letter(1))
-    kept = fixing.save(row, operator, Edit(value=b"first"), None, NOW)
+    kept = drafts.save(row, operator, Edit(value=b"first"), None, NOW)
     replay = plan(operator)
-    fixing.save(row, operator, Edit(value=b"second"), kept.updated_at, LATER)
+    drafts.save(row, operator, Edit(value=b"second"), kept.updated_at, LATER)
     item = replay.items.get()
     assert (item.edited, bytes(item.payload.value or b""), item.target_partition) == (True, b"first", 0)
     assert replay.plan["edited"] == 1
@@ -325,7 +298,7 @@ def test_of_several_dead_letters_of_a_record_the_edited_one_is_sent(operator: Us
     older = index_one(letter(1))
     newer = index_one(letter(2))
     DeadLetter.objects.filter(pk=newer.pk).update(origin_offset=older.origin_offset)
-    fixing.save(older, operator, Edit(value=b"fixed"), None, NOW)
+    drafts.save(older, operator, Edit(value=b"fixed"), None, NOW)
     replay = plan(operator)
     left_out = replay.items.get(dead_letter=newer)
     assert (replay.plan["edited"], left_out.reason) == (1, "same_lineage")
@@ -334,21 +307,21 @@ def test_of_several_dead_letters_of_a_record_the_edited_one_is_sent(operator: Us
 
 def test_a_draft_that_changes_nothing_is_no_edit(operator: User) -> None:
     row = index_one(letter(1))
-    fixing.save(row, operator, Edit(), None, NOW)
+    drafts.save(row, operator, Edit(), None, NOW)
     assert not plan(operator).items.get().edited
 
 
 def test_drafts_are_used_only_when_wanted_and_only_one_s_own(operator: User, viewer: User) -> None:
     row = index_one(letter(1))
-    fixing.save(row, viewer, Edit(value=b"not mine"), None, NOW)
+    drafts.save(row, viewer, Edit(value=b"not mine"), None, NOW)
     assert not plan(operator).items.get().edited
-    fixing.save(row, operator, Edit(value=b"mine"), None, NOW)
+    drafts.save(row, operator, Edit(value=b"mine"), None, NOW)
     assert not plan(operator, use_fixes=False).items.get().edited
 
 
 def test_an_edited_key_decides_the_partition(operator: User) -> None:
     row = index_one(letter(1))
-    fixing.save(row, operator, Edit(key=b"other"), None, NOW)
+    drafts.save(row, operator, Edit(key=b"other"), None, NOW)
     assert plan(operator).items.get().target_partition is None
 
 
@@ -362,5 +335,5 @@ def test_the_digest_of_a_plan_names_its_bytes(operator: User) -> None:
     before = plan(operator).plan["digest"]
     assert plan(operator).plan["digest"] == before
     assert plan(operator, resend=True).plan["digest"] != before
-    fixing.save(row, operator, Edit(value=b"x"), None, NOW)
+    drafts.save(row, operator, Edit(value=b"x"), None, NOW)
     assert plan(operator).plan["digest"] != before

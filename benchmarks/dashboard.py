@@ -1,0 +1,111 @@
+"""dashboard: how long REST takes to answer what the screens ask, on an index of BENCH_ROWS dead letters (1,000,000).
+
+On the PostgreSQL of `make seed`, which is filled up to that number first, or with BENCH_DATABASE=sqlite on SQLite.
+A question is asked BENCH_ASKED times (30), each time of another value, after some times that do not count: the server
+has just been started. Its figure is the 95th percentile.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+from benchmarks.questions import questions
+from benchmarks.results import Result, publish
+from benchmarks.seed import HOME, connect, seed, server
+
+ROWS = int(os.environ.get("BENCH_ROWS", "1000000"))
+ASKED = int(os.environ.get("BENCH_ASKED", "30"))
+WARM_UP = 3
+DATABASE = os.environ.get("BENCH_DATABASE", "postgresql")
+GOAL_MS, TEXT_GOAL_MS = 150.0, 500.0
+NOWHERE = "127.0.0.1:1"  # figures of the broker and the engine are not measured
+PAGES = 1000
+
+
+def run() -> list[Result]:
+    """Ask every question; print and write the results."""
+    with _database() as url:
+        os.environ |= {"KAFKA_BOOTSTRAP_SERVERS": NOWHERE, "ENGINE_URL": f"http://{NOWHERE}", "KAFKA_TIMEOUT_S": "0.1"}
+        connect(url)
+        _fill()
+        get = _client()
+        results = []
+        for name, ask in questions(get, random.Random(11)).items():
+            for _ in range(WARM_UP):
+                get(ask())
+            results.append(_publish(name, [_timed(get, ask()) for _ in range(ASKED)]))
+        results.append(_publish("page-1000", [_thousandth_page(get) for _ in range(3)]))
+        return results
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    if DATABASE == "sqlite":
+        HOME.mkdir(parents=True, exist_ok=True)
+        yield f"sqlite:///{HOME / 'index.sqlite3'}"
+        return
+    with server() as url:
+        yield url
+
+
+def _fill() -> None:
+    from django.db.models import Sum
+
+    from dlqadmin.deadletters.models import CountDay
+
+    missing = ROWS - (CountDay.objects.aggregate(n=Sum("n"))["n"] or 0)
+    if missing > 0:
+        seed(missing)
+
+
+def _client() -> Callable[[str], Mapping[str, Any]]:
+    """What a signed-in viewer's GET answers."""
+    from django.contrib.auth.models import Group, User
+    from rest_framework.test import APIClient
+
+    user, _ = User.objects.get_or_create(username="benchmark")
+    user.groups.add(Group.objects.get_or_create(name="viewer")[0])
+    client = APIClient(HTTP_HOST="localhost")
+    client.force_authenticate(user)
+
+    def get(path: str) -> Mapping[str, Any]:
+        response = client.get(f"/api/v1/{path}")
+        if response.status_code != 200:
+            raise RuntimeError(f"{path}: {response.status_code} {response.content[:300]!r}")
+        answer: Mapping[str, Any] = response.json()
+        return answer
+
+    return get
+
+
+def _timed(get: Callable[[str], Any], path: str) -> float:
+    started = time.perf_counter()
+    get(path)
+    return (time.perf_counter() - started) * 1000
+
+
+def _thousandth_page(get: Callable[[str], Mapping[str, Any]]) -> float:
+    """Follow the cursor, a thousand pages deep; how long the last one took (ms)."""
+    path, cursor, took = "dead-letters?from=now-30d&limit=100", "", 0.0
+    for _ in range(PAGES):
+        started = time.perf_counter()
+        answer = get(path + cursor)
+        took = (time.perf_counter() - started) * 1000
+        if answer["next"] is None:
+            break
+        cursor = "&" + urlencode({"cursor": answer["next"]})
+    return took
+
+
+def _publish(name: str, times: list[float]) -> Result:
+    p95 = statistics.quantiles(times, n=20, method="inclusive")[-1]
+    print(f"{name}: median {statistics.median(times):,.1f} ms", flush=True)
+    goal = TEXT_GOAL_MS if name.startswith("text") else GOAL_MS
+    return publish(Result(f"dashboard-{DATABASE}-{name}-p95", "ms", [p95], None, goal, "lower"))

@@ -1,0 +1,88 @@
+"""index: how fast one `manage.py index_deadletters` brings error contexts from their topic to lists and facets, and
+how fast it makes them searchable after.
+
+A broker and a PostgreSQL of their own; BENCH_RECORDS contexts are in the topic before it starts. With BENCH_ON_TOP=1
+the index is a copy of what `make seed` keeps, else empty. Both rates are from the first committed batch on.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+from benchmarks import seed
+from benchmarks.contexts import contexts
+from benchmarks.ground import Ground, ground
+from benchmarks.results import Result, publish
+from benchmarks.rounds import records
+
+TOPIC = "bench.dlq"
+DIFFERENT = 20_000
+LOOK_S = 0.1
+GOAL, TEXT_GOAL = 10_000, 2_000
+ON_TOP = os.environ.get("BENCH_ON_TOP") == "1"
+
+
+def run() -> tuple[Result, Result]:
+    """Index once, print and write the results."""
+    many = records(200_000)
+    with seed.scratch(copied=ON_TOP) as url, ground() as where:
+        seed.connect(url)
+        there = _there()
+        where.fill(TOPIC, contexts(min(many, DIFFERENT)), many)
+        listed, searchable = _rates(where, url, many)
+    name = f"index-on-{there}" if ON_TOP else "index"
+    return (
+        publish(Result(name, "error contexts/s", [listed], None, GOAL)),
+        publish(Result(f"{name}-text", "texts/s", [searchable], None, TEXT_GOAL)),
+    )
+
+
+def _rates(where: Ground, url: str, many: int) -> tuple[float, float]:
+    """Dead letters a second to the list, and then to the text."""
+    env = {
+        **os.environ,
+        "DATABASE_URL": url,
+        "KAFKA_BOOTSTRAP_SERVERS": where.bootstrap,
+        "DLQ_TOPICS": TOPIC,
+        "LOCAL_DIR": str(where.folder),
+    }
+    with subprocess.Popen([sys.executable, "manage.py", "index_deadletters", "--once"], env=env, cwd=seed.ROOT) as one:
+        first, began = _until(one, 1)
+        _, listed = _until(one, many)
+        waiting = _waiting()
+        if one.wait() != 0 or _waiting():
+            raise RuntimeError("the indexer did not come to its end")
+        ended = time.monotonic()
+    return (many - first) / (listed - began), waiting / (ended - listed)
+
+
+def _until(program: subprocess.Popen[bytes], position: int) -> tuple[int, float]:
+    """How far the topic is indexed once it is so far, and when that was."""
+    from django.db.models import Sum
+
+    from dlqadmin.deadletters.models import IndexPosition
+
+    while program.poll() is None:
+        at = IndexPosition.objects.filter(topic=TOPIC).aggregate(at=Sum("position"))["at"] or 0
+        if at >= position:
+            return at, time.monotonic()
+        time.sleep(LOOK_S)
+    raise RuntimeError("the indexer ended too early")
+
+
+def _waiting() -> int:
+    from dlqadmin.deadletters.text_indexing import lag
+
+    return lag().records
+
+
+def _there() -> int:
+    """How many dead letters are in the index."""
+    from django.db.models import Sum
+
+    from dlqadmin.deadletters.models import CountDay
+
+    return CountDay.objects.aggregate(n=Sum("n"))["n"] or 0

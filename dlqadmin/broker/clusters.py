@@ -1,0 +1,108 @@
+"""Clusters by name, and the options that clients of them start with: the own cluster's, and those of OTHER_CLUSTERS."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from django.conf import settings
+
+from dlqadmin.broker.messages import BrokerUnavailable
+from engine.config.masking import is_secret
+from engine.config.options import nearest
+from engine.errors import ConfigError
+from engine.kafka.settings import admin_settings, client_problems
+
+ClientOption = str | int | float | bool
+QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka's words go to no console
+SERVERS = "bootstrap.servers"
+SECURITY = ("security.protocol", "sasl.", "ssl.")
+OTHERS = frozenset({SERVERS, "broker.address.family", "client.id", "client.rack", "socket.timeout.ms"})
+CHECKED = "enable.ssl.certificate.verification"
+# For hints only: what is meant by a misspelt name.
+KNOWN = (
+    SERVERS, "security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "sasl.jaas.config",
+    "sasl.oauthbearer.method", "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.scope", "ssl.ca.location", "ssl.certificate.location",
+    "ssl.key.location", "ssl.key.password", "ssl.truststore.location", "ssl.truststore.password",
+    "ssl.keystore.location", "ssl.keystore.password", "ssl.endpoint.identification.algorithm",
+)  # fmt: skip
+
+
+def names() -> tuple[str, ...]:
+    """The other clusters that are configured, in order; the own one, whose name is "" everywhere, is not among them."""
+    return tuple(sorted(settings.OTHER_CLUSTERS))
+
+
+def given_options(name: str = "") -> Mapping[str, str]:
+    """A cluster's options as they were configured, secrets among them. Raises KeyError for an unknown cluster."""
+    if name:
+        return {option: str(value) for option, value in settings.OTHER_CLUSTERS[name].items()}
+    return {SERVERS: settings.KAFKA_BOOTSTRAP_SERVERS, **settings.KAFKA_SECURITY}
+
+
+def client_options(name: str = "") -> dict[str, ClientOption]:
+    """What every client of the cluster starts from, in librdkafka's names; "" is the own one.
+
+    Java's key stores are read anew each time, so a renewed certificate is taken up by the next client.
+    Raises KeyError for an unknown cluster, BrokerUnavailable for a key store that can't be read any more.
+    """
+    given = given_options(name)
+    if given.keys() == {SERVERS}:
+        return {**QUIET, SERVERS: given[SERVERS]}
+    try:
+        return {**admin_settings(given), "log_level": 0, "socket.timeout.ms": given.get("socket.timeout.ms", 5000)}
+    except ConfigError as error:
+        raise BrokerUnavailable(_sentence(name, error.problems[0])) from error
+
+
+def problems() -> Iterator[str]:
+    """What is wrong with the configured options: a sentence each, without a secret."""
+    yield from _problems("", settings.KAFKA_SECURITY)
+    for name, options in settings.OTHER_CLUSTERS.items():
+        if not name or name == settings.CLUSTER:
+            yield f"OTHER_CLUSTERS: {name!r} is the own cluster's name; give the other one a name of its own"
+        elif not isinstance(options, dict) or not options.get(SERVERS):
+            yield f"OTHER_CLUSTERS: {name} must be an object with {SERVERS} and what a client needs to connect there"
+        else:
+            yield from _problems(name, {option: str(value) for option, value in options.items()})
+
+
+def _problems(name: str, options: Mapping[str, str]) -> Iterator[str]:
+    allowed = {option: value for option, value in options.items() if _is_allowed(option, own=not name)}
+    for option in options.keys() - allowed.keys():
+        yield _sentence(name, (option, None, _refusal(option)))
+    found = client_problems("", allowed)
+    for problem in found:
+        yield _sentence(name, problem)
+    if not found:
+        yield from (_sentence(name, problem) for problem in _unreadable(allowed))
+
+
+def _is_allowed(option: str, *, own: bool) -> bool:
+    return option.startswith(SECURITY) or (not own and option in OTHERS)
+
+
+def _refusal(option: str) -> str:
+    if option == CHECKED:
+        return "is not allowed: whoever is in between could read and change records; give ssl.ca.location instead"
+    return f"is no option of a connection{nearest(option, KNOWN)}"
+
+
+def _unreadable(options: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
+    """Files that can't be read, by us or by the library that reads Java's key stores."""
+    for option, value in options.items():
+        if option.endswith(".location") and not os.access(value, os.R_OK):
+            yield option, value, "can't be read" if Path(value).exists() else "is not there"
+            return
+    try:
+        admin_settings(options)
+    except ConfigError as error:
+        yield from error.problems
+
+
+def _sentence(name: str, problem: tuple[str, str | None, str]) -> str:
+    option, value, text = problem
+    where = f"OTHER_CLUSTERS: {name}: {option}" if name else "KAFKA_" + option.upper().replace(".", "_")
+    return f"{where}{f' {value!r}' if value and not is_secret(option) else ''} {text}"

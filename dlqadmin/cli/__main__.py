@@ -1,0 +1,41 @@
+"""The command `dlq`: `python -m dlqadmin.cli`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from dlqadmin.cli.arguments import parser
+from dlqadmin.cli.client import Dashboard, Refused
+from dlqadmin.cli.commands import Terminal, run
+from dlqadmin.cli.text import visible
+
+NOT_DONE, INTERRUPTED = 2, 130
+
+
+def main(words: Sequence[str], environment: Mapping[str, str], source: TextIO, out: TextIO, faults: TextIO) -> int:
+    """Do what the words ask for; the exit status. argparse ends the program with 2 for words that it can't read."""
+    asked = parser().parse_args(words)
+    try:
+        with Dashboard(*_settings(environment)) as dashboard:
+            return run(asked, dashboard, Terminal(source, out))
+    except Refused as error:
+        faults.write(f"dlq: {visible(str(error))}\n")
+        return NOT_DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _settings(environment: Mapping[str, str]) -> tuple[str, str]:
+    url, token = environment.get("DLQ_URL", ""), environment.get("DLQ_TOKEN", "")
+    if not url.startswith(("http://", "https://")):
+        raise Refused("Set DLQ_URL to the dashboard's address, such as https://dlq.example.com.")
+    if not token or not (token.isascii() and token.isprintable()):
+        raise Refused("Set DLQ_TOKEN to a token; `manage.py drf_create_token USER` makes one.")
+    return url, token
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ, sys.stdin, sys.stdout, sys.stderr))

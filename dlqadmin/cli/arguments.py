@@ -1,0 +1,72 @@
+"""What can be asked for on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+EPILOG = """\
+DLQ_URL is the dashboard's address, such as https://dlq.example.com, and DLQ_TOKEN a token of a user there;
+`manage.py drf_create_token USER` makes one. Exit status: 0 done, 1 a watched replay did not pass, 2 not done.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of `dlq`; `command` names the subcommand."""
+    top = argparse.ArgumentParser(
+        prog="dlq", description="Dead letters and their replays.", epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="answer JSON")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("list", parents=[shared], help="dead letters, newest first")
+    listing.add_argument(
+        "query", nargs="?", default="", help="as in the query bar: 'exception:DataException after:-6h'"
+    )
+    listing.add_argument("--limit", type=_positive, default=20, metavar="N")
+
+    show = commands.add_parser("show", parents=[shared], help="one dead letter")
+    show.add_argument("id", type=_positive)
+
+    plan = commands.add_parser("plan", parents=[shared], help="plan a replay; nothing is written to Kafka")
+    plan.add_argument("--filter", required=True, metavar="QUERY", help="as in the query bar")
+    plan.add_argument("--target", metavar="TOPIC", help="instead of the topic that each record came from")
+    plan.add_argument("--rate", type=_natural, metavar="N", help="records a second; 0 is no limit")
+    plan.add_argument("--title", default="")
+
+    replay = commands.add_parser("replay", parents=[shared], help="run a planned replay")
+    replay.add_argument("replay", type=_replay, metavar="R-12")
+    replay.add_argument("--reason", required=True)
+    replay.add_argument("--yes", action="store_true", help="do not ask whether to run it")
+    replay.add_argument(
+        "--resolve-groups", action="store_true",
+        help="resolve each group whose chosen records all pass",
+    )  # fmt: skip
+    replay.add_argument("--typed", default="", metavar="WORD", help="the word that the plan wants typed")
+
+    watch = commands.add_parser("watch", parents=[shared], help="follow a replay until its outcomes are known")
+    watch.add_argument("replay", type=_replay, metavar="R-12")
+    watch.add_argument("--every", type=_positive, default=1, metavar="SECONDS")
+    return top
+
+
+def _replay(text: str) -> int:
+    found = re.fullmatch(r"(?:R-)?([1-9]\d{0,17})", text, re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no replay; it is called like R-12")
+    return int(found[1])
+
+
+def _positive(text: str) -> int:
+    number = _natural(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _natural(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)

@@ -1,0 +1,201 @@
+"""What each subcommand asks of the dashboard, and says."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from typing import Any, TextIO
+from urllib.parse import urlencode
+
+from dlqadmin.cli import text
+from dlqadmin.cli.client import Answer, Dashboard, Refused
+
+DONE, NOT_PASSED = 0, 1
+PAGE = 200
+LOOK_S = 0.5
+MARKS = {"ok": "✓", "warn": "!", "stop": "✕"}
+COLUMNS = ("failed_at", "stage", "exception_class", "replay_state", "message")
+
+
+class Terminal:
+    """Where is read and written; `interactive` when a person sits there."""
+
+    def __init__(self, source: TextIO, out: TextIO, wait: Callable[[float], None] = time.sleep) -> None:
+        self._source, self._out, self.wait = source, out, wait
+        self.interactive = source.isatty()
+
+    def say(self, line: str) -> None:
+        """Write a line."""
+        self._out.write(f"{line}\n")
+        self._out.flush()
+
+    def ask(self, question: str) -> str:
+        """What the person answers."""
+        self._out.write(question)
+        self._out.flush()
+        return self._source.readline().strip()
+
+
+def run(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """Do what is asked for; the exit status. Raises Refused."""
+    commands = {"list": list_, "show": show, "plan": plan, "replay": replay, "watch": watch}
+    return commands[asked.command](asked, dashboard, terminal)
+
+
+def list_(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """Dead letters that match, newest first."""
+    rows: list[Answer] = []
+    page: Answer = {"next": ""}
+    while len(rows) < asked.limit and page["next"] is not None:
+        params = {"q": asked.query, "cursor": page["next"], "limit": min(PAGE, asked.limit - len(rows))}
+        page = dashboard.get("dead-letters", {name: value for name, value in params.items() if value != ""})
+        rows += page["results"]
+    total, exact = page["total"]["count"], page["total"]["exact"]
+    if asked.json:
+        terminal.say(_json({"results": rows, "next": page["next"], "total": page["total"], "partial": page["partial"]}))
+        return DONE
+    if rows:
+        head = ("ID", "TOPIC", *(name.upper() for name in COLUMNS))
+        shown = [(row["id"], _place(row), *(row[name] for name in COLUMNS)) for row in rows]
+        terminal.say(text.table([head, *shown]))
+    of = f"{max(total, len(rows))}{'' if exact else '+'}"
+    terminal.say(f"{len(rows)} of {of}, failed from {page['from']} to {page['to']}{_partial(page)}")
+    return DONE
+
+
+def show(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """One dead letter with its bytes."""
+    row = dashboard.get(f"dead-letters/{asked.id}")
+    if asked.json:
+        terminal.say(_json(row))
+        return DONE
+    origin = (
+        f"{row['origin_topic']} / {row['origin_partition']} / {row['origin_offset']}" if row["origin_topic"] else ""
+    )
+    facts = (
+        ("dead letter", _place(row)), ("origin", origin), ("failed at", row["failed_at"]), ("stage", row["stage"]),
+        ("exception", row["exception_full"]), ("message", row["message"]), ("connector", row["connector"]),
+        ("group", f"{row['group']['id']}, {row['group']['title']}"), ("replay", row["replay_state"]),
+        ("bytes", row["original"]),
+    )  # fmt: skip
+    terminal.say(text.table([fact for fact in facts if fact[1]]))
+    for name in ("key", "value"):
+        terminal.say(f"\n{name}:\n{text.payload(row[name])}")
+    terminal.say("\nheaders:")
+    for header in row["headers"]:
+        value = "null" if header["is_null"] else header["text"] if header["text"] is not None else header["base64"]
+        terminal.say(f"{text.visible(header['name'])}: {text.visible(value)}")
+    return DONE
+
+
+def plan(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """Freeze what matches, and plan its replay."""
+    selection = dashboard.make("selections", {"filter": urlencode({"q": asked.filter})})
+    options = {"target_topic": asked.target, "rate": asked.rate, "title": asked.title or None}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    made = dashboard.make("replays", {"selection": selection["id"], **chosen})
+    while made["status"] == "planning":
+        terminal.wait(LOOK_S)
+        made = dashboard.get(f"replays/{made['id']}")
+    if asked.json:
+        terminal.say(_json(made))
+    else:
+        _say_plan(made, terminal)
+        terminal.say(f"Nothing was written to Kafka. Run it: dlq replay R-{made['id']} --reason …")
+    return DONE
+
+
+def replay(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """Run a replay by the plan that is shown. Raises Refused where somebody must agree, and nobody can be asked."""
+    found = dashboard.get(f"replays/{asked.replay}")
+    if found["status"] != "planned":
+        raise Refused(f"R-{asked.replay} is {found['status']}; only a planned replay is run.")
+    shown = found["plan"]
+    word = (shown.get("confirm") or {}).get("word", "")
+    if not asked.json:
+        _say_plan(found, terminal)
+    _agree(asked, terminal, shown["to_send"])
+    typed = _typed(asked, terminal, word)
+    body = {"reason": asked.reason, "plan_digest": shown["digest"], "typed": typed}
+    body |= {"resolve_groups": True} if asked.resolve_groups else {}
+    answer = dashboard.act(f"replays/{asked.replay}/run", body)
+    if asked.json:
+        terminal.say(_json(answer))
+    else:
+        terminal.say(f"R-{asked.replay}: {text.visible(answer['said'])}. Follow it: dlq watch R-{asked.replay}")
+    return DONE
+
+
+def watch(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
+    """Follow a replay until its outcomes are known, or it paused by itself; 0 only if all that was sent passed."""
+    last = ""
+    while True:
+        found = dashboard.get(f"replays/{asked.replay}")
+        found.pop("plan", None)
+        line = _json(found) if asked.json else f"R-{asked.replay} {found['status']}: {text.counts(found)}"
+        if line != last:
+            terminal.say(line)
+        last = line
+        if found["status"] == "planned":
+            raise Refused(f"R-{asked.replay} is not run yet.")
+        if found["status"] in ("done", "cancelled"):
+            return DONE if _all_passed(found) else NOT_PASSED
+        if found["status"] == "paused" and found["trouble"]:
+            if not asked.json:
+                terminal.say(f"It paused by itself: {text.visible(found['trouble'])}")
+            return NOT_PASSED
+        terminal.wait(asked.every)
+
+
+def _all_passed(found: Answer) -> bool:
+    counts = found["counts"]
+    left = counts["total"] - counts["skipped"]
+    return bool(found["status"] == "done" and counts["passed"] == left > 0)
+
+
+def _agree(asked: Namespace, terminal: Terminal, records: int) -> None:
+    if asked.yes:
+        return
+    if not terminal.interactive:
+        raise Refused("Nobody can be asked here: give --yes to run it.")
+    they = "It" if records == 1 else "They"
+    question = f"Send {text.counted(records, 'record')}? {they} cannot be recalled. [y/N] "
+    if terminal.ask(question).lower() not in ("y", "yes"):
+        raise Refused("Not run.")
+
+
+def _typed(asked: Namespace, terminal: Terminal, word: str) -> str:
+    if not word or asked.typed:
+        return str(asked.typed)
+    if not terminal.interactive:
+        raise Refused(f"The plan wants {text.visible(word)} typed, and nobody can be asked here: give --typed.")
+    return terminal.ask(f"Type {text.visible(word)} to confirm: ")
+
+
+def _say_plan(found: Answer, terminal: Terminal) -> None:
+    shown = found["plan"]
+    terminal.say(f"R-{found['id']}: {text.visible(found['title'])}")
+    left_out = shown["total"] - shown["to_send"]
+    target = text.visible(found["target_topic"]) or "the topic that each came from"
+    terminal.say(f"{text.counted(shown['to_send'], 'record')} to {target}, {left_out} left out")
+    for one in shown["skipped"]:
+        terminal.say(f"  – {one['count']} {text.visible(one['reason'])}: {text.visible(one['text'])}")
+    for check in shown["checks"]:
+        terminal.say(f"  {MARKS[check['level']]} {text.visible(check['title'])}: {text.visible(check['text'])}")
+    if not shown["runnable"]:
+        terminal.say("It can't be run as it is.")
+
+
+def _place(row: Answer) -> str:
+    return f"{row['topic']} / {row['partition']} / {row['offset']}"
+
+
+def _partial(page: Answer) -> str:
+    return "; not all of it, the search took too long" if page["partial"] else ""
+
+
+def _json(document: Any) -> str:
+    """One line; characters outside ASCII are escaped, so that a terminal obeys none."""
+    return json.dumps(document)

@@ -1,0 +1,106 @@
+"""Clusters as the API shows them: how clients connect, never what they prove themselves with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from dlqadmin.broker import clusters
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.broker.presence import presence
+from dlqadmin.clusters import following
+from dlqadmin.clusters.certificates import Certificate, client_certificate
+from dlqadmin.clusters.following import Progress
+from dlqadmin.overview.health import index_lag
+from dlqadmin.rest.times import iso
+from engine.config.masking import mask_url
+
+Document = dict[str, Any]
+ENDPOINT = "ssl.endpoint.identification.algorithm"
+
+
+def overview(now: datetime) -> Document:
+    """Every cluster, the own one first, and how far its index is."""
+    broker = presence()
+    lag = index_lag(now, broker)
+    return {
+        "results": [cluster(name) for name in ("", *clusters.names())],
+        "index": {
+            "reachable": broker.reachable,
+            "patterns": list(settings.DLQ_TOPICS),
+            "start": "earliest",
+            "topics": [_progress(row) for row in following.progress(lag, broker)],
+            "lookalikes": following.lookalikes(broker),
+            "text": {"records_behind": lag.text.records, "seconds_behind": round(lag.text.seconds, 1)},
+        },
+    }
+
+
+def cluster(name: str) -> Document:
+    """How clients connect to this cluster; "" is the own one. Raises KeyError for an unknown one."""
+    given = clusters.given_options(name)
+    try:
+        options: Mapping[str, object] = clusters.client_options(name)
+        trouble = ""
+    except BrokerUnavailable as error:
+        options, trouble = given, str(error)
+    protocol = str(options.get("security.protocol", "plaintext")).upper()
+    is_own = not name
+    return {
+        "name": name or settings.CLUSTER,
+        "own": is_own,
+        "environment": settings.ENVIRONMENT if is_own else None,
+        "read_only": settings.READ_ONLY if is_own else None,
+        "bootstrap_servers": [one.strip() for one in given[clusters.SERVERS].split(",")],
+        "security_protocol": protocol,
+        "sasl": _sasl(options) if protocol.startswith("SASL") else None,
+        "tls": _tls(given, options) if protocol.endswith("SSL") else None,
+        "principal": principal(options),
+        "trouble": trouble,
+    }
+
+
+def principal(options: Mapping[str, object]) -> str:
+    """By whom an authoriser takes these clients, unless its brokers map names: "User:…"."""
+    protocol = str(options.get("security.protocol", "plaintext")).upper()
+    if protocol.startswith("SASL"):
+        return f"User:{options.get('sasl.username', '<who the token names>')}"
+    certificate = client_certificate(options) if protocol == "SSL" else None
+    return f"User:{certificate.subject if certificate else 'ANONYMOUS'}"
+
+
+def _sasl(options: Mapping[str, object]) -> Document:
+    mechanism = options.get("sasl.mechanism") or options.get("sasl.mechanisms") or "GSSAPI"
+    username = options.get("sasl.username")
+    return {"mechanism": str(mechanism), "username": None if username is None else str(username)}
+
+
+def _tls(given: Mapping[str, str], options: Mapping[str, object]) -> Document:
+    named = given.get("ssl.ca.location") or given.get("ssl.truststore.location")
+    is_text = any(option in given for option in ("ssl.ca.pem", "ssl.truststore.certificates"))
+    found = client_certificate(options)
+    return {
+        "ca": mask_url(named) if named else "given as text" if is_text else None,
+        "checks_host_name": str(options.get(ENDPOINT, "https")).lower() != "none",
+        "certificate": _certificate(found) if found else None,
+    }
+
+
+def _certificate(one: Certificate) -> Document:
+    return {"subject": one.subject, "issuer": one.issuer, "expires": iso(one.expires)}
+
+
+def _progress(row: Progress) -> Document:
+    return {
+        "topic": row.topic,
+        "partitions": row.partitions,
+        "read": row.read,
+        "of": row.of,
+        "records_behind": row.behind,
+        "seconds_behind": round(row.seconds, 1),
+        "rate": None if row.rate is None else round(row.rate, 1),
+        "eta_s": None if row.eta_s is None else round(row.eta_s, 1),
+    }

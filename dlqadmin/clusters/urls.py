@@ -1,0 +1,10 @@
+"""Addresses of clusters."""
+
+from django.urls import path
+
+from dlqadmin.clusters import views
+
+urlpatterns = [
+    path("clusters", views.ClustersView.as_view(), name="clusters"),
+    path("clusters/<str:name>/test", views.ClusterTestView.as_view(), name="clusters-test"),
+]

@@ -1,0 +1,155 @@
+"""The error context of KIP-298 once more, when it is as our engine writes it: only what a row holds, and at once.
+
+It is told from any other by its schema. Whatever does not fit is left to the patient reading of `kip298`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin
+from engine.record.record import RawRecord
+from engine.record.stage import StageType
+
+Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Topic = Annotated[str, Meta(min_length=1)]
+
+
+class Bytes(Struct, gc=False):
+    """Bytes as `record` has them; those of another type are converted already."""
+
+    schema: Literal["BYTES"]
+    value: bytes | None
+
+
+class Record(Struct, gc=False):
+    """A `record` that still is the record as it was consumed."""
+
+    topic: Topic
+    partition: Long
+    offset: Long
+    timestamp: Long
+    timestamp_type: str
+    key: Bytes | None
+    value: Bytes | None
+    headers: list[Bytes]
+    source_partition: UnsetType | None = UNSET
+
+
+class Original(Struct, gc=False):
+    """An `original_record` with its bytes."""
+
+    topic: Topic
+    partition: Long
+    offset: Long
+    timestamp: Long
+    timestamp_type: str
+    key: bytes | None
+    value: bytes | None
+
+
+class Elsewhere(Struct, gc=False):
+    """A `record` beside its original, of which nothing matters but that it came from Kafka."""
+
+    source_partition: UnsetType | None = UNSET
+
+
+class Body(Struct, gc=False, kw_only=True):
+    """What is alike in both."""
+
+    index: Annotated[int, Meta(ge=0)]
+    exception: str
+    attempt: Long
+    task_id: str
+    time_of_error: Long
+    stages: msgspec.Raw
+    connector: str
+    first_failure_time: Long
+    elapsed_ms: Long
+    exception_class: str
+    message: str
+    root_class: str
+    root_message: str
+    truncated: str | UnsetType | None = UNSET
+
+
+class Converted(Body, gc=False, kw_only=True):
+    """A context whose record was converted before it failed, or is left out."""
+
+    record: Elsewhere | None
+    original_record: Original
+
+
+class Unchanged(Body, gc=False, kw_only=True):
+    """A context of which the record is the original."""
+
+    record: Record
+    original_record: UnsetType | None = UNSET
+
+
+class Stage(Struct, gc=False):
+    """A stage by its type."""
+
+    type: StageType
+
+
+_converted = msgspec.json.Decoder(Converted).decode
+_unchanged = msgspec.json.Decoder(Unchanged).decode
+_stages = msgspec.json.Decoder(list[Stage]).decode
+
+
+def read(message: RawRecord) -> DeadLetterFacts | None:
+    """The facts without stages, notes and problems; None when the value needs a patient reader."""
+    data = message.value or b""
+    try:
+        return _of_original(_converted(data)) if b'"original_record"' in data else _of_record(_unchanged(data))
+    except msgspec.MsgspecError:
+        return None
+
+
+def _of_original(body: Converted) -> DeadLetterFacts | None:
+    original = body.original_record
+    return _facts(body, original, original.key, original.value)
+
+
+def _of_record(body: Unchanged) -> DeadLetterFacts | None:
+    """A null key beside a null value may as well have been left out."""
+    key, value = body.record.key, body.record.value
+    if key is None and value is None:
+        return None
+    return _facts(body, body.record, None if key is None else key.value, None if value is None else value.value)
+
+
+def _facts(body: Body, origin: Record | Original, key: bytes | None, value: bytes | None) -> DeadLetterFacts | None:
+    types = _types(bytes(body.stages))
+    if body.index >= len(types):
+        return None
+    return DeadLetterFacts(
+        dialect="kip298",
+        stage=types[body.index],
+        root_class=body.root_class or body.exception_class or "UnknownException",
+        root_message=body.root_message or body.message,
+        origin=Origin(
+            origin.topic, origin.partition, origin.offset, origin.timestamp if origin.timestamp >= 0 else None
+        ),
+        connector=body.connector,
+        task_id=body.task_id,
+        trace=body.exception,
+        attempt=body.attempt,
+        failed_at=body.time_of_error or None,
+        first_failure_at=body.first_failure_time or None,
+        elapsed_ms=body.elapsed_ms,
+        key=key,
+        value=value,
+        complete=True,
+        truncated=body.truncated if isinstance(body.truncated, str) else None,
+    )
+
+
+@lru_cache(512)  # a task writes the same stages with each of its dead letters
+def _types(stages: bytes) -> tuple[str, ...]:
+    return tuple(str(stage.type) for stage in _stages(stages))

@@ -1,0 +1,30 @@
+"""`manage.py reindex_deadletters TOPIC`: reads a dead letter topic again from its beginning."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
+
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.reindexing import reindex
+
+
+class Command(BaseCommand):
+    """Writes what the topic still has anew, beside an indexer that runs or not."""
+
+    help = "Read a dead letter topic again: after a change of dialects or fingerprints."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("topic")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            written = reindex(options["topic"])
+        except BrokerUnavailable as error:
+            raise CommandError(f"Kafka does not answer: {error}. Start it again: nothing is lost.") from error
+        except OperationalError as error:
+            raise CommandError(f"The database ended it: {error}. Start it again: nothing is lost.") from error
+        self.stdout.write(f"indexed {written} dead letters anew")

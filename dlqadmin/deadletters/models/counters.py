@@ -1,0 +1,100 @@
+"""What is counted of dead letters, how far they are indexed, and what is asked of them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from dlqadmin.deadletters.models.groups import Fingerprint
+
+
+class CountHour(models.Model):
+    """How many dead letters failed in one hour (hours since the epoch)."""
+
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    connector = models.CharField(max_length=200, blank=True)
+    fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
+    hour = models.IntegerField()
+    n = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["hour", "fingerprint", "cluster", "topic", "connector"], name="count_hour_cell"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hour}: {self.n}"
+
+
+class CountDay(models.Model):
+    """How many dead letters failed on one day (days since the epoch, UTC)."""
+
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    connector = models.CharField(max_length=200, blank=True)
+    fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False)
+    day = models.IntegerField()
+    n = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["day", "fingerprint", "cluster", "topic", "connector"], name="count_day_cell"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.n}"
+
+
+class IndexPosition(models.Model):
+    """How far one partition of a dead letter topic is indexed; written with the rows it counts."""
+
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    partition = models.IntegerField()
+    position = models.BigIntegerField(default=0)
+    end_offset = models.BigIntegerField(null=True, blank=True)
+    last_record_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "topic", "partition"], name="index_position_partition")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} / {self.partition} at {self.position}"
+
+
+class TextBatch(models.Model):
+    """Dead letters that are listed but whose text can't be searched yet: one batch of the indexer.
+
+    Written in the transaction that writes the rows, deleted in the one that writes their text.
+    """
+
+    ids = models.BinaryField()  # see text_indexing.pack
+    n = models.IntegerField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.n} at {self.at}"
+
+
+class SavedSearch(models.Model):
+    """A search that somebody named; a shared one is everybody's to use, and its owner's to change."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=100)
+    query = models.TextField()  # as it stands in the query bar
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="saved_search_name")]
+
+    def __str__(self) -> str:
+        return self.name

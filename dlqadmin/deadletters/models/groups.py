@@ -1,0 +1,107 @@
+"""Why dead letters are alike: fingerprints, the groups they make up, and what people did with these."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+
+class GroupStatus(models.TextChoices):
+    """What people decided about a group."""
+
+    OPEN = "open"
+    MUTED = "muted"
+    RESOLVED = "resolved"
+
+
+class Group(models.Model):
+    """Dead letters with one fingerprint (or several, once merged): the unit of triage.
+
+    A muted group opens again at `mute_until`, after `mute_count` more events, or at `mute_rate` events an hour;
+    where none of these is set it stays muted. One that was merged into another has no fingerprints any more.
+    """
+
+    title = models.CharField(max_length=200)
+    status = models.CharField(max_length=10, choices=GroupStatus, default=GroupStatus.OPEN)
+    first_seen = models.DateTimeField()
+    last_seen = models.DateTimeField()
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    regressed_at = models.DateTimeField(null=True, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="owned_groups"
+    )
+
+    muted_at = models.DateTimeField(null=True, blank=True)
+    mute_until = models.DateTimeField(null=True, blank=True)
+    mute_count = models.BigIntegerField(null=True, blank=True)
+    mute_rate = models.IntegerField(null=True, blank=True)
+    muted_events = models.BigIntegerField(default=0)  # since it was muted
+    merged_into = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["-last_seen"], name="group_last_seen")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Fingerprint(models.Model):
+    """Why dead letters are alike; immutable, its arrow to a group is not."""
+
+    digest = models.CharField(max_length=40, unique=True)
+    group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="fingerprints")
+    exception_class = models.CharField(max_length=300)
+    stage = models.CharField(max_length=40)
+    message = models.TextField()
+    frame = models.CharField(max_length=300, blank=True)
+    holes = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class GroupActivity(models.Model):
+    """What people and the indexer did to a group: notes, assignments, changes of state."""
+
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="activity")
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=150)
+    kind = models.CharField(max_length=20)
+    text = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=["group", "-at"], name="group_activity_time")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Regrouping(models.Model):
+    """One merge or split: which fingerprints moved from which group to which, so that it can be undone."""
+
+    class Kind(models.TextChoices):
+        """What was done."""
+
+        MERGE = "merge"
+        SPLIT = "split"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=150)
+    reason = models.TextField(blank=True)
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class RegroupingMove(models.Model):
+    """One fingerprint's way from a group to another."""
+
+    regrouping = models.ForeignKey(Regrouping, on_delete=models.CASCADE, related_name="moves")
+    fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+")
+    from_group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="+")
+    to_group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="+")
+
+    def __str__(self) -> str:
+        return f"{self.fingerprint_id}: {self.from_group_id} to {self.to_group_id}"

@@ -1,0 +1,172 @@
+"""Dead letters: facts, bytes, traces and words."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+
+from dlqadmin.deadletters.models.groups import Fingerprint
+
+
+class Trace(models.Model):
+    """The frames of a stack trace, kept once however many dead letters share them.
+
+    The lines between them that say what failed are each dead letter's own: `DeadLetterBody.trace_heads`.
+    """
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class Original(models.TextChoices):
+    """Where the original record's bytes come from."""
+
+    EMBEDDED = "embedded"
+    FETCHED = "fetched"
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"
+
+
+class ReplayState(models.TextChoices):
+    """What the latest replay has done with a dead letter; the last three: what a person decided instead."""
+
+    NONE = "none"
+    QUEUED = "queued"
+    SENT = "sent"
+    PASSED = "passed"
+    FAILED_AGAIN = "failed_again"
+    UNKNOWN = "unknown"
+    DISCARDED = "discarded"
+    PARKED = "parked"
+    HANDLED = "handled"
+
+
+class DeadLetter(models.Model):
+    """The facts of one record of a dead letter topic; narrow, so that lists and counts are fast."""
+
+    cluster = models.CharField(max_length=64)
+    topic = models.CharField(max_length=249)
+    partition = models.IntegerField()
+    offset = models.BigIntegerField()
+    failed_at = models.DateTimeField()
+    first_failure_at = models.DateTimeField(null=True, blank=True)
+    indexed_at = models.DateTimeField()
+    elapsed_ms = models.BigIntegerField(null=True, blank=True)
+    attempt = models.IntegerField(null=True, blank=True)
+    connector = models.CharField(max_length=200, blank=True)
+    task_id = models.CharField(max_length=220, blank=True)
+    origin_topic = models.CharField(max_length=249, blank=True)
+    origin_partition = models.IntegerField(null=True, blank=True)
+    origin_offset = models.BigIntegerField(null=True, blank=True)
+    origin_timestamp = models.DateTimeField(null=True, blank=True)
+    key_text = models.CharField(max_length=200, null=True, blank=True)
+    key_hash = models.BigIntegerField(null=True, blank=True)
+    key_size = models.BigIntegerField(null=True, blank=True)
+    value_size = models.BigIntegerField(null=True, blank=True)
+    message = models.CharField(max_length=500, blank=True)
+    dialect = models.CharField(max_length=30)
+    readable = models.BooleanField(default=True)
+    truncated = models.CharField(max_length=100, null=True, blank=True)
+    original = models.CharField(max_length=10, choices=Original, default=Original.EMBEDDED)
+    replay_item = models.CharField(max_length=60, null=True, blank=True)  # of the record's header, if it was replayed
+    replay_attempt = models.IntegerField(null=True, blank=True)
+    fingerprint = models.ForeignKey(
+        Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )  # unchecked by PostgreSQL: a fingerprint is never deleted
+    trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="+", null=True, db_index=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "topic", "partition", "offset"], name="dead_letter_coordinates")
+        ]
+        indexes = [
+            models.Index(fields=["-failed_at", "-id"], name="dead_letter_time"),
+            models.Index(fields=["topic", "-failed_at", "-id"], name="dead_letter_topic"),
+            models.Index(fields=["connector", "-failed_at", "-id"], name="dead_letter_connector"),
+            models.Index(
+                fields=["fingerprint", "-failed_at", "-id"], include=["key_hash"], name="dead_letter_of_fingerprint"
+            ),
+            models.Index(fields=["key_hash", "-failed_at", "-id"], name="dead_letter_key"),
+            models.Index(
+                fields=["origin_topic", "-failed_at", "-id"],
+                include=["origin_partition"],
+                name="dead_letter_origin_time",
+            ),
+            models.Index(fields=["origin_topic", "origin_partition", "origin_offset"], name="dead_letter_origin"),
+            models.Index(
+                fields=["replay_item"], condition=models.Q(replay_item__isnull=False), name="dead_letter_replay_item"
+            ),
+            models.Index(fields=["trace"], condition=models.Q(trace__isnull=False), name="dead_letter_trace"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} / {self.partition} / {self.offset}"
+
+    @property
+    def replay_state(self) -> str:
+        """What its mark says; read lists with `select_related("mark")`."""
+        mark: ReplayMark | None = getattr(self, "mark", None)
+        return ReplayState.NONE if mark is None else mark.state
+
+
+class ReplayMark(models.Model):
+    """The replay state of a dead letter that has one; a table of its own, since a replay writes all of them anew.
+
+    The time is the dead letter's, so that those of one state are an index in the order of lists. The database does
+    not check the reference: that would lock the wide row. `marks` writes only what an item or a disposal stands for,
+    whose references are checked, and `removing` takes it out with the dead letter.
+    """
+
+    dead_letter = models.OneToOneField(
+        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="mark", db_constraint=False
+    )
+    state = models.CharField(max_length=20, choices=ReplayState)
+    failed_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["state", "-failed_at", "-dead_letter"], name="replay_mark_state")]
+
+    def __str__(self) -> str:
+        return f"{self.dead_letter_id} {self.state}"
+
+
+class DeadLetterBody(models.Model):
+    """The bytes: the original key and value, the dead letter's own value and its packed headers.
+
+    `context` is null where the dead letter's own value is the original value, and `original_headers` where
+    the dead letter carries the original record's headers beside its own. `trace_heads` is null where the trace's
+    text is whole, as it was written once. PostgreSQL does not check the reference, which would lock each new row once
+    more: a body is written and taken out in the transaction that writes and takes out its dead letter, nowhere else.
+    """
+
+    dead_letter = models.OneToOneField(
+        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="body", db_constraint=False
+    )
+    key = models.BinaryField(null=True)
+    value = models.BinaryField(null=True)
+    context = models.BinaryField(null=True)
+    headers = models.BinaryField()
+    original_headers = models.BinaryField(null=True)
+    trace_heads = models.TextField(null=True)
+
+    def __str__(self) -> str:
+        return f"bytes of {self.dead_letter_id}"
+
+
+class DeadLetterText(models.Model):
+    """The words of a dead letter, for `texts.matching`: a tsvector on PostgreSQL, a row of FTS5 on SQLite."""
+
+    dead_letter = models.OneToOneField(
+        DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="text", db_column="rowid"
+    )  # FTS5 has no other name for it
+    document = SearchVectorField()
+
+    class Meta:
+        indexes = [GinIndex(fields=["document"], name="dead_letter_text")]
+
+    def __str__(self) -> str:
+        return f"words of {self.dead_letter_id}"

@@ -1,0 +1,1 @@
+"""Dead letters as files: streamed at once, or written by a worker."""

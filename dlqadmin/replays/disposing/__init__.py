@@ -1,0 +1,1 @@
+"""What people decide about dead letters that are not to be replayed."""

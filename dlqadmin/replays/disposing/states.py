@@ -1,0 +1,22 @@
+"""What the index says of a dead letter's replays: a person's decision, else what its items say."""
+
+from __future__ import annotations
+
+from django.db.models import Case, CharField, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
+
+from dlqadmin.deadletters.models import ReplayState
+from dlqadmin.replays.models import Disposal, ItemState, ReplayItem
+
+UNDER_WAY = (ItemState.QUEUED, ItemState.SENDING)
+_UNDER_WAY = Q(state__in=UNDER_WAY)
+_DISPOSED = Disposal.objects.filter(dead_letter=OuterRef("pk")).values("kind")  # named as the states are
+# What the latest replay made of a dead letter: on its way again, else the state of the item that was sent last.
+_ITEM = (
+    ReplayItem.objects.filter(_UNDER_WAY | Q(sent_at__isnull=False), dead_letter=OuterRef("pk"))
+    .annotate(says=Case(When(_UNDER_WAY, then=Value(ReplayState.QUEUED.value)), default=F("state")))
+    .order_by(Case(When(_UNDER_WAY, then=0), default=1), "-sent_at", "-pk")
+    .values("says")[:1]
+)
+# Each asked once a dead letter, by an index: of EXISTS the database may make a look at the items of all replays.
+REPLAY_STATE = Coalesce(Subquery(_DISPOSED), Subquery(_ITEM), Value(ReplayState.NONE.value), output_field=CharField())

@@ -1,0 +1,23 @@
+"""The tables of fix and replay, a file each for what belongs together."""
+
+from dlqadmin.replays.models.disposals import Disposal, DisposalAct, DisposalKind
+from dlqadmin.replays.models.drafts import BulkFix, BulkFixKind, BulkFixStatus, Fix, Rehearsal, ReplacedDraft
+from dlqadmin.replays.models.items import (
+    ItemCount,
+    ItemOutcome,
+    ItemPayload,
+    ItemState,
+    LedgerEntry,
+    ReplayItem,
+    ReplaySecond,
+)
+from dlqadmin.replays.models.outcomes import GroupSeen, IndexGoal, OutcomeReport, WatchPosition
+from dlqadmin.replays.models.replays import Chunk, ChunkState, OrderGuard, Replay, ReplayEvent, ReplayStatus
+from dlqadmin.replays.models.selections import Selection
+
+__all__ = [
+    "BulkFix", "BulkFixKind", "BulkFixStatus", "Chunk", "ChunkState", "Disposal", "DisposalAct", "DisposalKind",
+    "Fix", "GroupSeen", "IndexGoal", "ItemCount", "ItemOutcome", "ItemPayload", "ItemState", "LedgerEntry",
+    "OrderGuard", "OutcomeReport", "Rehearsal", "ReplacedDraft", "Replay", "ReplayEvent", "ReplayItem",
+    "ReplaySecond", "ReplayStatus", "Selection", "WatchPosition",
+]  # fmt: skip

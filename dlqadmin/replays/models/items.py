@@ -1,0 +1,161 @@
+"""The records of a replay: what is sent, who may send it, and what became of it."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays.models.replays import Replay
+
+
+class ItemState(models.TextChoices):
+    """What became of one record of a replay. Written before the act; nothing after `sent` is final."""
+
+    PLANNED = "planned"
+    QUEUED = "queued"
+    SENDING = "sending"
+    SENT = "sent"
+    PASSED = "passed"
+    FAILED_AGAIN = "failed_again"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+class ReplayItem(models.Model):
+    """One record of a replay.
+
+    `lineage` names the root record, `topic/partition/offset` of its first origin: a re-dead-letter and an
+    edit belong to the same lineage. `reason` qualifies the state (`skipped(cancelled)`, `passed(filtered)`,
+    `unknown(no_group)`); `evidence` says how it is known, as one sentence.
+    """
+
+    replay = models.ForeignKey(
+        Replay, on_delete=models.CASCADE, related_name="items", db_index=False
+    )  # it leads others
+    ordinal = models.IntegerField()
+    dead_letter = models.ForeignKey(DeadLetter, on_delete=models.PROTECT, related_name="+")
+    lineage = models.CharField(max_length=300)
+    watched = models.CharField(max_length=200, blank=True)  # the connector whose outcome counts
+    target_topic = models.CharField(max_length=249, blank=True)
+    target_partition = models.IntegerField(null=True, blank=True)
+    edited = models.BooleanField(default=False)
+    state = models.CharField(max_length=12, choices=ItemState, default=ItemState.PLANNED)
+    reason = models.CharField(max_length=60, blank=True)
+    evidence = models.CharField(max_length=500, blank=True)
+    state_at = models.DateTimeField()
+    attempt = models.IntegerField(default=1)
+    sent_partition = models.IntegerField(null=True, blank=True)
+    sent_offset = models.BigIntegerField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    sent_digest = models.CharField(max_length=64, blank=True)
+    refailure = models.ForeignKey(
+        DeadLetter, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    history = models.JSONField(default=list)  # earlier outcomes: {"at", "state", "reason", "evidence"}
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["replay", "ordinal"], name="replay_item_once")]
+        indexes = [
+            models.Index(fields=["replay", "state", "ordinal"], name="replay_item_state"),
+            models.Index(fields=["target_topic", "sent_partition", "sent_offset"], name="replay_item_sent"),
+            models.Index(fields=["lineage"], name="replay_item_lineage"),
+            models.Index(
+                fields=["refailure"], condition=models.Q(refailure__isnull=False), name="replay_item_refailure"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.token
+
+    @property
+    def stands(self) -> str:
+        """Its state, as people see it: of a replay that was run, what is planned is queued."""
+        is_run = self.state == ItemState.PLANNED and self.replay.started_at is not None
+        return ItemState.QUEUED if is_run else self.state
+
+    @property
+    def token(self) -> str:
+        """The item's name in the header `dlq.replay.item`, unique among all installations."""
+        return f"{self.replay.uuid}/{self.ordinal}"
+
+
+class ItemPayload(models.Model):
+    """The edited message of an item, frozen when the replay was planned."""
+
+    item = models.OneToOneField(ReplayItem, on_delete=models.CASCADE, primary_key=True, related_name="payload")
+    key = models.BinaryField(null=True)
+    value = models.BinaryField(null=True)
+    headers = models.BinaryField()
+    digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"payload of {self.item_id}"
+
+
+class LedgerEntry(models.Model):
+    """The one item that may send, or has sent, this lineage to this topic, `cluster/topic` on another cluster."""
+
+    lineage = models.CharField(max_length=300)
+    target_topic = models.CharField(max_length=350)
+    item = models.ForeignKey(ReplayItem, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["lineage", "target_topic"], name="ledger_once")]
+
+    def __str__(self) -> str:
+        return f"{self.lineage} to {self.target_topic}"
+
+
+class ItemOutcome(models.Model):
+    """What became of an item in one consumer group; the item itself holds that of the group that counts.
+
+    `group` is the group's name. States and reasons are those of items.
+    """
+
+    item = models.ForeignKey(ReplayItem, on_delete=models.CASCADE, related_name="outcomes")
+    group = models.CharField(max_length=249)
+    state = models.CharField(max_length=12, choices=ItemState)
+    reason = models.CharField(max_length=60, blank=True)
+    evidence = models.CharField(max_length=500, blank=True)
+    state_at = models.DateTimeField()
+    history = models.JSONField(default=list)  # as an item's
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["item", "group"], name="item_outcome_once")]
+
+    def __str__(self) -> str:
+        return f"{self.item} in {self.group}"
+
+
+class ItemCount(models.Model):
+    """How many items of a replay are in a state, for a reason; moved with them, so that no screen has to count."""
+
+    replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="counts")
+    state = models.CharField(max_length=12, choices=ItemState)
+    reason = models.CharField(max_length=60, blank=True)
+    watched = models.CharField(max_length=200, blank=True)
+    edited = models.BooleanField(default=False)
+    n = models.IntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["replay", "state", "reason", "watched", "edited"], name="item_count_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.replay}: {self.n} {self.state}"
+
+
+class ReplaySecond(models.Model):
+    """How many items of a replay were sent, and how many got an outcome, in the second that begins at `at`."""
+
+    replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="seconds", db_index=False)
+    at = models.DateTimeField()
+    sent = models.IntegerField(default=0, db_default=0)
+    settled = models.IntegerField(default=0, db_default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["replay", "at"], name="replay_second_once")]
+
+    def __str__(self) -> str:
+        return f"{self.replay} at {self.at}"

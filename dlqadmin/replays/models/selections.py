@@ -1,0 +1,27 @@
+"""Which dead letters are meant, frozen."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+
+class Selection(models.Model):
+    """Which dead letters, frozen: a filter or ids, up to a watermark, with count and digest of what that was.
+
+    `filters` is `{"from", "to", "include", "exclude"}` with absolute times, or `{"ids": […]}`. The digest is
+    SHA-256 over the ids in ascending order, each as eight big-endian bytes.
+    """
+
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField()
+    filters = models.JSONField()
+    title = models.CharField(max_length=300)
+    watermark = models.BigIntegerField()
+    count = models.IntegerField()
+    digest = models.CharField(max_length=64)
+    idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
+
+    def __str__(self) -> str:
+        return f"S-{self.pk}"

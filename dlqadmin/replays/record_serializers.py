@@ -1,0 +1,34 @@
+"""Records as the schema describes them: where they are, and their exact bytes."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from dlqadmin.deadletters.serializers import Document
+
+
+class BytesDocument(Document):
+    base64 = serializers.CharField(allow_null=True)
+    size = serializers.IntegerField(allow_null=True)
+
+
+class HeaderBytes(Document):
+    name = serializers.CharField()
+    value = BytesDocument()
+
+
+class MessageDocument(Document):
+    key = BytesDocument()
+    value = BytesDocument()
+    headers = HeaderBytes(many=True)
+
+
+class PlaceDocument(Document):
+    id = serializers.IntegerField()
+    topic = serializers.CharField()
+    partition = serializers.IntegerField()
+    offset = serializers.IntegerField()
+
+
+class LetterDocument(PlaceDocument):
+    key_text = serializers.CharField(allow_null=True)

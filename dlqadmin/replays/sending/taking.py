@@ -1,0 +1,100 @@
+"""Taking up what was planned: queued, claimed and shown, in the transaction that runs the replay or slice by slice."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from dlqadmin.replays import events
+from dlqadmin.replays.models import Disposal, ItemState, Replay, ReplayItem, ReplayStatus
+from dlqadmin.replays.sending import items, ledger
+from dlqadmin.rest.text import counted
+
+AT_ONCE = 10_000  # items that are taken up while a person waits for the answer
+SLICE = 2_000  # items in one transaction of a sender
+SHORT = 200  # characters of a person's reason
+TAKEN = "already_sent"
+
+
+class Taken(NamedTuple):
+    """How many were planned, and how many of them the replay holds now."""
+
+    planned: int
+    held: int
+
+
+def take(replay: Replay, now: datetime, ordinals: range = ledger.ALL) -> Taken:
+    """Queue the planned items of these ordinals, in the caller's transaction, and claim them as far as nobody has.
+
+    Whoever decides about one of the records has done so by then, or waits for the commit.
+    """
+    mine = replay.items.filter(ordinal__gte=ordinals.start, ordinal__lt=ordinals.stop)
+    planned = items.move_all(mine, ItemState.PLANNED, ItemState.QUEUED, now)
+    held = ledger.claim(replay, resend=replay.resend, ordinals=ordinals, most=planned)
+    items.on_their_way(mine.filter(state=ItemState.QUEUED))
+    return Taken(planned, held)
+
+
+def take_next(replay: Replay, now: datetime, begin: int = 0) -> int | None:
+    """Take up the next slice of a running replay, from the ordinal `begin` on; where the one after it begins.
+
+    None where nothing is left, or the replay is not this sender's any more. A record that another replay took, or
+    that a person decided about, since the plan was made is left out.
+    """
+    with transaction.atomic():
+        mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.RUNNING, sender=replay.sender)
+        if not mine.update(heartbeat=now):
+            return None
+        planned = replay.items.filter(state=ItemState.PLANNED, ordinal__gte=begin).order_by("ordinal")
+        found = list(planned.values_list("ordinal", flat=True)[:SLICE])
+        if not found:
+            return None
+        items.without_waiting_for_the_disk()
+        ordinals = range(found[0], found[-1] + 1)
+        taken = take(replay, now, ordinals)
+        queued = replay.items.filter(state=ItemState.QUEUED, ordinal__gte=ordinals.start, ordinal__lt=ordinals.stop)
+        left = _without_claim(queued, replay, ordinals, now) if taken.held < taken.planned else 0
+        left += _disposed(queued, now)
+        if left:
+            text = f"{counted(left, 'record')} left out: taken by others, or decided about, since the plan was made"
+            events.note(replay.pk, "left_out", text, now)
+    return ordinals.stop
+
+
+def _without_claim(queued: QuerySet[ReplayItem], replay: Replay, ordinals: range, now: datetime) -> int:
+    """Leave out those whose claim somebody else has; how many."""
+    pairs = ledger.without_claim(queued).values_list("pk", "lineage", "target_topic")
+    lost = {pk: (lineage, ledger.name_of(topic, replay.target_cluster)) for pk, lineage, topic in pairs}
+    owners = ledger.owners(lost.values())
+    if len(owners) < len(set(lost.values())):  # given up since they were asked for
+        ledger.claim(replay, resend=replay.resend, ordinals=ordinals)
+        return _without_claim(queued, replay, ordinals, now)
+    of_each: dict[Replay, list[int]] = {}
+    for pk, pair in lost.items():
+        of_each.setdefault(owners[pair].replay, []).append(pk)
+    for owner, pks in of_each.items():
+        evidence = f"taken by {owner} ({_name(owner.started_by)}) since the plan was made"
+        items.move(pks, ItemState.QUEUED, ItemState.SKIPPED, now, reason=TAKEN, evidence=evidence)
+    return len(lost)
+
+
+def _disposed(queued: QuerySet[ReplayItem], now: datetime) -> int:
+    """Leave out those that a person has decided about, and give up their claims; how many."""
+    there = Disposal.objects.filter(dead_letter__in=queued.values("dead_letter")).select_related("actor")
+    of_each: dict[tuple[str, str], list[int]] = {}
+    for one in there:
+        said = f"{one.kind} by {_name(one.actor)} since the plan was made: {one.reason[:SHORT]}"
+        of_each.setdefault((one.kind, said), []).append(one.dead_letter_id)
+    for (kind, said), letters in of_each.items():
+        theirs = queued.filter(dead_letter__in=letters)
+        ledger.release(theirs)
+        items.move(theirs, ItemState.QUEUED, ItemState.SKIPPED, now, reason=kind, evidence=said)
+    return sum(map(len, of_each.values()))
+
+
+def _name(person: User | None) -> str:
+    return person.get_username() if person else "somebody"

@@ -1,0 +1,1 @@
+"""Incidents as documents that leave the dashboard: of a group, of a replay."""

@@ -1,0 +1,236 @@
+"""What an incident report says, as a document: of a group, of a replay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Count, Exists, OuterRef
+
+from dlqadmin.deadletters import common, group_details, groups
+from dlqadmin.deadletters.bounding import TimedOut, bounded
+from dlqadmin.deadletters.filters import Filters, apply
+from dlqadmin.deadletters.histogram import histogram
+from dlqadmin.deadletters.models import DeadLetter, Group
+from dlqadmin.replays import queries
+from dlqadmin.replays.models import Disposal, DisposalAct, ItemState, Replay, ReplayItem
+from dlqadmin.reports import examples
+from dlqadmin.rest.times import iso, iso_or_none
+
+MOST_REPLAYS, MOST_EVENTS, MOST_BARS, MOST_GROUPS = 20, 100, 40, 5
+LOOKED_AT = 2_000  # items of a replay whose groups are counted
+MS = timedelta(milliseconds=1)
+Found = TypeVar("Found")
+TROUBLE_FIRST = (ItemState.FAILED_AGAIN, ItemState.UNKNOWN, ItemState.SKIPPED, ItemState.SENT, ItemState.PASSED)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Who asked for a report, and when; `values`: they may take away what the records hold."""
+
+    actor: User
+    now: datetime
+    values: bool
+
+
+def of_group(group: Group, filters: Filters, asked: Asked) -> dict[str, Any]:
+    """What failed, since when, how often, why it is one group, what was done, and examples; in a time range.
+
+    `left_out` names the parts that took too long to find.
+    """
+    own = list(group.fingerprints.values_list("pk", flat=True))
+    mine = Filters(filters.start, filters.end, {"group": (str(group.pk),)})
+    shown, detail = groups.document(group, mine, asked.now), group_details.detail(group, mine)
+    missing: list[str] = []
+    replays = _within("replays", missing, lambda: _replays_of(own)) or []
+    rows = _within("examples", missing, lambda: list(_newest(mine))) or []
+    found = common.common(own, filters.start, filters.end)
+    decided, decisions = _within("decisions", missing, lambda: _decisions(own)) or ({}, [])
+    return {
+        **_head("group", str(group.pk), group.title, asked),
+        "from": iso(filters.start),
+        "to": iso(filters.end),
+        **{name: shown[name] for name in _OF_GROUP},
+        "owner": shown["owner"],
+        "chart": _chart(mine),
+        "why": detail["fingerprints"][:10],
+        "common": {
+            **group_details.traits(found),
+            "traits": group_details.traits(found)["traits"] if asked.values else [],
+        },
+        "decided": decided,
+        "replays": queries.documents(replays),
+        "timeline": _timeline(
+            [(row["at"], row["actor"], row["text"]) for row in detail["activity"]],
+            [line for replay in replays for line in _acts_on(replay)],
+            [(iso(act.created_at), _name(act.actor), _said(act, n)) for act, n in decisions],
+        ),
+        "examples": examples.documents(rows, values=asked.values),
+        "left_out": missing,
+    }
+
+
+def of_replay(replay: Replay, asked: Asked) -> dict[str, Any]:
+    """What was sent back, by whom and why, what became of it, and examples of what did not pass."""
+    missing: list[str] = []
+    items = _within("examples", missing, lambda: _worst(replay)) or []
+    failed = _within("groups", missing, lambda: _groups_of(replay)) or ([], 0)
+    shown = queries.documents([replay])[0]
+    chart = _within("chart", missing, lambda: _sent(replay, asked.now)) or {"bucket_ms": 0, "points": []}
+    log = [(row["at"], row["actor"], row["text"]) for row in queries.log(replay)[:MOST_EVENTS]]
+    letters = examples.documents([item.dead_letter for item in items], values=asked.values)
+    return {
+        **_head("replay", str(replay), replay.title, asked),
+        **{name: shown[name] for name in _OF_REPLAY},
+        "approved_by": _name(replay.approved_by) or None,
+        "approved_at": iso_or_none(replay.approved_at),
+        "groups": failed[0],
+        "groups_of": failed[1],
+        "chart": chart,
+        "timeline": _timeline(log, _acts_on(replay, log=True)),
+        "examples": [
+            {**letter, "state": item.state, "reason": item.reason, "evidence": item.evidence, "sent_to": _sent_to(item)}
+            for item, letter in zip(items, letters, strict=True)
+        ],
+        "left_out": missing,
+    }
+
+
+_OF_GROUP = (
+    "state", "exception_class", "stage", "message", "connectors", "topics", "first_seen", "last_seen", "events",
+    "events_24h", "keys", "keys_exact",
+)  # fmt: skip
+_OF_REPLAY = (
+    "status", "target_topic", "reason", "trouble", "use_fixes", "resend", "created_by", "created_at", "started_by",
+    "started_at", "sent_at", "done_at", "watching", "counts", "reasons", "sent", "edited",
+)  # fmt: skip
+
+
+def _head(kind: str, of: str, title: str, asked: Asked) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "id": of,
+        "title": title,
+        "environment": settings.ENVIRONMENT,
+        "cluster": settings.CLUSTER,
+        "written_at": iso(asked.now),
+        "written_by": asked.actor.get_username(),
+        "values": asked.values,
+    }
+
+
+def _within(what: str, missing: list[str], find: Callable[[], Found]) -> Found | None:
+    """What is found in 2 s; else its name is noted, and nothing is answered."""
+    try:
+        with bounded():
+            return find()
+    except TimedOut:
+        missing.append(what)
+        return None
+
+
+def _newest(filters: Filters) -> Iterable[DeadLetter]:
+    return apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-pk")[: examples.MOST]
+
+
+def _replays_of(fingerprints: Collection[int]) -> list[Replay]:
+    """The newest replays that took up a record of these."""
+    mine = ReplayItem.objects.filter(replay=OuterRef("pk"), dead_letter__fingerprint__in=fingerprints)
+    rows = Replay.objects.filter(Exists(mine), started_at__isnull=False).order_by("-pk")
+    return list(rows.select_related("selection__created_by", "created_by", "started_by", "approved_by")[:MOST_REPLAYS])
+
+
+def _decisions(fingerprints: Collection[int]) -> tuple[dict[str, int], list[tuple[DisposalAct, int]]]:
+    """What was decided that still stands, and about how many: by its kind, and the newest acts."""
+    standing = Disposal.objects.filter(dead_letter__fingerprint__in=fingerprints, act__isnull=False).order_by()
+    kinds = dict(standing.values_list("act__kind").annotate(n=Count("pk")))
+    counts = dict(standing.values_list("act").annotate(n=Count("pk")).order_by("-act")[:MOST_EVENTS])
+    acts = DisposalAct.objects.select_related("actor").in_bulk(list(counts))
+    return kinds, [(acts[pk], n) for pk, n in counts.items()]
+
+
+def _worst(replay: Replay) -> list[ReplayItem]:
+    """Items that need a look first."""
+    found: list[ReplayItem] = []
+    for state in TROUBLE_FIRST:
+        rows = replay.items.filter(state=state).select_related("dead_letter").order_by("ordinal")
+        found += rows[: examples.MOST - len(found)]
+    return found
+
+
+def _groups_of(replay: Replay) -> tuple[list[dict[str, Any]], int]:
+    """The groups of its first 2 000 items, and how many items these are."""
+    first = replay.items.order_by("ordinal").values_list("dead_letter__fingerprint__group", flat=True)[:LOOKED_AT]
+    counts = Counter(first)
+    titles = Group.objects.in_bulk([pk for pk, _ in counts.most_common(MOST_GROUPS)])
+    named = [{"id": pk, "title": titles[pk].title, "count": n} for pk, n in counts.most_common(MOST_GROUPS)]
+    return named, counts.total()
+
+
+def _chart(filters: Filters) -> dict[str, Any]:
+    """Failures over time, from the first bucket that has one to the last, in at most 40 rows."""
+    found = histogram(filters)
+    totals = [sum(points) for points in zip(*(row.points for row in found.series), strict=True)]
+    rows = [(found.start + MS * found.bucket_ms * place, n) for place, n in enumerate(totals)]
+    while rows and not rows[-1][1]:
+        rows.pop()
+    first = next((place for place, (_, n) in enumerate(rows) if n), len(rows))
+    every = max(1, -(-len(rows[first:]) // MOST_BARS))
+    merged = [rows[place : place + every] for place in range(first, len(rows), every)]
+    points = [{"at": iso(part[0][0]), "count": sum(n for _, n in part)} for part in merged]
+    return {"bucket_ms": found.bucket_ms * every, "exact": found.exact, "points": points}
+
+
+def _sent(replay: Replay, now: datetime) -> dict[str, Any]:
+    """Sent and settled, cumulative, at the end of at most 40 buckets."""
+    found = queries.series(replay, now)
+    every = max(1, -(-len(found["sent"]) // MOST_BARS))
+    start = datetime.fromisoformat(found["from"])
+    places = [min(place + every, len(found["sent"])) - 1 for place in range(0, len(found["sent"]), every)]
+    points = [
+        {
+            "at": iso(start + MS * found["bucket_ms"] * (place + 1)),
+            "sent": found["sent"][place],
+            "settled": found["settled"][place],
+        }
+        for place in places
+    ]
+    return {"bucket_ms": found["bucket_ms"] * every, "points": points}
+
+
+Line = tuple[str, str, str]  # when, who, what
+
+
+def _acts_on(replay: Replay, *, log: bool = False) -> list[Line]:
+    """What people did to a replay, and its end; with its own `log` only what that does not tell."""
+    lines = []
+    if replay.approved_at is not None:
+        lines.append((iso(replay.approved_at), _name(replay.approved_by), f"approved {replay}"))
+    if replay.started_at is not None and not log:
+        lines.append((iso(replay.started_at), _name(replay.started_by), f"ran {replay}: {replay.reason}"))
+    if replay.done_at is not None:
+        lines.append((iso(replay.done_at), "dlqadmin", f"{replay} is {replay.status}"))
+    return lines
+
+
+def _said(act: DisposalAct, n: int) -> str:
+    return f"{act.kind} {n} of these: {act.reason}"
+
+
+def _timeline(*parts: Iterable[Line]) -> list[dict[str, str]]:
+    lines = sorted({line for part in parts for line in part})
+    return [{"at": at, "actor": actor, "text": text} for at, actor, text in lines[-MOST_EVENTS:]]
+
+
+def _sent_to(item: ReplayItem) -> str:
+    if item.sent_offset is None:
+        return ""
+    return f"{item.target_topic} / {item.sent_partition} / {item.sent_offset}"
+
+
+def _name(person: Any) -> str:
+    return person.get_username() if person else ""

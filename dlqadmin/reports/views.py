@@ -1,0 +1,85 @@
+"""Incident reports over REST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from dlqadmin.audit.recording import record
+from dlqadmin.deadletters import group_views
+from dlqadmin.deadletters.filters import parse_filters
+from dlqadmin.deadletters.views import TIME, AnyFormat
+from dlqadmin.exports.permissions import IsExporter
+from dlqadmin.replays.bodies import actor, replay_of
+from dlqadmin.reports import incidents
+from dlqadmin.reports.incidents import Asked
+from dlqadmin.reports.serializers import GroupReport, ReplayReport
+from dlqadmin.reports.writing import markdown
+from dlqadmin.rest.problems import ParameterError
+
+FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
+FORMAT = OpenApiParameter("format", str, enum=list(FORMATS))
+MARKDOWN = OpenApiResponse(OpenApiTypes.STR, "The same as a page; what records hold is in code spans and blocks.")
+
+
+class GroupReportFile(APIView):
+    """A group's incident report."""
+
+    content_negotiation_class = AnyFormat
+
+    @extend_schema(
+        operation_id="groups_report",
+        parameters=[*TIME, FORMAT],
+        responses={(200, "application/json"): GroupReport, (200, "text/markdown"): MARKDOWN},
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """What failed, since when, how often and why, and what was done; with values only for who may export."""
+        form, group = _format(request), group_views.find(pk)
+        filters = parse_filters(request.query_params)
+        return _file(request, incidents.of_group(group, filters, _asked(request, self)), form, "group", str(group.pk))
+
+
+class ReplayReportFile(APIView):
+    """A replay's incident report."""
+
+    content_negotiation_class = AnyFormat
+
+    @extend_schema(
+        operation_id="replays_report",
+        parameters=[FORMAT],
+        responses={(200, "application/json"): ReplayReport, (200, "text/markdown"): MARKDOWN},
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """Who sent what back and why, and what became of it; with values only for who may export."""
+        form, replay = _format(request), replay_of(pk)
+        return _file(request, incidents.of_replay(replay, _asked(request, self)), form, "replay", str(replay))
+
+
+def _format(request: Request) -> str:
+    name = request.query_params.get("format") or "md"
+    if name not in FORMATS:
+        raise ParameterError("format", f"must be one of {', '.join(FORMATS)}")
+    return name
+
+
+def _asked(request: Request, view: APIView) -> Asked:
+    return Asked(actor(request), timezone.now(), IsExporter().has_permission(request, view))
+
+
+def _file(request: Request, report: dict[str, Any], form: str, kind: str, name: str) -> HttpResponse:
+    """The report as a download; that it was taken away is audited."""
+    record(request.user, "report", kind, name, {"format": form, "values": report["values"]})
+    body = markdown(report).encode("utf-8", "replace") if form == "md" else orjson.dumps(report)
+    file = f"incident-{kind}-{name}.{form}"
+    return HttpResponse(
+        body,
+        content_type=FORMATS[form],
+        headers={"Content-Disposition": f'attachment; filename="{file}"', "X-Content-Type-Options": "nosniff"},
+    )

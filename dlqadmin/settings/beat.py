@@ -1,0 +1,66 @@
+"""What Celery's beat asks workers to do, and how often in seconds."""
+
+from typing import Any
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "collect-metrics": {
+        "task": "dlqadmin.metrics.tasks.collect_metrics",
+        "schedule": 2.0,
+        "options": {"expires": 2.0},  # a late worker must not run a queue of them
+    },
+    "sweep-replays": {
+        "task": "dlqadmin.replays.tasks.sweep_replays",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
+    },
+    "sweep-disposals": {
+        "task": "dlqadmin.replays.tasks.sweep_disposals",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
+    "sweep-plans": {
+        "task": "dlqadmin.replays.planning.tasks.sweep_plans",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
+    "sweep-bulk-fixes": {
+        "task": "dlqadmin.replays.tasks.sweep_bulk_fixes",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
+    "watch-replays": {
+        "task": "dlqadmin.replays.tasks.watch_replays",
+        "schedule": 1.0,
+        "options": {"expires": 1.0},
+    },
+    "write-exports": {
+        "task": "dlqadmin.exports.tasks.write_exports",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
+    },
+    "prune-exports": {
+        "task": "dlqadmin.exports.tasks.prune_exports",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
+    "prune-dead-letters": {
+        "task": "dlqadmin.deadletters.tasks.prune_dead_letters",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
+    "end-mutes": {
+        "task": "dlqadmin.deadletters.tasks.end_mutes",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
+    "prune-reports": {
+        "task": "dlqadmin.replays.tasks.prune_reports",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
+    "prune-metrics": {
+        "task": "dlqadmin.metrics.tasks.prune_metrics",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
+}

@@ -1,0 +1,75 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { get, send } from "./client";
+import type { Selection } from "./replayTypes";
+import type { What } from "./replays";
+
+export type Decision = "discard" | "park" | "handled_elsewhere" | "restore";
+export type Disposed = "discarded" | "parked" | "handled";
+
+/** What was decided about one dead letter. */
+export interface Disposal {
+  kind: Disposed;
+  reason: string;
+  by: string | null;
+  at: string;
+  act: number | null;
+}
+
+/** One decision about a selection; `done_at` is null while a worker carries it out. */
+export interface DisposalAct {
+  id: number;
+  selection: number;
+  kind: Disposed | "restored";
+  reason: string;
+  by: string | null;
+  at: string;
+  done_at: string | null;
+  count: number;
+  changed: number;
+  kept: number;
+  busy: number;
+  undoes: number | null;
+  undone_by: number | null;
+  said: string;
+}
+
+/** One decision as it is asked for; `key` names it, so that asking again does it once. */
+interface Asked {
+  decision: Decision;
+  what: What;
+  reason: string;
+  key: string;
+}
+
+/** Freezes what is chosen, then decides about it; the server goes on whether or not anybody looks. */
+export function useDecide() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ decision, what, reason, key }: Asked) => {
+      const { id: selection } = await send<Selection>("POST", "selections", what, key);
+      return decision === "restore"
+        ? send<DisposalAct>("POST", "disposals/restore", { selection, reason }, key)
+        : send<DisposalAct>("POST", "disposals", { selection, kind: decision, reason }, key);
+    },
+    onSuccess: () => client.invalidateQueries(),
+  });
+}
+
+export function useUndoDisposal() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: number) => send<DisposalAct>("POST", `disposals/${id}/undo`),
+    onSuccess: () => client.invalidateQueries(),
+  });
+}
+
+/** How far a decision is carried out, asked until it is. */
+export function useDisposalAct(act: DisposalAct) {
+  const { data } = useQuery({
+    queryKey: ["disposal", act.id],
+    queryFn: ({ signal }) => get<DisposalAct>(`disposals/${act.id}`, undefined, signal),
+    enabled: act.done_at === null,
+    refetchInterval: ({ state }) => (state.data?.done_at ? false : 1_000),
+  });
+  return data ?? act;
+}

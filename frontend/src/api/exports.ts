@@ -1,0 +1,85 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { API, get, send } from "./client";
+import { useSession } from "./session";
+
+export type Format = "ndjson" | "csv" | "parquet";
+
+/** A file that a worker writes; `rows` and `size` are those written so far. */
+export interface Export {
+  id: number;
+  created_at: string;
+  created_by: string | null;
+  format: Format;
+  query: string;
+  state: "queued" | "running" | "done" | "failed" | "cancelled" | "deleted";
+  trouble: string;
+  rows: number;
+  expected: number | null;
+  size: number;
+  sha256: string | null;
+  started_at: string | null;
+  done_at: string | null;
+  expires_at: string | null;
+}
+
+interface ExportPage {
+  results: Export[];
+  next: string | null;
+}
+
+const KEY = ["exports"];
+const SOON_MS = 1_000;
+const LATER_MS = 15_000;
+
+/** Exports, newest first; asked for again every second while one of them is not over. */
+export function useExports() {
+  return useInfiniteQuery({
+    queryKey: KEY,
+    queryFn: ({ pageParam, signal }) => get<ExportPage>("exports", pageParam ? new URLSearchParams({ cursor: pageParam }) : undefined, signal),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next ?? undefined,
+    refetchInterval: (query) => (query.state.data?.pages.some((page) => page.results.some(isOpen)) ? SOON_MS : LATER_MS),
+  });
+}
+
+export function useExport() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ format, filter, key }: { format: Format; filter: string; key: string }) => send<Export>("POST", "exports", { format, filter }, key),
+    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+  });
+}
+
+/** Cancels what is being written, or deletes the file that was. */
+export function useEndExport() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (one: Export) => (isOpen(one) ? send<Export>("POST", `exports/${one.id}/cancel`) : send<Export>("DELETE", `exports/${one.id}`)),
+    onSettled: () => client.invalidateQueries({ queryKey: KEY }),
+  });
+}
+
+/** Why the signed-in person may take no files away; a read-only cluster is read by them, too. */
+export function useMayNotExport(): string | undefined {
+  const { data } = useSession();
+  return data?.role === "operator" ? undefined : "Needs the role operator";
+}
+
+export function isOpen(one: Export): boolean {
+  return one.state === "queued" || one.state === "running";
+}
+
+/** The file of what a list's address shows, made while it is downloaded. */
+export function streamUrl(format: Format, query: string): string {
+  const params = new URLSearchParams(query);
+  params.set("format", format);
+  return `${API}/dead-letters/export?${params}`;
+}
+
+export function fileUrl(one: Export): string {
+  return `${API}/exports/${one.id}/file`;
+}
+
+export function manifestUrl(one: Export): string {
+  return `${API}/exports/${one.id}/manifest`;
+}

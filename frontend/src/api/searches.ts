@@ -1,0 +1,61 @@
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { get, send } from "./client";
+import { freshKey } from "./replays";
+
+export interface SavedSearch {
+  id: number;
+  name: string;
+  query: string;
+  shared: boolean;
+  owner: string;
+  mine: boolean;
+}
+
+export interface Completion {
+  start: number;
+  end: number;
+  items: { text: string; label: string }[];
+}
+
+const SAVED = ["saved-searches"];
+
+/** Reads what may take long; when the reader cancels it or leaves, the server ends its query, too. */
+export function getCancellable<T>(path: string, params: URLSearchParams, signal: AbortSignal): Promise<T> {
+  const id = freshKey();
+  const named = new URLSearchParams(params);
+  named.set("query_id", id);
+  const cancel = () => void send("DELETE", `queries/${id}`).catch(() => undefined); // it ends by itself after its time-out
+  signal.addEventListener("abort", cancel, { once: true });
+  return get<T>(path, named, signal).finally(() => signal.removeEventListener("abort", cancel));
+}
+
+/** What may stand at the cursor of a query; `at` counts characters. */
+export function useCompletion(query: string, at: number, wanted: boolean) {
+  return useQuery({
+    queryKey: ["complete", query, at],
+    queryFn: ({ signal }) => get<Completion>("dead-letters/complete", new URLSearchParams({ q: query, at: String(at) }), signal),
+    enabled: wanted,
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+  });
+}
+
+export function useSavedSearches() {
+  return useQuery({ queryKey: SAVED, queryFn: ({ signal }) => get<{ results: SavedSearch[] }>("saved-searches", undefined, signal), select: (answer) => answer.results });
+}
+
+export function useSaveSearch() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (form: { name: string; query: string; shared: boolean }) => send<SavedSearch>("POST", "saved-searches", form),
+    onSuccess: () => client.invalidateQueries({ queryKey: SAVED }),
+  });
+}
+
+export function useForgetSearch() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: number) => send<void>("DELETE", `saved-searches/${id}`),
+    onSuccess: () => client.invalidateQueries({ queryKey: SAVED }),
+  });
+}

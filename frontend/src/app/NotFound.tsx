@@ -1,0 +1,20 @@
+import { useLocation } from "react-router";
+import { Button } from "../ui/controls";
+import { Notice, PageHead, Panel } from "../ui/Panel";
+import { useTitle } from "../ui/useTitle";
+
+/** An address that leads nowhere. */
+export function NotFound() {
+  const { pathname } = useLocation();
+  useTitle("Not found");
+  return (
+    <>
+      <PageHead title="Not found" />
+      <Panel>
+        <Notice title={<>There is no page at <span className="mono" style={{ overflowWrap: "anywhere" }}>{pathname}</span></>} actions={<Button to="/">Go to the overview</Button>}>
+          Its address may be mistyped, or of another version.
+        </Notice>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import type { IconName } from "./icons";
+
+interface Screen {
+  to: string;
+  label: string;
+  icon: IconName;
+  /** The key that follows `g`. */
+  key: string;
+}
+
+/** The screens of the column on the left; further ones go here. */
+export const SCREENS: readonly Screen[] = [
+  { to: "/", label: "Overview", icon: "overview", key: "d" },
+  { to: "/groups", label: "Groups", icon: "groups", key: "g" },
+  { to: "/records", label: "Records", icon: "records", key: "r" },
+  { to: "/replays", label: "Replays", icon: "replays", key: "j" },
+  { to: "/connectors", label: "Connectors", icon: "connectors", key: "c" },
+  { to: "/exports", label: "Exports", icon: "exports", key: "e" },
+  { to: "/audit", label: "Audit", icon: "audit", key: "a" },
+  { to: "/settings/clusters", label: "Settings", icon: "settings", key: "s" },
+];

@@ -1,0 +1,55 @@
+import { useEffect, useRef, useState } from "react";
+import { ApiError } from "../../api/client";
+import { useDecide, type Decision, type DisposalAct } from "../../api/disposals";
+import { freshKey, type What } from "../../api/replays";
+import { Confirm } from "../../ui/controls";
+import { tell } from "./toasts";
+import { DECISIONS } from "./words";
+
+interface Props {
+  decision: Decision | null;
+  what: What;
+  /** What is decided about: "this record", "300 records". */
+  of: string;
+  onClose: () => void;
+  onDone?: (() => void) | undefined;
+}
+
+/** Asks why, and says what it does and what it doesn't; what was asked for goes on when it is closed. */
+export function DecideDialog({ decision, what, of, onClose, onDone }: Props) {
+  const decide = useDecide();
+  const [key, setKey] = useState(freshKey);
+  const words = DECISIONS[decision ?? "discard"];
+  const looking = useRef(false);
+  useEffect(() => {
+    looking.current = decision !== null;
+    return () => void (looking.current = false);
+  }, [decision]);
+  const done = (act: DisposalAct) => {
+    tell(act);
+    setKey(freshKey());
+    if (looking.current) onClose();
+    onDone?.();
+  };
+  const failed = (error: Error) => {
+    if (!looking.current) tell({ fault: error.message });
+    // Nobody knows whether a request without an answer was carried out: asked again, it is the same one.
+    if (!(error instanceof ApiError && error.status === 0)) setKey(freshKey());
+  };
+  const go = (reason: string) => decision && void decide.mutateAsync({ decision, what, reason, key }).then(done, failed);
+  return (
+    <Confirm
+      open={decision !== null}
+      title={`${words.label}: ${of}`}
+      asks="Reason"
+      required
+      yes={words.yes}
+      busy={decide.isPending}
+      error={decide.error?.message ?? null}
+      onClose={() => (decide.isPending || decide.reset(), onClose())}
+      onYes={go}
+    >
+      {words.holds}
+    </Confirm>
+  );
+}

@@ -1,0 +1,41 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot } from "react-dom/client";
+import { MemoryRouter } from "react-router";
+import { expect, it, vi } from "vitest";
+import { ExportButton } from "./ExportButton";
+
+/** What the dialog offers for so many records, beside Cancel; null where it does not open. */
+async function offered(total: { count: number; exact: boolean }, role = "operator", readOnly = false): Promise<string | null> {
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(["session"], { role, read_only: readOnly });
+  const host = document.body.appendChild(document.createElement("div"));
+  const root = createRoot(host);
+  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><ExportButton query="q=x" total={total} /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() => host.querySelector("button")?.click());
+  const yes = [...document.querySelectorAll("[role=dialog] form button")].at(-1);
+  const said = yes && `${yes.textContent}${yes.hasAttribute("data-disabled") ? `: ${yes.getAttribute("aria-description")}` : ""}`;
+  await act(() => root.unmount());
+  host.remove();
+  return said ?? null;
+}
+
+it("up to 10 000 records are downloaded at once", async () => {
+  expect(await offered({ count: 10_000, exact: true })).toBe("Download");
+});
+
+it("more, or nobody knows how many, are written by a worker", async () => {
+  expect(await offered({ count: 10_001, exact: true })).toBe("Write the file");
+  expect(await offered({ count: 10_000, exact: false })).toBe("Write the file");
+});
+
+it("a read-only cluster is downloaded, and makes no files", async () => {
+  expect(await offered({ count: 1, exact: true }, "operator", true)).toBe("Download");
+  expect(await offered({ count: 10_001, exact: true }, "operator", true)).toBe("Write the file: This cluster is read-only");
+});
+
+it("a viewer takes nothing away", async () => {
+  expect(await offered({ count: 1, exact: true }, "viewer")).toBeNull();
+});

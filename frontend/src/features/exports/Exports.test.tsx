@@ -1,0 +1,40 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot } from "react-dom/client";
+import { MemoryRouter } from "react-router";
+import { expect, it, vi } from "vitest";
+import { Exports } from "./Exports";
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const ONE = { id: 1, created_at: "2026-11-21T00:00:00Z", created_by: "ada", format: "csv", query: "", state: "running", trouble: "", rows: 1, expected: 2, size: 1, sha256: null, started_at: null, done_at: null, expires_at: null };
+
+/** What the screen shows when its list is there and asking again fails. */
+async function shown(role: string): Promise<HTMLElement> {
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ detail: "It broke." }, { status: 500 })));
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  client.setQueryData(["session"], { role, read_only: false });
+  client.setQueryData(["exports"], { pages: [{ results: [ONE], next: null }], pageParams: [""] }, { updatedAt: Date.now() - 300_000 });
+  const host = document.body.appendChild(document.createElement("div"));
+  const root = createRoot(host);
+  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><Exports /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() => new Promise((done) => setTimeout(done, 30)));
+  const copy = host.cloneNode(true) as HTMLElement;
+  await act(() => root.unmount());
+  vi.unstubAllGlobals();
+  return copy;
+}
+
+it("a list that was not refreshed says of when it is", async () => {
+  const screen = await shown("operator");
+  expect(screen.textContent).toContain("Not refreshed: It broke. What is shown is of 5 min ago. Ask again");
+  expect(screen.querySelectorAll("[data-testid=export]")).toHaveLength(1);
+});
+
+it("who may not cancel sees why", async () => {
+  const screen = await shown("viewer");
+  const cancel = [...screen.querySelectorAll("button")].find((one) => one.textContent === "Cancel");
+  expect(cancel?.getAttribute("aria-description")).toBe("Needs the role operator");
+});

@@ -1,0 +1,140 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { MemoryRouter, Route, Routes, useLocation } from "react-router";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Fingerprint, GroupDetail } from "../../api/types";
+import { Groups } from "./Groups";
+
+type Answer = object | "broken" | "never";
+
+const CHOSEN_TIME = "range=24h&from=2026-11-21T12:00:00.000Z&to=2026-11-21T13:00:00.000Z";
+const DONE = { id: 5, kind: "split", at: "2026-11-21T03:04:12Z", actor: "eve", reason: "", fingerprints: 1, sources: [{ id: 1, title: "one" }], targets: [{ id: 3, title: "three" }], undone: false };
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let root: Root;
+let sent: { path: string; body: unknown }[];
+let answers: (path: string) => Answer;
+let split: boolean;
+
+function group(id: number, prints: number): GroupDetail {
+  const fingerprints = Array.from({ length: prints }, (_, index) => ({ id: 10 * id + index, digest: "d", exception_class: "e.X", stage: "TASK_PUT", message: `m${index}`, holes: [], frame: "", events: 1 }) as Fingerprint);
+  return { id, title: `group ${id}`, exception_class: "e.X", stage: "TASK_PUT", message: `message ${id}`, fingerprint_count: prints, state: "new", mute: null, events: 2, events_24h: 0, now: 0, now_exact: true, keys: 1, keys_exact: true, first_seen: "2026-11-21T03:04:12Z", last_seen: "2026-11-21T03:04:12Z", owner: null, connectors: [], topics: [], sparkline: null, fingerprints, regroupings: [], activity: [] };
+}
+
+function usual(path: string): Answer {
+  if (path.endsWith("/split")) return (split = true), DONE;
+  if (path.endsWith("/common")) return { traits: [], here: 1, elsewhere: 1, partial: false };
+  if (path.endsWith("/retention")) return "broken";
+  const id = /groups\/(\d+)$/.exec(path)?.[1];
+  if (id) return group(Number(id), split ? 1 : 2);
+  return { results: [group(1, 2), group(2, 1)], next: null, counts: { unresolved: 2 }, total_records: 4, took_ms: 1, exact: true };
+}
+
+beforeEach(() => {
+  [sent, answers, split] = [[], usual, false];
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  Element.prototype.scrollIntoView = () => undefined;
+  vi.stubGlobal("fetch", vi.fn((url: string, options: RequestInit) => {
+    const path = new URL(url, "http://here").pathname;
+    if (options.method !== "GET") sent.push({ path, body: JSON.parse(options.body as string) });
+    const answer = answers(path);
+    if (answer === "never") return new Promise(() => undefined);
+    return Promise.resolve(new Response(JSON.stringify(answer === "broken" ? { detail: "It broke." } : answer), { status: answer === "broken" ? 500 : 200 }));
+  }));
+});
+
+afterEach(async () => {
+  await act(() => root.unmount());
+  document.body.replaceChildren();
+  vi.unstubAllGlobals();
+});
+
+function Address() {
+  const { pathname, search } = useLocation();
+  return <output>{pathname + search}</output>;
+}
+
+async function show(address: string): Promise<QueryClient> {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  client.setQueryData(["session"], { username: "eve", role: "operator", read_only: false });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  const routes = <Routes>{["/groups", "/groups/:id"].map((path) => <Route key={path} path={path} element={<Groups />} />)}<Route path="*" element={null} /></Routes>;
+  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter initialEntries={[address]}>{routes}<Address /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await until(() => document.querySelector("[data-testid=group]") && panel());
+  return client;
+}
+
+const settle = () => act(() => new Promise<void>((done) => setTimeout(done, 20)));
+const until = (found: () => unknown) => vi.waitFor(async () => (await settle(), expect(found()).toBeTruthy()), { timeout: 10_000 });
+const panel = () => document.querySelector("[aria-label='Chosen group']");
+const address = () => document.querySelector("output")!.textContent;
+
+async function press(key: string): Promise<void> {
+  await act(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+  await settle();
+}
+
+async function click(name: string, within: ParentNode = document): Promise<void> {
+  const found = [...within.querySelectorAll("button")].find((one) => one.textContent?.startsWith(name));
+  if (!found) throw new Error(`no button ${name}`);
+  await act(() => found.click());
+  await settle();
+}
+
+it("while the next group is still to come, nothing is done to the one before", async () => {
+  answers = (path) => (path.endsWith("/groups/2") ? "never" : usual(path));
+  await show("/groups/1");
+  expect(panel()?.textContent).toContain("message 1");
+  await press("j");
+  for (const key of ["a", "m", "r"]) await press(key);
+  expect(address()).toBe("/groups/2");
+  expect(panel()).toBeNull();
+  expect([sent, document.querySelector("[role=dialog]")]).toEqual([[], null]);
+});
+
+it("the keys are for the chosen group", async () => {
+  await show("/groups/1");
+  await press("j");
+  await until(() => panel()?.textContent?.includes("message 2"));
+  await press("a");
+  await until(() => sent.length);
+  expect(sent).toEqual([{ path: "/api/v1/groups/assign", body: { groups: [2], username: "eve" } }]);
+});
+
+it("another time leaves the group on the screen until it has come", async () => {
+  await show("/groups/1?range=24h");
+  answers = (path) => (path.endsWith("/groups/1") ? "never" : usual(path));
+  await act(() => document.querySelector<HTMLInputElement>("input[value='30d']")!.click());
+  await settle();
+  expect(address()).toContain("range=30d");
+  expect(panel()?.textContent).toContain("message 1");
+});
+
+it("a refresh that failed is said, with what is still shown", async () => {
+  const client = await show("/groups");
+  answers = () => "broken";
+  await act(() => client.refetchQueries({ queryKey: ["groups"] }));
+  await until(() => document.body.textContent?.includes("It broke."));
+  expect(document.querySelectorAll("[data-testid=group]")).toHaveLength(2);
+});
+
+it("a group of two that is split leads to the new one and can be undone", async () => {
+  await show("/groups/1");
+  await act(() => document.querySelector<HTMLInputElement>("[data-testid=fingerprint] input")!.click());
+  await click("Split off 1");
+  await click("Split off", document.querySelector("[role=dialog]")!);
+  await until(() => address() === "/groups/3");
+  expect(document.querySelector("[data-testid=regrouped]")?.textContent).toContain("Split three off one.");
+});
+
+it("a time chosen by a drag goes along to the records, and can be widened", async () => {
+  await show(`/groups/1?${CHOSEN_TIME}`);
+  const records = [...document.querySelectorAll("a")].find((one) => one.textContent?.startsWith("Open"))?.getAttribute("href");
+  expect(Object.fromEntries(new URL(records ?? "", "http://here").searchParams)).toEqual({ group: "1", from: "2026-11-21T12:00:00.000Z", to: "2026-11-21T13:00:00.000Z" });
+  expect(document.querySelectorAll("input[type=radio]:checked")).toHaveLength(0);
+  await click("Back to the last 24 h");
+  expect(address()).toBe("/groups/1?range=24h");
+});

@@ -1,0 +1,49 @@
+import { NumberInput, Radio } from "@mantine/core";
+import { useState } from "react";
+import type { MuteUntil } from "../../api/groups";
+import { Confirm } from "../../ui/controls";
+import styles from "./Groups.module.css";
+import { CHOICES, muteUntil, willReturn, type Choice } from "./mute";
+
+const EVENTS = 100;
+
+interface Props {
+  open: boolean;
+  what: string;
+  busy: boolean;
+  error: string | null;
+  onClose: () => void;
+  onYes: (until: MuteUntil, reason: string) => void;
+}
+
+/** Until when a group is out of sight. */
+export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
+  const [choice, setChoice] = useState<Choice>("24h");
+  const [events, setEvents] = useState<number>(EVENTS);
+  return (
+    <Confirm
+      open={open}
+      title={`Mute ${what}`}
+      asks="Reason, if there is one to tell"
+      yes="Mute"
+      busy={busy}
+      error={error}
+      onClose={onClose}
+      onYes={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
+    >
+      <div className={styles.asked}>
+        <p>It leaves the unresolved ones and {willReturn(choice, events)}. Its records are indexed and counted as before.</p>
+        <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as Choice)}>
+          <div className={styles.choices}>
+            {CHOICES.map((one) => (
+              <Radio key={one.value} size="xs" value={one.value} label={one.label} />
+            ))}
+          </div>
+        </Radio.Group>
+        {(choice === "events" || choice === "rate") && (
+          <NumberInput label="Events" value={events} min={1} max={2_147_483_647} clampBehavior="strict" allowDecimal={false} hideControls onChange={(next) => setEvents(Math.max(1, Number(next) || 1))} classNames={{ label: styles.label!, input: styles.input! }} />
+        )}
+      </div>
+    </Confirm>
+  );
+}

@@ -1,0 +1,44 @@
+import { useState } from "react";
+import type { Approval } from "../../api/replayTypes";
+import { useMayWrite, useSession } from "../../api/session";
+import { dateTime, plural } from "../../lib/format";
+import { useZone } from "../../lib/zone";
+import { Button, Confirm } from "../../ui/controls";
+import { Strip } from "../../ui/Panel";
+
+interface Props {
+  approval: Approval;
+  busy: boolean;
+  error: Error | null;
+  /** Why this plan can't be agreed to. */
+  barred: string | undefined;
+  onApprove: () => void;
+  onReject: (reason: string) => void;
+}
+
+/** Whether a second person agreed to this plan; and what that person does. */
+export function Agreeing({ approval, busy, error, barred, onApprove, onReject }: Props) {
+  const { zone } = useZone();
+  const { data: me } = useSession();
+  const may = useMayWrite();
+  const [asking, setAsking] = useState(false);
+  if (approval.approved) {
+    return <Strip tone="passed">Approved by {approval.approved_by ?? "somebody"} {dateTime(approval.approved_at, zone)}.</Strip>;
+  }
+  if (approval.asked_at === null) return <Strip tone="warn">Above {plural(approval.above, "record")} a second person must approve the plan.</Strip>;
+  if (approval.void) return <Strip tone="warn">The plan changed since {approval.asked_by ?? "somebody"} asked for approval. Ask again.</Strip>;
+  const why = me?.approver !== true ? "Needs the role approver" : me.username === approval.asked_by ? "You asked for it: somebody else must approve" : may.allowed ? barred : may.reason;
+  return (
+    <>
+      <Strip tone="warn">{approval.asked_by ?? "Somebody"} asked for approval {dateTime(approval.asked_at, zone)}.</Strip>
+      <div className="row" style={{ flexWrap: "wrap" }}>
+        <Button kind="primary" busy={busy} barred={why} onClick={onApprove}>Approve</Button>
+        <Button busy={busy} barred={why} onClick={() => setAsking(true)}>Reject…</Button>
+        {why && <span className="s t3">{why}</span>}
+      </div>
+      <Confirm open={asking} title="Reject this plan" asks="Reason" required yes="Reject" busy={busy} error={error?.message ?? null} onClose={() => setAsking(false)} onYes={(reason) => (onReject(reason), setAsking(false))}>
+        The plan stays as it is. It can be changed, and asked for again.
+      </Confirm>
+    </>
+  );
+}

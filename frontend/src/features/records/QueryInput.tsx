@@ -1,0 +1,97 @@
+import { useId, useState, type KeyboardEvent, type Ref } from "react";
+import { useCompletion } from "../../api/searches";
+import { character, unit } from "../../lib/query";
+import { join } from "../../ui/Panel";
+import styles from "./QueryBar.module.css";
+
+/** Keys that move the cursor and change nothing. */
+const MOVES = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
+
+interface Props {
+  ref: Ref<HTMLInputElement>;
+  value: string;
+  onChange: (text: string) => void;
+  onCommit: () => void;
+  /** Backspace before the first character. */
+  onTakeBack: () => void;
+}
+
+/** The line to type in, with what may stand at its cursor below it. */
+export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props) {
+  const [cursor, setCursor] = useState(0);
+  const [open, setOpen] = useState(false);
+  const [chosen, setChosen] = useState(-1);
+  const list = useId();
+  const at = Math.min(cursor, value.length);
+  const { data, isPlaceholderData: isStale } = useCompletion(value, character(value, at), open);
+  const items = open ? (data?.items ?? []) : [];
+  const picked = items[chosen];
+  const look = (input: HTMLInputElement) => {
+    setCursor(input.selectionStart ?? 0);
+    setOpen(true);
+    setChosen(-1);
+  };
+  const take = (text: string) => {
+    if (!data || isStale) return; // its places are those of an earlier text
+    const head = value.slice(0, unit(value, data.start)) + text + (/[:.]$/.test(text) ? "" : " ");
+    onChange(head + value.slice(unit(value, data.end)).trimStart());
+    setCursor(head.length);
+    setOpen(/[:.]$/.test(text));
+    setChosen(-1);
+  };
+  const press = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.nativeEvent.isComposing) return; // the key is the input method's
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by !== undefined && items.length > 0) {
+      event.preventDefault();
+      setChosen((chosen + by + items.length + (chosen < 0 && by < 0 ? 1 : 0)) % items.length);
+    } else if (picked && (event.key === "Enter" || event.key === "Tab")) {
+      event.preventDefault();
+      take(picked.text);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      setOpen(false);
+      onCommit();
+    } else if (event.key === "Escape" && open) setOpen(false);
+    else if (event.key === "Escape") event.currentTarget.blur();
+    else if (event.key === "Backspace" && value === "") onTakeBack();
+  };
+  return (
+    <span className={styles.typing}>
+      <input
+        ref={ref}
+        value={value}
+        role="combobox"
+        aria-label="Add a filter, or search messages and keys"
+        aria-expanded={items.length > 0}
+        aria-controls={list}
+        aria-autocomplete="list"
+        aria-activedescendant={picked ? `${list}-${chosen}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="Add a filter, or search messages and keys"
+        onChange={(event) => (onChange(event.currentTarget.value), look(event.currentTarget))}
+        onClick={(event) => look(event.currentTarget)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={press}
+        onKeyUp={(event) => MOVES.has(event.key) && look(event.currentTarget)}
+      />
+      <div id={list} role="listbox" aria-label="Suggestions" className={styles.list} hidden={items.length === 0}>
+        {items.map((item, index) => (
+          <div
+            key={item.text}
+            id={`${list}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            className={join(styles.option, index === chosen && styles.chosen)}
+            onPointerDown={(event) => (event.preventDefault(), take(item.text))}
+          >
+            <span className="mono cut">{item.text}</span>
+            <span className="sp" />
+            <span className="t3 cut">{item.label}</span>
+          </div>
+        ))}
+      </div>
+    </span>
+  );
+}

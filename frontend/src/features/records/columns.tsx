@@ -1,0 +1,73 @@
+import type { ReactNode } from "react";
+import type { DeadLetterRow } from "../../api/types";
+import { bytes, count, dateTime, type Zone } from "../../lib/format";
+import { stageColour } from "../../lib/stages";
+import { replayStateWords } from "../../lib/states";
+import { Swatch } from "../../ui/charts";
+import styles from "./Records.module.css";
+
+export interface Column {
+  id: string;
+  /** What its head says, and its box in the list of columns. */
+  head: string;
+  name: string;
+  /** At least so many pixels wide, and where it may be wider up to this. */
+  min: number;
+  most?: string;
+  /** In a narrow window each row has two lines: what stands where; null leaves it out. */
+  narrow: "first" | "second" | "end" | null;
+  cell: (row: DeadLetterRow, zone: Zone) => ReactNode;
+  title?: (row: DeadLetterRow) => string | undefined;
+  className?: string;
+  /** Shown until somebody chooses. */
+  usual: boolean;
+}
+
+const GAP_PX = 12;
+const EDGES_PX = 38;
+
+const missing = (words: string) => <span className="t3">{words}</span>;
+
+/** Every column that the list can have, in their order. */
+export const COLUMNS: readonly Column[] = [
+  { id: "failed_at", head: "Failed at ↓", name: "Failed at", min: 118, narrow: "first", usual: true, cell: (row, zone) => dateTime(row.failed_at, zone) },
+  {
+    id: "origin", head: "Part. / offset", name: "Origin partition and offset", min: 92, narrow: null, usual: true,
+    cell: (row) => (row.origin_partition === null ? missing("unknown") : <><span className="t3">{row.origin_partition} /</span> {count(row.origin_offset)}</>),
+    title: (row) => `Origin ${row.origin_topic ?? "unknown"}`,
+  },
+  { id: "origin_topic", head: "Origin topic", name: "Origin topic", min: 90, most: "150px", narrow: null, usual: false, cell: (row) => row.origin_topic ?? missing("unknown"), title: (row) => row.origin_topic ?? undefined },
+  { id: "topic", head: "Dead letter topic", name: "Dead letter topic", min: 90, most: "150px", narrow: null, usual: false, cell: (row) => row.topic, title: (row) => `${row.topic} / ${row.partition} / ${row.offset}` },
+  { id: "key", head: "Key", name: "Key", min: 84, most: "120px", narrow: "first", usual: true, cell: (row) => row.key_text ?? missing("null"), title: (row) => row.key_text ?? undefined },
+  {
+    id: "stage", head: "Stage", name: "Stage", min: 142, narrow: "end", usual: true, className: styles.stage!,
+    cell: (row) => <><Swatch colour={stageColour(row.stage)} /><span className="cut">{row.stage ?? "unreadable"}</span></>,
+  },
+  { id: "exception", head: "Exception", name: "Exception", min: 90, most: "150px", narrow: null, usual: false, cell: (row) => row.exception_class ?? missing("none"), title: (row) => row.exception_full ?? undefined },
+  {
+    id: "error", head: "Error", name: "Error", min: 180, most: "1fr", narrow: "second", usual: true,
+    cell: (row) => (row.readable ? row.message : "unreadable dead letter"),
+    title: (row) => (row.readable ? (row.message ?? undefined) : undefined),
+  },
+  { id: "connector", head: "Connector", name: "Connector", min: 108, narrow: null, usual: true, className: styles.words!, cell: (row) => row.connector ?? missing("unknown"), title: (row) => row.connector ?? undefined },
+  { id: "group", head: "Group", name: "Group", min: 90, most: "160px", narrow: null, usual: false, className: styles.words!, cell: (row) => row.group?.title ?? missing("none"), title: (row) => row.group?.title },
+  { id: "replay", head: "Replay", name: "Replay state", min: 92, narrow: null, usual: false, className: styles.words!, cell: (row) => replayStateWords(row.replay_state) },
+  { id: "size", head: "Value", name: "Size of the value", min: 66, narrow: null, usual: true, className: `num t2 ${styles.words}`, cell: (row) => bytes(row.value_size) },
+];
+
+export const USUAL: readonly string[] = COLUMNS.filter((one) => one.usual).map((one) => one.id);
+
+/** The columns that were kept, in their order; the usual ones where nothing was, or nothing of it is one. */
+export function readColumns(kept: string | null): readonly string[] {
+  const ids = new Set((kept ?? "").split(","));
+  const known = COLUMNS.filter((one) => ids.has(one.id)).map((one) => one.id);
+  return known.length === 0 || known.join() === USUAL.join() ? USUAL : known;
+}
+
+/** The columns as a grid has them: their widths, and how narrow they may become together. */
+export function gridOf(columns: readonly Column[]): { gridTemplateColumns: string; minWidth: number } {
+  return {
+    gridTemplateColumns: columns.map(({ min, most }) => (most ? `minmax(${min}px, ${most})` : `${min}px`)).join(" "),
+    minWidth: columns.reduce((sum, { min }) => sum + min + GAP_PX, EDGES_PX),
+  };
+}

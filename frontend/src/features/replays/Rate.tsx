@@ -1,0 +1,62 @@
+import { useState } from "react";
+import { faster, RATES, rateWords, slower } from "../../lib/outcome";
+import { Button } from "../../ui/controls";
+import styles from "./Rate.module.css";
+
+const PRESETS = [10, 100, 1000, 0];
+
+interface Props {
+  rate: number;
+  barred: string | undefined;
+  busy: boolean;
+  onRate: (rate: number) => void;
+}
+
+/** How fast it sends: one step slower or faster, any speed by the slider, or one that many choose. */
+export function Rate({ rate, barred, busy, onRate }: Props) {
+  const [held, setHeld] = useState<number | null>(null);
+  const at = held ?? place(rate);
+  const settle = () => {
+    if (held === null) return;
+    if (rateAt(held) !== rate) onRate(rateAt(held));
+    setHeld(null);
+  };
+  return (
+    <div className={styles.rate} role="group" aria-label="Speed">
+      <Button barred={barred ?? (rate === 1 ? "1 / s is the slowest" : undefined)} busy={busy} onClick={() => onRate(slower(rate))}>Slower</Button>
+      <label className={styles.slide}>
+        <b data-testid="rate">{rateWords(rateAt(at))}</b>
+        <input
+          type="range"
+          aria-label="Records a second"
+          aria-valuetext={rateWords(rateAt(at))}
+          min={0}
+          max={RATES.length}
+          value={at}
+          disabled={barred !== undefined}
+          title={barred}
+          onChange={(event) => setHeld(Number(event.currentTarget.value))}
+          onPointerUp={settle}
+          onKeyUp={settle}
+          onBlur={settle}
+        />
+      </label>
+      <Button barred={barred ?? (rate === 0 ? "There is no limit" : undefined)} busy={busy} onClick={() => onRate(faster(rate))}>Faster</Button>
+      <span className={styles.presets}>
+        {PRESETS.map((one) => (
+          <button key={one} type="button" aria-pressed={one === rate} disabled={barred !== undefined || busy} title={barred} onClick={() => onRate(one)}>{rateWords(one)}</button>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+/** Where a speed stands on the slider; the last place is no limit. */
+function place(rate: number): number {
+  const found = rate === 0 ? -1 : RATES.findIndex((one) => one >= rate);
+  return found < 0 ? RATES.length : found;
+}
+
+function rateAt(at: number): number {
+  return RATES[at] ?? 0;
+}

@@ -1,0 +1,16 @@
+import { useGroupRetention } from "../../api/retention";
+import { tallyWords } from "../../lib/retention";
+import { useNow } from "../../lib/zone";
+
+/** One line of how long Kafka still has a group's records. */
+export function RetentionLine({ group }: { group: number }) {
+  const { data } = useGroupRetention(group);
+  const now = useNow(10_000);
+  if (!data) return null;
+  const of = data.complete ? "" : " Of its oldest thousand.";
+  return (
+    <p className="s t2" data-testid="group-retention" title="Earliest times, from the topics’ retention; segments leave whole. What is indexed keeps its bytes here.">
+      <b>In Kafka:</b> {tallyWords(data.dead_letters, "dead letter", now)}; {tallyWords(data.origins, "origin record", now)}.{of}
+    </p>
+  );
+}

@@ -1,0 +1,64 @@
+import { useRetention, type RetentionClock } from "../../api/retention";
+import type { DeadLetter } from "../../api/types";
+import { bytes, dateTime, span } from "../../lib/format";
+import { REASONS, remaining } from "../../lib/retention";
+import { useNow, useZone } from "../../lib/zone";
+import { Bones, Meter, Panel } from "../../ui/Panel";
+import styles from "./Retention.module.css";
+
+const COPIES: Record<DeadLetter["original"], string> = {
+  embedded: "kept",
+  fetched: "kept",
+  expired: "none: the origin was gone before it was indexed",
+  unknown: "none: the dead letter does not say where the record was",
+};
+
+/** How long the broker still has a dead letter and its origin, and whether the index has the bytes anyway. */
+export function RetentionPanel({ letter }: { letter: DeadLetter }) {
+  const { data, error } = useRetention(letter.id);
+  const copied = letter.original === "embedded" || letter.original === "fetched";
+  return (
+    <Panel title="Retention clock" aside={<span className="s t3">earliest times; segments leave whole</span>}>
+      {!data && !error && <Bones rows={2} height={16} />}
+      <dl className={styles.clocks} data-testid="retention">
+        {data && <Row name="Dead letter" clock={data.dead_letter} colour="var(--put-1)" />}
+        {data?.origin && <Row name="Origin record" clock={data.origin} colour="var(--waiting)" />}
+        {error && <div><dt>In Kafka</dt><dd className="t2">not known: {error.message}</dd></div>}
+        <div>
+          <dt>Copy in index</dt>
+          <dd className={styles.fact}>
+            {copied && <span className="t2">{letter.value.size === null ? "null" : bytes(letter.value.size)}</span>}
+            <span className="sp" />
+            <b className={copied ? "passed" : "warn"}>{COPIES[letter.original]}</b>
+          </dd>
+        </div>
+      </dl>
+    </Panel>
+  );
+}
+
+function Row({ name, clock, colour }: { name: string; clock: RetentionClock; colour: string }) {
+  const { zone } = useZone();
+  const now = useNow(10_000);
+  const left = clock.until ? Date.parse(clock.until) - now : 0;
+  return (
+    <div>
+      <dt>{name}</dt>
+      {clock.state === "leaves" && clock.keeps_ms && left > 0 ? (
+        <dd className={styles.fact} title={`Not before ${dateTime(clock.until, zone)}${zone === "utc" ? " UTC" : ""}`}>
+          <Meter part={left / clock.keeps_ms} colour={colour} />
+          <span className="nw"><b>{remaining(left)}</b> <span className="t3">of {span(clock.keeps_ms)}</span></span>
+        </dd>
+      ) : (
+        <dd className="t2">{words(clock)}</dd>
+      )}
+    </div>
+  );
+}
+
+function words({ state, reason }: RetentionClock): string {
+  if (state === "gone") return reason === "no_topic" ? "gone: its topic is not there" : "gone from Kafka";
+  if (state === "kept") return "kept for ever";
+  if (state === "unknown") return `unknown: ${REASONS[reason ?? ""] ?? "not told"}`;
+  return "past its time: may leave at any moment";
+}

@@ -1,0 +1,113 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { MemoryRouter } from "react-router";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { ClusterList, Trial } from "../../api/clusters";
+import { Clusters } from "./Clusters";
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const SOON = new Date(Date.now() + 5 * 86_400_000).toISOString();
+const LIST: ClusterList = {
+  results: [
+    { name: "main", own: true, environment: "PRODUCTION", read_only: true, bootstrap_servers: ["kafka:9093"], security_protocol: "SSL", sasl: null, tls: { ca: "/etc/ca.pem", checks_host_name: true, certificate: { subject: "CN=dash", issuer: "CN=us", expires: SOON } }, principal: "User:CN=dash", trouble: "" },
+    { name: "dr", own: false, environment: null, read_only: null, bootstrap_servers: ["dr:9092"], security_protocol: "SASL_SSL", sasl: { mechanism: "SCRAM-SHA-512", username: "dash" }, tls: { ca: null, checks_host_name: false, certificate: null }, principal: "User:dash", trouble: "" },
+  ],
+  index: {
+    reachable: true,
+    patterns: [".*dlq"],
+    start: "earliest",
+    topics: [
+      { topic: "a.dlq", partitions: 2, read: 250, of: 1000, records_behind: 750, seconds_behind: 40, rate: 50, eta_s: 15 },
+      { topic: "b.dlq", partitions: 1, read: 9, of: 9, records_behind: 0, seconds_behind: 0, rate: null, eta_s: 0 },
+    ],
+    lookalikes: ["mail-dlt"],
+    text: { records_behind: 0, seconds_behind: 0 },
+  },
+};
+const TRIAL: Trial = {
+  reached: true, kind: "ok", verdict: "1 broker reached over TLS; 2 topics can be seen.", detail: "", took_ms: 12, brokers: [{ id: 1, address: "kafka:9093" }], topics: 2, dead_letter_topics: ["a.dlq"], principal: "User:CN=dash",
+  permissions: [
+    { operations: ["Read", "DescribeConfigs"], resource: "topic", name: "a.dlq", prefixed: false, why: "Indexes it", verdict: "missing", missing: ["Read"], note: "", command: "kafka-acls.sh --add" },
+    { operations: ["Read"], resource: "group", name: "dlqadmin-index", prefixed: false, why: "Keeps", verdict: "ok", missing: [], note: "", command: "" },
+  ],
+};
+
+let root: Root;
+let posted: string[];
+
+beforeEach(() => {
+  posted = [];
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+});
+
+afterEach(async () => {
+  await act(() => root.unmount());
+  document.body.replaceChildren();
+  vi.unstubAllGlobals();
+});
+
+async function show(role = "operator", trial: Response = Response.json(TRIAL)): Promise<void> {
+  vi.stubGlobal("fetch", (url: string, options: RequestInit) => {
+    if (options.method === "POST") posted.push(url);
+    return Promise.resolve(options.method === "POST" ? trial : Response.json(LIST));
+  });
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  client.setQueryData(["session"], { role, read_only: true });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><Clusters /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await settle();
+}
+
+const settle = () => act(() => new Promise((done) => setTimeout(done, 30)));
+const text = () => document.body.textContent ?? "";
+
+async function test(cluster: string): Promise<void> {
+  const panel = document.querySelector(`section[aria-label=${cluster}]`);
+  await act(() => [...(panel?.querySelectorAll("button") ?? [])].find((one) => one.textContent === "Test connection")?.click());
+  await settle();
+}
+
+it("each cluster says how clients connect, and what of it deserves a look", async () => {
+  await show();
+  expect(text()).toContain("SCRAM-SHA-512 as dash");
+  expect(text()).toContain("host names are not checked");
+  expect(text()).toContain("/etc/ca.pem");
+  expect(text()).toContain(", in 5 d");
+  expect(text()).toContain("read-only");
+  expect(document.title).toBe("Clusters · dlqadmin");
+});
+
+it("the index says how far it is in each topic, and what it does not follow", async () => {
+  await show();
+  const rows = [...document.querySelectorAll("[data-testid=followed]")].map((row) => row.textContent);
+  expect(rows[0]).toContain("250 of 1,000 (25 %)");
+  expect(rows[0]).toContain("≈ 15 s");
+  expect(rows[1]).toContain("up to date");
+  expect(text()).toContain("DLQ_TOPICS='.*dlq,mail-dlt'");
+});
+
+it("a trial tells what was reached, what is missing, and the line that grants it", async () => {
+  await show();
+  await test("main");
+  expect(posted).toEqual(["/api/v1/clusters/main/test"]);
+  expect(text()).toContain("1 broker reached over TLS");
+  expect(text()).toContain("1 row with something missing, as User:CN=dash");
+  expect(text()).toContain("kafka-acls.sh --add");
+});
+
+it("a trial that fails says why in plain words and in the client's own", async () => {
+  await show("operator", Response.json({ ...TRIAL, reached: false, kind: "refused", verdict: "Nobody listens at this address and port.", detail: "Connection refused", brokers: [] }));
+  await test("dr");
+  expect(text()).toContain("Nobody listens at this address and port.");
+  expect(text()).toContain("could not be asked");
+});
+
+it("who may not test sees why", async () => {
+  await show("viewer");
+  await test("main");
+  expect(posted).toEqual([]);
+  expect(document.querySelector("[aria-description='Needs the role operator']")).not.toBeNull();
+});

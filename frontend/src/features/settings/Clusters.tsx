@@ -1,0 +1,28 @@
+import { useClusters } from "../../api/clusters";
+import { plural } from "../../lib/format";
+import { Broken } from "../../ui/Broken";
+import { NotRefreshed } from "../../ui/NotRefreshed";
+import { Bones, PageHead, Panel } from "../../ui/Panel";
+import { useTitle } from "../../ui/useTitle";
+import { ClusterPanel } from "./ClusterPanel";
+import styles from "./Clusters.module.css";
+import { Following } from "./Following";
+
+/** Which clusters are there, can they be reached as they must be, and how far is the index? */
+export function Clusters() {
+  const { data, error, dataUpdatedAt, isError, refetch } = useClusters();
+  const others = (data?.results.length ?? 1) - 1;
+  useTitle("Clusters");
+  return (
+    <>
+      <PageHead title="Clusters" note={data ? `How the dashboard connects to Kafka${others > 0 ? `, and to ${plural(others, "other cluster")} that replays may write to` : ""}: set by its environment, shown without secrets.` : " "} />
+      {isError && data && <NotRefreshed error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
+      {!data && <Panel>{error ? <Broken title="The clusters did not come" error={error} onAgain={() => void refetch()} /> : <Bones rows={8} />}</Panel>}
+      <div className={styles.list}>
+        {data?.results.filter((one) => one.own).map((one) => <ClusterPanel key={one.name} cluster={one} />)}
+        {data && <Following index={data.index} />}
+        {data?.results.filter((one) => !one.own).map((one) => <ClusterPanel key={one.name} cluster={one} />)}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+/** The lines of a bulk fix's form, and the program that they are: numbers stay as they are typed. */
+
+export type FormAct = "set" | "unset" | "cast" | "set_header" | "unset_header" | "set_key";
+export type When = "always" | "null" | "missing" | "null_or_missing";
+export type CastTo = "string" | "number" | "integer" | "boolean";
+
+export interface FormRow {
+  id: number;
+  act: FormAct;
+  /** A field's path, or a header's name. */
+  name: string;
+  value: string;
+  when: When;
+  to: CastTo;
+}
+
+export const freshRow = (id: number): FormRow => ({ id, act: "set", name: "", value: "", when: "always", to: "number" });
+
+/** Whether the line lacks something to be one. */
+export function isOpen(row: FormRow): boolean {
+  return row.act !== "set_key" && row.name.trim() === "";
+}
+
+/** What a typed value is taken for: JSON where it is that, text otherwise. */
+export function valueKind(text: string): "text" | "number" | "true or false" | "null" | "object" | "array" {
+  const parsed = parse(text);
+  if (parsed === undefined || typeof parsed === "string") return "text";
+  if (parsed === null) return "null";
+  if (Array.isArray(parsed)) return "array";
+  return typeof parsed === "object" ? "object" : typeof parsed === "number" ? "number" : "true or false";
+}
+
+/** The program of the lines that are complete; empty when none is. */
+export function programOf(rows: readonly FormRow[]): string {
+  const lines = rows.filter((row) => !isOpen(row)).map(line);
+  return lines.length === 0 ? "" : `[${lines.join(",")}]`;
+}
+
+function line({ act, name, value, when, to }: FormRow): string {
+  const fields: [string, string][] = [["act", JSON.stringify(act)]];
+  if (act === "set_header" || act === "unset_header") fields.push(["name", JSON.stringify(name)]);
+  else if (act !== "set_key") fields.push(["path", JSON.stringify(name.trim())]);
+  if (act === "set") fields.push(["value", parse(value) === undefined ? JSON.stringify(value) : value.trim()]);
+  if (act === "set_header" || act === "set_key") fields.push(["value", JSON.stringify(value)]);
+  if (act === "set" && when !== "always") fields.push(["when", JSON.stringify(when)]);
+  if (act === "cast") fields.push(["to", JSON.stringify(to)]);
+  return `{${fields.map(([key, text]) => `"${key}":${text}`).join(",")}}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

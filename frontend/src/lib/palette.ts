@@ -1,0 +1,54 @@
+/** One thing the command palette leads to. */
+export interface Place {
+  section: string;
+  label: string;
+  note?: string;
+  to: string;
+}
+
+export interface Coordinates {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+const MOST_OF_A_SECTION = 8;
+
+/** "orders.dlq / 3 / 918,221" → its parts; null if it is anything else. */
+export function coordinates(text: string): Coordinates | null {
+  const found = /^\s*([\w.-]+)\s*\/\s*(\d{1,10})\s*\/\s*([\d,]{1,25})\s*$/.exec(text);
+  if (!found?.[1] || !found[2] || !found[3]) return null;
+  const offset = Number(found[3].replaceAll(",", ""));
+  return Number.isSafeInteger(offset) ? { topic: found[1], partition: Number(found[2]), offset } : null;
+}
+
+/** Where names come from, as a sentence calls it, and whether they are here. */
+export interface Source {
+  name: string;
+  state: "pending" | "error" | "success";
+}
+
+/** What the list alone does not say: that names are still to come or did not, or among which there was nothing. */
+export function noteOf(sources: readonly Source[], found: number): string {
+  const named = (state: Source["state"]) => listed(sources.filter((one) => one.state === state).map((one) => one.name), "and");
+  if (named("pending")) return "Looking…";
+  if (named("error")) return `The names of ${named("error")} did not come.`;
+  return found > 0 ? "" : `Not among ${listed(sources.map((one) => one.name), "or")}. A record is found by topic/partition/offset.`;
+}
+
+function listed(names: readonly string[], joint: string): string {
+  return names.length > 1 ? `${names.slice(0, -1).join(", ")} ${joint} ${names.at(-1)}` : (names[0] ?? "");
+}
+
+/** The places whose label has every word, those that begin with the first word before others, some of each section. */
+export function matching(places: readonly Place[], text: string): Place[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const first = words[0] ?? "";
+  const hits = places.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+  const sections = [...new Set(hits.map((place) => place.section))];
+  return sections.flatMap((section) => {
+    const own = hits.filter((place) => place.section === section);
+    const begins = own.filter((place) => place.label.toLowerCase().startsWith(first));
+    return [...new Set([...begins, ...own])].slice(0, MOST_OF_A_SECTION);
+  });
+}

@@ -1,0 +1,63 @@
+/** The query language as far as the browser needs it: clauses cut apart, shown and written. The server reads and checks it. */
+
+/** Where a clause stands in a query; indices count UTF-16 units. */
+export interface Piece {
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** What a clause says; a word has no field. */
+export interface Said {
+  field: string | null;
+  values: string[];
+  exclude: boolean;
+}
+
+// Blanks part clauses, except within quotes; a quote that is not closed reaches to the end.
+const PIECE = /(?:"(?:[^"\\]|\\[^])*(?:"|$)|[^\s"])+/gu;
+const CLAUSE = /^(-?)(?:([^\W\d][^\s:,"]*):(?=[^]))?([^]*)$/u;
+const VALUE = /"((?:[^"\\]|\\[^])*)"?(\*?)|[^,]+/gu;
+const BARE = /^(?![-"])[^\s,*:"\\]+$/u;
+
+export function pieces(query: string): Piece[] {
+  return [...query.matchAll(PIECE)].map((found) => ({ text: found[0], start: found.index, end: found.index + found[0].length }));
+}
+
+export function said(clause: string): Said {
+  const [, minus, field, rest = ""] = CLAUSE.exec(clause) ?? [];
+  const values = field === undefined ? [unquoted(rest)] : [...rest.matchAll(VALUE)].map((found) => unquoted(found[0]));
+  return { field: field ?? null, values, exclude: minus === "-" };
+}
+
+/** The clause that says so. */
+export function written({ field, values, exclude }: Said): string {
+  const list = values.map((value) => (BARE.test(value) ? value : quoted(value))).join(",");
+  return `${exclude ? "-" : ""}${field === null ? "" : `${field}:`}${list}`;
+}
+
+/** The clause without one of its values, the others as they are written; null when that was its only one. */
+export function dropped(clause: string, value: string): string | null {
+  const [, minus = "", field = "", rest = ""] = CLAUSE.exec(clause) ?? [];
+  const others = [...rest.matchAll(VALUE)].map((found) => found[0]).filter((raw) => unquoted(raw) !== value);
+  return others.length > 0 ? `${minus}${field}:${others.join(",")}` : null;
+}
+
+/** From the server's count of characters to the browser's of UTF-16 units. */
+export function unit(text: string, character: number): number {
+  return [...text].slice(0, character).join("").length;
+}
+
+/** The other way round. */
+export function character(text: string, at: number): number {
+  return [...text.slice(0, at)].length;
+}
+
+function quoted(value: string): string {
+  return `"${value.replace(/["\\]/g, "\\$&")}"`;
+}
+
+function unquoted(text: string): string {
+  const found = /^"((?:[^"\\]|\\[^])*)"(\*?)$/u.exec(text);
+  return found ? (found[1] ?? "").replace(/\\([^])/gu, "$1") + found[2] : text;
+}

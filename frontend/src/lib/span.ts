@@ -1,0 +1,56 @@
+/** The time that a screen shows: one of the offered ranges, or a part of it that a drag chose. */
+import { DEFAULT_FROM } from "./filter";
+import { asRange, rangeWords, type Range } from "./ranges";
+
+export interface Span {
+  range: Range;
+  from: string;
+  to: string;
+  /** Chosen by a drag, so that it can be widened again. */
+  narrowed: boolean;
+}
+
+export function readSpan(params: URLSearchParams): Span {
+  const range = asRange(params.get("range"));
+  const [from, to] = [params.get("from"), params.get("to")];
+  const own = from !== null && to !== null && Date.parse(from) < Date.parse(to);
+  return own ? { range, from, to, narrowed: true } : { range, from: `now-${range}`, to: "now", narrowed: false };
+}
+
+export function narrowTo(params: URLSearchParams, from: number, to: number): URLSearchParams {
+  const next = new URLSearchParams(params);
+  next.set("from", new Date(from).toISOString());
+  next.set("to", new Date(to).toISOString());
+  return next;
+}
+
+/** Back to a range as it is offered; without one, to the range that was narrowed. */
+export function widen(params: URLSearchParams, range?: Range): URLSearchParams {
+  const next = new URLSearchParams(params);
+  next.delete("from");
+  next.delete("to");
+  if (range) next.set("range", range);
+  return next;
+}
+
+/** "the last 7 d", or that a part of it was chosen. */
+export function spanWords(span: Span): string {
+  return span.narrowed ? "the chosen time" : rangeWords(span.range);
+}
+
+/** An address of the records screen, in this time. */
+export function inSpan(address: string, span: Span): string {
+  return adding(address, { from: span.from !== DEFAULT_FROM && span.from, to: span.to !== "now" && span.to });
+}
+
+/** An address of a screen that offers ranges, in this time. */
+export function withSpan(address: string, span: Span): string {
+  return adding(address, { range: span.from !== DEFAULT_FROM && span.range, from: span.narrowed && span.from, to: span.narrowed && span.to });
+}
+
+function adding(address: string, values: Record<string, string | false>): string {
+  const [path = "", query] = address.split("?");
+  const params = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(values)) if (value !== false) params.set(name, value);
+  return params.size > 0 ? `${path}?${params}` : path;
+}

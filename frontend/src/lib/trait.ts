@@ -1,0 +1,31 @@
+import { written } from "./query";
+
+const FIELDS: Record<string, string> = { topic: "topic", connector: "connector", "origin topic": "origin_topic", "origin partition": "origin_partition", key: "key" };
+const LITERALS = ["null", "true", "false"];
+const NAME = /^[\w$.-]+$/;
+const CUT = 80; // characters; what is longer was cut by the server
+
+/** The clause that finds records with this value of this field; null where the query language has none. */
+export function clauseOfTrait(field: string, value: string): string | null {
+  if (value.length >= CUT || value === "missing") return null;
+  const known = FIELDS[field];
+  if (known) return field === "key" && value === "null" ? null : written({ field: known, values: [value], exclude: false });
+  if (field.startsWith("header ")) return within(`header.${field.slice(7)}`, value);
+  if (!field.startsWith("value.")) return null;
+  if (!value.startsWith('"')) return within(field, value);
+  const text = textOf(value);
+  return text === null || LITERALS.includes(text) ? null : within(field, text);
+}
+
+function within(path: string, value: string): string | null {
+  return NAME.test(path) ? written({ field: path, values: [value], exclude: false }) : null;
+}
+
+function textOf(json: string): string | null {
+  try {
+    const text: unknown = JSON.parse(json);
+    return typeof text === "string" && text !== "" ? text : null;
+  } catch {
+    return null;
+  }
+}

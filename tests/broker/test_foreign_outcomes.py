@@ -1,0 +1,150 @@
+"""What became of replayed records in real consumer groups that are not the engine's."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from django.utils import timezone
+
+from demo.network import wait_until
+from dlqadmin.broker import topics
+from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.replays.models import Replay, ReplayItem, Selection, WatchPosition
+from dlqadmin.replays.outcome.watching import watch
+from dlqadmin.replays.sending import items
+from engine.record.replay import ATTEMPT, ITEM
+from tests.dlqadmin.deadletters.letters import index as index_rows
+from tests.dlqadmin.deadletters.letters import letter
+from tests.dlqadmin.fakes import FakeEngine
+
+pytestmark = pytest.mark.django_db
+SETTLE_S = 1.0
+
+
+class Foreign:
+    """Two records in a topic that no connector reads, their dead letter topic in the index, and a group."""
+
+    def __init__(self, broker: str) -> None:
+        name = uuid.uuid4().hex
+        self.broker, self.group = broker, f"billing-{name}"
+        self.topic, self.dlq = f"orders-{name}", f"orders-{name}.dlq"
+        self.member: Consumer | None = None
+        admin = AdminClient({"log_level": 0, "bootstrap.servers": broker})
+        for made in admin.create_topics([NewTopic(self.topic, 1, 1), NewTopic(self.dlq, 1, 1)]).values():
+            made.result(20)
+
+    def send(self) -> None:
+        """What a replay has sent; its records had failed before, and their dead letters are in the index."""
+        now = timezone.now()
+        index_rows([letter(number, topic=self.dlq, connector="") for number in range(2)])
+        DeadLetter.objects.update(origin_topic=self.topic, origin_offset=None)
+        end = {"position": 0, "end_offset": 0, "updated_at": now}
+        IndexPosition.objects.update_or_create(cluster="local", topic=self.dlq, partition=0, defaults=end)
+        selection = Selection.objects.create(created_at=now, filters={}, title="two", watermark=2, count=2, digest="d")
+        replay = Replay.objects.create(
+            selection=selection,
+            title="two",
+            planned_at=now,
+            created_at=now,
+            started_at=now,
+            status="watching",
+            topic_ids=topics.topic_ids([self.topic]),
+        )
+        producer = Producer({"log_level": 0, "bootstrap.servers": self.broker})
+        for number, dead in enumerate(DeadLetter.objects.order_by("offset")):
+            item = ReplayItem.objects.create(
+                replay=replay,
+                ordinal=number,
+                dead_letter=dead,
+                lineage=f"{self.topic}/0/{number}",
+                target_topic=self.topic,
+                state="sent",
+                state_at=now,
+                sent_at=now,
+                sent_partition=0,
+                sent_offset=number,
+            )
+            headers = [(ITEM, item.token.encode()), (ATTEMPT, b"1")]
+            producer.produce(self.topic, b"v", partition=0, headers=headers)
+        producer.flush(20)
+        items.created(replay)
+
+    def join(self) -> None:
+        options = {"group.id": self.group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+        self.member = Consumer({"log_level": 0, "bootstrap.servers": self.broker, **options})
+        self.member.subscribe([self.topic])
+        self.member.poll(0.5)
+        wait_until(lambda: self.member is not None and bool(self._polled().assignment()), "a partition is owned", 60)
+
+    def read_and_commit(self) -> None:
+        member, read = self._polled(rewind=True), list[Any]()
+        wait_until(lambda: len(read.extend(member.consume(2, 0.5)) or read) >= 2, "both records read", 60)
+        member.commit(asynchronous=False)
+
+    def leave(self) -> None:
+        if self.member is not None:
+            self.member.close()
+            self.member = None
+
+    def outcomes(self) -> list[str]:
+        WatchPosition.objects.update(slow_at=None)
+        watch()
+        rows = ReplayItem.objects.order_by("ordinal")
+        return [f"{row.state}({row.reason})" if row.reason else row.state for row in rows]
+
+    def _polled(self, *, rewind: bool = False) -> Consumer:
+        assert self.member is not None
+        if rewind:
+            for place in self.member.assignment():
+                place.offset = 0
+                self.member.seek(place)
+        else:
+            self.member.poll(0.2)
+        return self.member
+
+
+@pytest.fixture
+def foreign(broker: str, settings: Any) -> Iterator[Foreign]:
+    settings.KAFKA_BOOTSTRAP_SERVERS, settings.CLUSTER, settings.OBSERVED_SETTLE_S = broker, "local", SETTLE_S
+    settings.OUTCOME_TOPIC = f"outcomes-{uuid.uuid4().hex}"
+    made = Foreign(broker)
+    settings.DLQ_TOPICS = [made.dlq]
+    with FakeEngine() as engine:
+        settings.ENGINE_URL = engine.url
+        yield made
+    made.leave()
+
+
+def test_a_real_group_that_read_and_committed_has_let_them_pass_and_nothing_more_is_claimed(foreign: Foreign) -> None:
+    foreign.join()
+    foreign.send()
+    Replay.objects.update(watch=[foreign.group])
+    assert foreign.outcomes() == ["sent(waiting)"] * 2
+    foreign.read_and_commit()
+    assert foreign.outcomes() == ["sent(settling)"] * 2
+    settled = time.monotonic() + SETTLE_S
+    wait_until(lambda: time.monotonic() > settled, "the settle time", 30)
+    assert foreign.outcomes() == ["passed(observed)"] * 2
+    item = ReplayItem.objects.earliest("ordinal")
+    assert (item.watched, item.evidence) == (
+        f"group:{foreign.group}",
+        f"observed: committed past by {foreign.group}, no re-failure in 1 s",
+    )
+    assert Replay.objects.get().status == "done"
+
+
+def test_a_real_group_that_everybody_left_says_nothing_of_what_comes_after(foreign: Foreign) -> None:
+    foreign.join()
+    foreign.send()
+    foreign.read_and_commit()
+    foreign.leave()
+    ReplayItem.objects.update(sent_offset=2, sent_at=timezone.now())
+    ReplayItem.objects.filter(ordinal=1).update(sent_offset=3)
+    assert foreign.outcomes() == ["unknown(group_empty)"] * 2
+    assert ReplayItem.objects.earliest("ordinal").watched == f"group:{foreign.group}"

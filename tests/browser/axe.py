@@ -1,0 +1,23 @@
+"""What axe-core finds on a page: https://github.com/dequelabs/axe-core."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+SOURCE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+}"""
+
+
+def barriers(page: Page) -> list[str]:
+    """The serious and critical violations on the page as it is shown now, one for each element."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(SOURCE.read_text())
+    found: list[str] = page.evaluate(RUN)
+    return found

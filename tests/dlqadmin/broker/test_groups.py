@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConsumerGroupListing, ListConsumerGroupsResult  # type: ignore[attr-defined]  # not in its stubs' __all__
+from pytest_django import Settings
+
+from dlqadmin.broker import topics
+from dlqadmin.broker.groups import GroupOnTopic, Listed, all_of, groups_on
+from dlqadmin.broker.messages import BrokerUnavailable
+
+ORDERS = {("orders", 0): 7, ("orders", 1): 3}
+
+
+class FakeAnswers:
+    """Groups by name, with what each has committed."""
+
+    def __init__(self, **groups: tuple[Listed, Mapping[tuple[str, int], int]]) -> None:
+        self.groups = groups
+        self.asked: list[str] = []
+        self.refusing: set[str] = set()  # groups whose offsets are not told
+
+    def names(self) -> Sequence[str]:
+        return list(self.groups)
+
+    def described(self, names: Sequence[str]) -> Mapping[str, Listed]:
+        return {name: self.groups[name][0] for name in names if name in self.groups}
+
+    def partitions(self, topic: str) -> int | None:
+        return {"orders": 2}.get(topic)
+
+    def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        self.asked.append(group)
+        if group in self.refusing:
+            raise BrokerUnavailable("Group authorization failed")
+        return {place: offset for place, offset in self.groups[group][1].items() if place in wanted}
+
+
+def test_only_groups_with_something_on_the_topics_are_told() -> None:
+    owner = Listed("billing", "stable", "consumer", 2, frozenset({("orders", 1), ("other", 0)}))
+    kafka = FakeAnswers(billing=(owner, ORDERS), elsewhere=(Listed("elsewhere", "stable"), {("other", 0): 1}))
+    assert groups_on(["orders", "absent"], kafka=kafka) == (
+        GroupOnTopic("billing", "stable", "consumer", 2, ORDERS, frozenset({("orders", 1)})),
+    )
+
+
+def test_named_groups_are_told_even_if_they_are_not_there() -> None:
+    kafka = FakeAnswers(billing=(Listed("billing", "empty"), ORDERS))
+    assert [(group.name, group.state) for group in groups_on(["orders"], ["nobody", "billing"], kafka)] == [
+        ("billing", "empty"),
+        ("nobody", "dead"),
+    ]
+
+
+def test_nobody_asks_a_group_that_is_dead_or_shares_for_offsets() -> None:
+    shared = Listed("shared", "stable", "share", 1)
+    kafka = FakeAnswers(shared=(shared, ORDERS), gone=(Listed("gone"), ORDERS))
+    assert [group.committed for group in groups_on(["orders"], ["shared", "gone"], kafka)] == [{}, {}]
+    assert kafka.asked == []
+
+
+def test_the_groups_of_the_dashboard_itself_are_left_out() -> None:
+    own = {"dlqadmin-index": (Listed("dlqadmin-index", "stable"), ORDERS)}
+    assert groups_on(["orders"], kafka=FakeAnswers(**own)) == ()
+
+
+def test_a_group_that_cannot_be_described_is_unknown_and_the_others_are_told() -> None:
+    refused = Listed("audit", undescribed="Group authorization failed")
+    kafka = FakeAnswers(audit=(refused, {}), billing=(Listed("billing", "stable"), ORDERS), map=(Listed("map"), {}))
+    assert groups_on(["orders"], kafka=kafka) == (
+        GroupOnTopic("audit", "unknown", "unknown", 0, {}, frozenset(), "Group authorization failed"),
+        GroupOnTopic("billing", "stable", "classic", 0, ORDERS, frozenset()),
+    )
+    (named,) = groups_on(["orders"], ["audit"], kafka)
+    assert named.undescribed == "Group authorization failed"
+
+
+def test_a_group_whose_offsets_are_not_told_is_unknown_beside_the_others() -> None:
+    kafka = FakeAnswers(audit=(Listed("audit", "stable"), ORDERS), billing=(Listed("billing", "stable"), ORDERS))
+    kafka.refusing = {"audit"}
+    assert [(group.name, group.state, group.passing) for group in groups_on(["orders"], kafka=kafka)] == [
+        ("audit", "unknown", False),
+        ("billing", "stable", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cause", "passing"),
+    [
+        (KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)), True),
+        (KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT)), True),
+        (TimeoutError(), True),
+        (KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)), False),
+    ],
+)
+def test_offsets_that_are_not_told_may_be_told_the_next_time_by_what_the_client_said(
+    cause: Exception, passing: bool
+) -> None:
+    class Silent(FakeAnswers):
+        def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+            raise BrokerUnavailable("no offsets") from cause
+
+    (group,) = groups_on(["orders"], kafka=Silent(audit=(Listed("audit", "stable"), ORDERS)))
+    assert (group.undescribed, group.passing) == ("no offsets", passing)
+
+
+@pytest.mark.parametrize("passing", [True, False])
+def test_a_group_among_all_keeps_whether_it_may_be_described_the_next_time(passing: bool) -> None:
+    hidden = Listed("audit", undescribed="not now", passing=passing)
+    (group,) = groups_on(["orders"], kafka=FakeAnswers(audit=(hidden, {})))
+    assert group.passing is passing
+
+
+def test_groups_whose_turn_does_not_come_in_time_are_unknown() -> None:
+    kafka = FakeAnswers(audit=(Listed("audit", "stable"), ORDERS), billing=(Listed("billing", "stable"), ORDERS))
+    ticks = iter([0.0, 1.0, 21.0])
+    with_time = groups_on(["orders"], kafka=kafka, clock=lambda: next(ticks))
+    assert [group.undescribed for group in with_time if group.undescribed] == ["its turn did not come within 20 s"]
+    assert [group.passing for group in with_time if group.undescribed] == [True]
+    assert len(with_time) == 2
+
+
+def test_a_named_group_that_may_be_told_of_soon_is_waited_for() -> None:
+    moving = Listed("billing", undescribed="Not coordinator", passing=True)
+    with pytest.raises(BrokerUnavailable, match="billing: Not coordinator"):
+        groups_on(["orders"], ["billing"], FakeAnswers(billing=(moving, {})))
+
+
+def test_groups_that_one_broker_did_not_list_are_not_taken_for_absent() -> None:
+    listed = ConsumerGroupListing("billing", is_simple_consumer_group=False)
+    assert all_of(ListConsumerGroupsResult(valid=[listed])) == ["billing"]
+    late: Any = KafkaError(KafkaError._TIMED_OUT)  # what the client puts there, see below
+    with pytest.raises(KafkaException) as raised:
+        all_of(ListConsumerGroupsResult(valid=[listed], errors=[late]))
+    assert raised.value.args == (late,)
+
+
+def test_the_client_tells_of_such_a_broker_by_an_error_that_is_no_exception() -> None:
+    """By librdkafka's own mock cluster, whose brokers can't list groups."""
+    client = AdminClient({"test.mock.num.brokers": 2, "bootstrap.servers": "", "log_level": 0})
+    found = client.list_consumer_groups(request_timeout=10).result(20)
+    assert [type(error) for error in found.errors] == [KafkaError] * 2
+
+
+def test_offsets_are_asked_of_the_cluster_that_the_groups_are_on(settings: Settings) -> None:
+    settings.OTHER_CLUSTERS = {"dr": {"bootstrap.servers": "dr:9092"}}
+    asked: list[object] = []
+
+    class There(FakeAnswers):
+        def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+            asked.append(topics.client_config()["bootstrap.servers"])
+            return super().committed(group, wanted)
+
+    with topics.on("dr"):
+        groups_on(["orders"], kafka=There(billing=(Listed("billing", "stable"), ORDERS)))
+    assert asked == ["dr:9092"]
+
+
+def test_what_a_group_has_of_one_topic_is_told_apart() -> None:
+    places = frozenset({("orders", 1), ("other", 0)})
+    group = GroupOnTopic("billing", "stable", "classic", 1, {**ORDERS, ("other", 0): 2}, places)
+    assert group.of("other") == GroupOnTopic(
+        "billing", "stable", "classic", 1, {("other", 0): 2}, frozenset({("other", 0)})
+    )
+    assert not group.of("absent").on

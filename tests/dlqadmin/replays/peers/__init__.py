@@ -1,0 +1,1 @@
+"""What users of other products asked for, a test for each issue."""
