@@ -19,6 +19,7 @@ from demo.broker import Broker
 from demo.postgres import Postgres, PostgresMissing
 from demo.redis import Redis
 from tests.__main__ import is_run
+from tests.support.broker import lasting_broker
 from tests.support.product import Product
 
 # How long an example takes is no claim of ours: the machine is shared with brokers and browsers.
@@ -64,7 +65,7 @@ def _kind(item: pytest.Item) -> str:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Bootstrap servers of a real Kafka broker shared by the session; use topic names of your own."""
-    started = Broker(tmp_path_factory.mktemp("broker")).start()
+    started = lasting_broker(tmp_path_factory.mktemp("broker")).start()
     yield started.bootstrap_servers
     started.stop()
 
@@ -72,7 +73,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[Broker]:
     """A real Kafka broker of this test alone, to be stopped, killed and restarted."""
-    started = Broker(tmp_path / "broker").start()
+    started = lasting_broker(tmp_path / "broker").start()
     yield started
     started.stop()
 

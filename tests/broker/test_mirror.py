@@ -10,19 +10,19 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from demo.broker import Broker
 from engine.__main__ import main
 from engine.assembly.mirror_offsets import copy_offsets
 from engine.assembly.plan import validate
 from engine.config.worker import parse_worker
 from engine.leases import LeaseEnd
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, total
+from tests.support.broker import lasting_broker
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The cluster that is mirrored."""
-    started = Broker(tmp_path_factory.mktemp("source")).start()
+    started = lasting_broker(tmp_path_factory.mktemp("source")).start()
     yield Cluster(started.bootstrap_servers)
     started.stop()
 

@@ -8,18 +8,18 @@ from uuid import uuid4
 
 import pytest
 
-from demo.broker import Broker
 from engine.kafka.mirror.records import Checkpoint, parse_checkpoint
 from engine.kafka.settings import transactional_settings
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import LeaseEnd
 from tests.broker.mirror import ONCE, Cluster, Mirror
+from tests.support.broker import lasting_broker
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The cluster that is mirrored."""
-    started = Broker(tmp_path_factory.mktemp("source")).start()
+    started = lasting_broker(tmp_path_factory.mktemp("source")).start()
     yield Cluster(started.bootstrap_servers)
     started.stop()
 
