@@ -1,8 +1,9 @@
 """`python -m tests [-k …]`: runs the suites, each against its real parts, and closes with one line of totals.
 
 Each suite is a pytest process of its own (the frontend's is vitest); what is on the command line goes to pytest. The
-broker's suite mostly waits (for restarts, time-outs, takeovers), so it runs in two halves, and those that compute run
-beside it; suites that are about time and the whole product run alone.
+broker's suite mostly waits (for restarts, time-outs, takeovers), so it runs in two halves, and beside it what only
+computes; the dashboard's on PostgreSQL takes both processors, and suites that are about time and the whole product run
+alone.
 
 What fails in a suite against real parts may have failed by the machine's load alone. Where such a suite ran to its end
 with three failures at most, those run once more after everything else, by themselves. One that passes then has passed,
@@ -78,16 +79,18 @@ BROKER = Suite(
     ),
     again=True,
 )
-COMPUTING = (
-    Suite("unit, SQLite", ("tests", "-m", "unit")),
-    Suite("dashboard, PostgreSQL", ("tests/dlqadmin", "-m", "unit"), postgres=True),
-)
+UNIT = Suite("unit, SQLite", ("tests", "-m", "unit"))
 ALONE = (
+    Suite(
+        "dashboard, PostgreSQL",
+        ("tests/dlqadmin", "-m", "unit", "--numprocesses", "2", "--dist", "loadfile"),
+        postgres=True,
+    ),
     Suite("spark", ("tests/spark", "-m", "spark"), again=True),
     Suite("chaos", ("tests/chaos", "-m", "chaos"), again=True),
     Suite("browser", ("tests/browser", "tests/demo", "-m", "browser"), again=True),
 )
-SUITES = (*COMPUTING, BROKER, *ALONE)
+SUITES = (UNIT, BROKER, *ALONE)
 
 
 def is_run(mark: str, path: Path) -> bool:
@@ -118,7 +121,7 @@ def run_all(arguments: list[str], caches: Path) -> Iterator[Counts]:
     tried: dict[Suite, Counts] = {}
     with ThreadPoolExecutor(1) as beside:
         broker = beside.submit(run, BROKER, arguments, caches, aside=True)
-        yield from [run(suite, arguments, caches) for suite in COMPUTING]
+        yield run(UNIT, arguments, caches)
         if not arguments:
             print("\n── frontend ──", flush=True)
             yield run_vitest()
