@@ -48,7 +48,7 @@ function Shown({ bulk }: { bulk: BulkFix }) {
   ];
   return (
     <>
-      <PageHead title={<h1>Bulk fix {bulkFixName(bulk.id)} <Chip tone={tone}>{label}</Chip></h1>} note={`${selectionName(selection.id)}: ${selection.title}. By ${bulk.author ?? "somebody"}, ${dateTime(bulk.created_at, zone)}.`}>
+      <PageHead title={<div className="row"><h1>Bulk fix {bulkFixName(bulk.id)}</h1><Chip tone={tone}>{label}</Chip></div>} note={`${selectionName(selection.id)}: ${selection.title}. By ${bulk.author ?? "somebody"}, ${dateTime(bulk.created_at, zone)}.`}>
         <Acts bulk={bulk} />
       </PageHead>
       {status === "failed" && <Strip tone="failed">{bulk.trouble} Nothing of it is kept.</Strip>}

@@ -25,9 +25,10 @@ export function FileFix({ selection, many }: { selection: number; many: number }
   return (
     <ol className={styles.steps}>
       <li><a href={exportUrl(selection)} download>Download {plural(many, "record")}</a> as NDJSON, up to 50 MB. Each line has a record’s key, value and headers in <code>base64</code>, and what is UTF-8 as <code>text</code> too.</li>
-      <li>Edit either of the two where something shall change; the edited one counts. Leave <code>id</code> and <code>digest</code> as they are.</li>
+      <li>Edit the <code>text</code> or the <code>base64</code> of what shall change; the edited one counts. Leave <code>id</code> and <code>digest</code> as they are.</li>
       <li>
-        <div className="row">
+        <div className={styles.upload}>
+          Upload it:
           <input type="file" aria-label="Edited file" accept=".ndjson,.jsonl,.json" onChange={({ currentTarget: { files } }) => change(() => setFile(files?.[0] ?? null))} />
           <Checkbox size="xs" label="Replace drafts that I have already" checked={replace} onChange={({ currentTarget: { checked } }) => change(() => setReplace(checked))} />
           <span className="sp" />

@@ -108,7 +108,7 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerR
             <Checkbox size="xs" label="resolve each group whose chosen records all pass" checked={resolves} disabled={!may.allowed} onChange={(event) => setResolves(event.currentTarget.checked)} />
           </Line>
         )}
-        {!asked && <Line label="Reason"><TextInput aria-label="Reason" value={reason} placeholder={may.allowed ? "why, for the audit" : may.reason} disabled={!may.allowed} onChange={(event) => setReason(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
+        {!asked && <Line label="Reason"><TextInput aria-label="Reason" value={reason} placeholder="why, for the audit" disabled={!may.allowed} onChange={(event) => setReason(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
         {plan && word && <Line label="Confirm"><TextInput aria-label={`Type ${word}`} value={typed} placeholder={`type ${word}`} disabled={!may.allowed} onChange={(event) => setTyped(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
         {error && <Strip tone="failed">{error.message}</Strip>}
         {plan && approval?.needed && <Agreeing approval={approval} busy={busy} error={error} barred={barred} onApprove={() => onApprove?.()} onReject={(why) => onReject?.(why)} />}

@@ -46,7 +46,8 @@ function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment
     tone: /failed again/i.test(text) ? styles.bad : kind === "edited" ? undefined : styles.good,
     to: kind === "replay_outcome" && other !== null && other !== letter.id ? `/records/${other}` : replay !== null ? `/replays/${replay}` : undefined,
   }));
-  const related = (replays?.lineage ?? []).filter((one) => one.dead_letter !== letter.id).map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
+  const told = new Set([letter.id, ...(replays?.timeline ?? []).map((one) => one.dead_letter)]); // an outcome tells of its dead letter
+  const related = (replays?.lineage ?? []).filter((one) => !told.has(one.dead_letter)).map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
   const disposal = replays?.disposal;
   const decided = disposal ? [{ at: disposal.at, text: `${disposedWord(disposal.kind)} by ${disposal.by ?? "somebody"}`, tone: undefined, to: undefined }] : [];
   return merged<Moment>(own, [...sent, ...related, ...decided]);

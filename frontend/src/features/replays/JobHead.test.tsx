@@ -33,3 +33,7 @@ it("says that groups are resolved where that was asked for and may still be", as
   expect(await words({ resolve_groups: false })).not.toContain(RESOLVES);
   expect(await words({ resolve_groups: true, status: "cancelled" })).not.toContain(RESOLVES);
 });
+
+it("tells a speed that stands between two steps of the slider as it is", async () => {
+  expect(await words({ status: "running", rate: 4 })).toContain("4 / s");
+});

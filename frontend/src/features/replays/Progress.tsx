@@ -9,7 +9,9 @@ import styles from "./Replays.module.css";
 
 const HEIGHT = 216;
 const MOST_AHEAD = 1; // of the time that went by: what happened keeps half of the width
-const PAD = { left: 44, right: 20, top: 14, bottom: 26 };
+const PAD = { left: 44, right: 20, top: 24, bottom: 26 };
+const CHARACTER = 6.6; // of a label, at the most
+const TIME = 90; // of a label and what parts it from the next
 
 /** Sent and settled over time; between the two lines lies what is awaited, and dots go on to where the rest will be sent at this rate. */
 export function Progress({ replay, everyMs }: { replay: Replay; everyMs: number }) {
@@ -38,28 +40,34 @@ function Lines({ series, total, rest, zone }: { series: ReplaySeries; total: num
   const end = now + Math.min(rest ?? 0, MOST_AHEAD * (now - start));
   const top = Math.max(1, total, series.sent.at(-1) ?? 0);
   const time = (index: number) => Math.min(now, start + (index + 1) * series.bucket_ms);
-  const x = (millis: number) => PAD.left + ((millis - start) / (end - start)) * (width - PAD.left - PAD.right);
   const y = (value: number) => PAD.top + (1 - value / top) * (HEIGHT - PAD.top - PAD.bottom);
   const points = (values: readonly number[]) => [[x(start), y(0)] as const, ...values.map((value, index) => [x(time(index)), y(value)] as const)];
   const path = (values: readonly (readonly [number, number])[]) => values.map(([px, py], index) => `${index ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
-  const [sent, settled] = [points(series.sent), points(series.settled)];
   const [sentNow, settledNow] = [series.sent.at(-1) ?? 0, series.settled.at(-1) ?? 0];
+  const apart = Math.abs(y(sentNow) - y(settledNow)) > 16;
+  const settledText = `${count(settledNow)} settled`;
   const ahead = rest !== null && total > sentNow ? sentNow + ((total - sentNow) * (end - now)) / rest : null;
+  // What is settled is told behind its line, where nothing else is drawn; the axis ends earlier where that needs room.
+  const room = apart ? 8 + CHARACTER * settledText.length : 0;
+  const past = (now - start) / (end - start);
+  const left = Math.max(PAD.left, 14 + CHARACTER * count(top).length);
+  const right = Math.max(PAD.right, (room - (1 - past) * (width - left)) / past);
+  const x = (millis: number) => left + ((millis - start) / (end - start)) * (width - left - right);
+  const [sent, settled] = [points(series.sent), points(series.settled)];
   const label = `${count(sentNow)} sent and ${count(settledNow)} settled of ${count(total)}, ${timeOfDay(series.from, zone)} to ${timeOfDay(series.to, zone)}`;
   const marks = [...new Set([0, Math.round(top / 3), Math.round((2 * top) / 3), top])];
-  const apart = Math.abs(y(sentNow) - y(settledNow)) > 16;
   return (
     <div ref={ref} className={styles.chart}>
       <svg height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
         {marks.map((value) => (
           <g key={value}>
-            <path d={`M${PAD.left} ${y(value)}H${width - PAD.right}`} stroke="var(--line)" />
-            <text x={PAD.left - 8} y={y(value) + 4} textAnchor="end">{count(value)}</text>
+            <path d={`M${left} ${y(value)}H${width - PAD.right}`} stroke="var(--line)" />
+            <text x={left - 8} y={y(value) + 4} textAnchor="end">{count(value)}</text>
           </g>
         ))}
-        {[0, 1, 2, 3, 4].map((part) => (
-          <text key={part} x={PAD.left + (part / 4) * (width - PAD.left - PAD.right)} y={HEIGHT - 8} textAnchor={part === 0 ? "start" : part === 4 ? "end" : "middle"}>
-            {timeOfDay(new Date(start + (part / 4) * (end - start)).toISOString(), zone)}
+        {(width - left - right < 4 * TIME ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((part) => (
+          <text key={part} x={x(start + part * (end - start))} y={HEIGHT - 8} textAnchor={part === 0 ? "start" : part === 1 ? "end" : "middle"}>
+            {timeOfDay(new Date(start + part * (end - start)).toISOString(), zone)}
           </text>
         ))}
         <path d={`${path(sent)}${path([...settled].reverse()).replace("M", "L")}Z`} fill="var(--waiting-soft)" />
@@ -67,8 +75,8 @@ function Lines({ series, total, rest, zone }: { series: ReplaySeries; total: num
         <path d={path(sent)} fill="none" stroke="var(--accent)" strokeWidth="2" strokeLinejoin="round" />
         {ahead !== null && <path d={path([sent.at(-1)!, [x(end), y(ahead)]])} fill="none" stroke="var(--accent)" strokeWidth="1.5" strokeDasharray="2 4" data-testid="ahead" />}
         {([[sent, "var(--accent)"], [settled, "var(--passed)"]] as const).map(([line, colour]) => <circle key={colour} cx={line.at(-1)?.[0]} cy={line.at(-1)?.[1]} r="3.5" fill={colour} />)}
-        <text x={(sent.at(-1)?.[0] ?? 0) - 8} y={Math.max(12, (sent.at(-1)?.[1] ?? 0) - 7)} textAnchor="end" className={styles.sentText}>{count(sentNow)} sent{!apart && `, ${count(settledNow)} settled`}</text>
-        {apart && <text x={(settled.at(-1)?.[0] ?? 0) - 8} y={(settled.at(-1)?.[1] ?? 0) + 16} textAnchor="end" className={styles.settledText}>{count(settledNow)} settled</text>}
+        <text x={x(now) - 8} y={y(sentNow) - 8} textAnchor="end" className={styles.sentText}>{count(sentNow)} sent{!apart && `, ${settledText}`}</text>
+        {apart && <text x={x(now) + 8} y={y(settledNow) + 4} className={styles.settledText}>{settledText}</text>}
       </svg>
     </div>
   );

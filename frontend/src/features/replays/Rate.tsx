@@ -16,6 +16,7 @@ interface Props {
 export function Rate({ rate, barred, busy, onRate }: Props) {
   const [held, setHeld] = useState<number | null>(null);
   const at = held ?? place(rate);
+  const words = rateWords(held === null ? rate : rateAt(held));
   const settle = () => {
     if (held === null) return;
     if (rateAt(held) !== rate) onRate(rateAt(held));
@@ -25,11 +26,11 @@ export function Rate({ rate, barred, busy, onRate }: Props) {
     <div className={styles.rate} role="group" aria-label="Speed">
       <Button barred={barred ?? (rate === 1 ? "1 / s is the slowest" : undefined)} busy={busy} onClick={() => onRate(slower(rate))}>Slower</Button>
       <label className={styles.slide}>
-        <b data-testid="rate">{rateWords(rateAt(at))}</b>
+        <b data-testid="rate">{words}</b>
         <input
           type="range"
           aria-label="Records a second"
-          aria-valuetext={rateWords(rateAt(at))}
+          aria-valuetext={words}
           min={0}
           max={RATES.length}
           value={at}
