@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from dlqadmin.deadletters import muting, retention
+from dlqadmin.deadletters import muting, retention, statistics
 
 
 @shared_task
@@ -19,3 +19,9 @@ def prune_dead_letters() -> None:
 def end_mutes() -> None:
     """Open the muted groups whose time has come."""
     muting.sweep(timezone.now())
+
+
+@shared_task
+def gather_statistics() -> None:
+    """Let SQLite's planner know how large the tables are by now; elsewhere nothing."""
+    statistics.gather()

@@ -48,6 +48,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "gather-statistics": {
+        "task": "dlqadmin.deadletters.tasks.gather_statistics",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "end-mutes": {
         "task": "dlqadmin.deadletters.tasks.end_mutes",
         "schedule": 30.0,

@@ -67,6 +67,7 @@ class Replay(models.Model):
     trouble = models.TextField(blank=True)
     plan = models.JSONField(default=dict)
     planned_count = models.IntegerField(default=0)  # records that the planning has been through
+    tries = models.IntegerField(default=0, db_default=0)  # how often a worker began to make the plan that is asked for
     planned_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()

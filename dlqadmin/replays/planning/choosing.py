@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from dlqadmin.deadletters.models import Original
-from dlqadmin.replays.models import Disposal, OrderGuard, ReplayItem
+from dlqadmin.replays.models import Disposal, OrderGuard, Replay, ReplayItem
 from dlqadmin.replays.planning.options import Options
 from dlqadmin.replays.planning.ordering import Behind
 from dlqadmin.replays.planning.targets import Target, Targets
@@ -52,11 +52,21 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What is known of some candidates: the ledger's owners, how often each was sent, and who decided otherwise."""
+    """What is known of some candidates: the ledger's owners, how often each was sent, and who decided otherwise.
+
+    `claimants` are the replays that were run and have not come to them yet.
+    """
 
     owners: Mapping[ledger.Pair, ReplayItem] = {}
+    claimants: Mapping[ledger.Pair, Replay] = {}
     tries: Mapping[ledger.Pair, int] = {}
     disposed: Mapping[int, Disposal] = {}
+
+    @property
+    def holders(self) -> dict[str, int]:
+        """The replays that may keep candidates from being sent, by what is said of each then."""
+        said = {said_of(owner): owner.replay_id for owner in self.owners.values()}
+        return said | {_about_to(replay): replay.pk for replay in set(self.claimants.values())}
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -82,7 +92,7 @@ def decide(one: Candidate, options: Options, targets: Targets, behind: Behind, k
     reason, evidence = (
         _disposed(known.disposed.get(one.dead_letter))
         or _hindrance(one, targets)
-        or _sent(owner, attempt, options)
+        or _sent(owner, known.claimants.get(pair), attempt, options)
         or _outdated(one, newer, options)
         or ("", "")
     )
@@ -92,11 +102,18 @@ def decide(one: Candidate, options: Options, targets: Targets, behind: Behind, k
 
 def said_of(owner: ReplayItem) -> str:
     """By which replay, whose and when, a record was sent, or is about to be."""
-    who = owner.replay.started_by.get_username() if owner.replay.started_by else "somebody"
     if owner.sent_at is None:
-        return f"in {owner.replay} ({who}), which is {owner.replay.status}"
+        return _about_to(owner.replay)
     began = owner.replay.started_at or owner.sent_at  # one time for all records of a replay
-    return f"sent by {owner.replay} ({who}, {began:%d %b %H:%M} UTC)"
+    return f"sent by {owner.replay} ({_who(owner.replay)}, {began:%d %b %H:%M} UTC)"
+
+
+def _about_to(replay: Replay) -> str:
+    return f"in {replay} ({_who(replay)}), which is {replay.status}"
+
+
+def _who(replay: Replay) -> str:
+    return replay.started_by.get_username() if replay.started_by else "somebody"
 
 
 def _disposed(disposal: Disposal | None) -> tuple[str, str] | None:
@@ -126,9 +143,11 @@ def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str] | None:
     return None
 
 
-def _sent(owner: ReplayItem | None, attempt: int, options: Options) -> tuple[str, str] | None:
+def _sent(owner: ReplayItem | None, claimant: Replay | None, attempt: int, options: Options) -> tuple[str, str] | None:
     if owner is not None and not ledger.is_free(owner, resend=options.resend):
         return "already_sent", said_of(owner)
+    if claimant is not None and (owner is None or ledger.is_free(owner, resend=claimant.resend)):
+        return "already_sent", _about_to(claimant)
     if attempt > MAX_ATTEMPTS and not options.resend:
         return "too_many_attempts", f"it was sent {attempt - 1} times, and failed each time"
     return None

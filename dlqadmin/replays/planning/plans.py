@@ -8,11 +8,11 @@ from datetime import datetime
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from dlqadmin.audit.recording import record
 from dlqadmin.replays import events
-from dlqadmin.replays.models import Replay, ReplayEvent, ReplayStatus, Selection
+from dlqadmin.replays.models import Replay, ReplayStatus, Selection
 from dlqadmin.replays.planning import writing
 from dlqadmin.replays.planning.document import broken
 from dlqadmin.replays.planning.kafka import Cluster, Own
@@ -27,7 +27,7 @@ from dlqadmin.rest.problems import Conflict
 __all__ = ["INLINE", "Options", "begin", "check_again", "create", "failed", "go_on", "options_of", "unsettled"]
 
 INLINE = SLICE  # records that are planned while the request waits
-TRIES = 3  # in all, of a plan that meets an error of ours
+TRIES = 3  # in all, of a plan that meets an error of ours, or whose worker is killed
 FAILED = "plan_failed"
 KEPT = ("plan", "planned_at", "planned_count", "status", "sender", "heartbeat")
 
@@ -63,10 +63,22 @@ def check_again(replay: Replay, options: Options, actor: User, now: datetime, cl
     return _plan(replay, options, actor, now, cluster or Own())
 
 
-def begin(replay: Replay, seen: datetime | None, token: str, now: datetime) -> bool:
-    """Take a plan that is still to be made, unless somebody touched it since its heartbeat was `seen`."""
+def begin(replay: Replay, seen: datetime | None, token: str, now: datetime, spared: int = 0) -> bool:
+    """Take a plan that is still to be made, unless somebody touched it since its heartbeat was `seen`.
+
+    One that was begun TRIES times and never ended is given up instead: what kills its workers will kill the next one.
+    `spared` is how many of these beginnings the database ended that was away.
+    """
     there = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, heartbeat=seen)
-    return bool(there.update(heartbeat=now, sender=token, planned_count=0))
+    begun = {"heartbeat": now, "sender": token, "planned_count": 0, "tries": F("tries") + 1 - spared}
+    if there.filter(tries__lt=TRIES + spared).update(**begun):
+        return True
+    with transaction.atomic():
+        if (lost := there.select_for_update().first()) is not None:
+            events.note(replay.pk, FAILED, "whoever made the plan ended without a word, killed perhaps", now)
+            why = "its worker was killed, for want of memory perhaps; the log of its system tells"
+            _give_up(lost, f"{_LAST} ended without a word: {why}.", now)
+    return False
 
 
 def go_on(
@@ -102,23 +114,28 @@ def failed(replay: Replay, token: str, now: datetime, what: str = "an error") ->
         if there is None:
             return
         events.note(replay.pk, FAILED, f"making the plan met {what}; the worker's log has its trace", now)
-        tried = ReplayEvent.objects.filter(replay=replay, kind=FAILED, at__gte=there.planned_at).count()
-        if tried < TRIES:
+        if there.tries < TRIES:
             mine.update(sender="", heartbeat=None)
-            return
-        writing.clear(there)
-        items.created(there)
-        why = f"The last of {tried} tries met {what}; the worker's log has its trace."
-        plan = broken(f"{why} Check the plan again, or cancel the replay.", now)
-        there.plan, there.planned_count, there.planned_at = plan, 0, now
-        there.status, there.sender, there.heartbeat = ReplayStatus.PLANNED, "", None
-        there.save(update_fields=KEPT)
+        else:
+            _give_up(there, f"{_LAST} met {what}; the worker's log has its trace.", now)
 
 
 def unsettled(before: datetime) -> QuerySet[Replay]:
     """Replays whose plan nobody has worked on since then."""
     quiet = Q(heartbeat__isnull=True) | Q(heartbeat__lt=before)
     return Replay.objects.filter(quiet, status=ReplayStatus.PLANNING)
+
+
+_LAST = f"The last of {TRIES} tries"
+
+
+def _give_up(replay: Replay, why: str, now: datetime) -> None:
+    """Let the plan say why it could not be made, and be checked again; the replay's row is locked by the caller."""
+    writing.clear(replay)
+    items.created(replay)
+    replay.plan, replay.planned_count = broken(f"{why} Check the plan again, or cancel the replay.", now), 0
+    replay.planned_at, replay.status, replay.sender, replay.heartbeat = now, ReplayStatus.PLANNED, "", None
+    replay.save(update_fields=KEPT)
 
 
 def _plan(replay: Replay, asked: Options, actor: User, now: datetime, cluster: Cluster) -> Replay:
@@ -142,7 +159,8 @@ def _put_off(replay: Replay, now: datetime) -> Replay:
     with transaction.atomic():
         _hold(replay, now)
         replay.status, replay.heartbeat, replay.planned_count, replay.plan = ReplayStatus.PLANNING, None, 0, {}
-        replay.save(update_fields=[*Options.__struct_fields__, *KEPT])  # a second person's word may be newer
+        replay.tries = 0
+        replay.save(update_fields=[*Options.__struct_fields__, *KEPT, "tries"])  # a second person's word may be newer
     return replay
 
 

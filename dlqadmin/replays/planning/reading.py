@@ -73,7 +73,6 @@ class Reading:
     ) -> None:
         self._selection, self._target, self._timed, self._cluster = selection, target, timed, cluster
         self._author = author if Fix.objects.filter(author=author).exists() else None
-        self._ledger = LedgerEntry.objects.exists()
         self._disposals = Disposal.objects.exists()
 
     def slices(self, size: int = SLICE) -> Iterator[Sequence[Letter]]:
@@ -108,11 +107,12 @@ class Reading:
         return [_of_source(one, written.get(one.dead_letter), self._target) for one in found]
 
     def known_of(self, found: Sequence[Candidate]) -> Known:
-        """What the ledger, earlier replays and people say of these."""
+        """What the ledger, earlier replays, those under way and people say of these."""
         disposed = disposals.of([one.dead_letter for one in found]) if self._disposals else {}
-        if not self._ledger:  # of whatever was sent there is an entry
-            return Known(disposed=disposed)
         lineages = list({one.lineage for one in found})
+        claimants = ledger.to_claim(lineages, self._cluster)  # first: what is claimed meanwhile has an entry then
+        if not LedgerEntry.objects.exists():  # of whatever was sent there is one
+            return Known(disposed=disposed, claimants=claimants)
         targets = {ledger.name_of(one.target, self._cluster) for one in found}
         entries = LedgerEntry.objects.filter(lineage__in=lineages, target_topic__in=targets)
         owned = entries.select_related("item__replay__started_by")
@@ -123,6 +123,7 @@ class Reading:
             owners={(entry.lineage, entry.item.target_topic): entry.item for entry in owned},
             tries={(lineage, topic): last for lineage, topic, last in tried},
             disposed=disposed,
+            claimants=claimants,
         )
 
     def _times(self, letters: Sequence[Letter]) -> dict[int, datetime | None]:

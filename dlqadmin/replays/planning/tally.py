@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import IntFlag
 
 import msgspec
 
-from dlqadmin.replays.models import ReplayItem
-from dlqadmin.replays.planning.choosing import Decided, said_of
+from dlqadmin.replays.planning.choosing import Decided
 from dlqadmin.replays.planning.options import Options
 from dlqadmin.replays.planning.targets import Targets
 
@@ -69,8 +68,8 @@ class Tally:
         found = Counter(self._marks)
         return sum(n for marks, n in found.items() if marks & mark)
 
-    def add(self, found: Sequence[Decided], not_json: Collection[int], owners: Collection[ReplayItem]) -> None:
-        """The next records, in order."""
+    def add(self, found: Sequence[Decided], not_json: Collection[int], holders: Mapping[str, int]) -> None:
+        """The next records, in order; and the replays that may hold some of them, by what is said of each then."""
         for row in found:
             one = row.candidate
             self._ids.append(one.dead_letter)
@@ -87,7 +86,7 @@ class Tally:
             self.stripped.update(one.stripped)
             if one.through:
                 self.through[one.through] += 1
-        self.holders |= {owner.replay_id for owner in owners if said_of(owner) in self.held}
+        self.holders |= {replay for said, replay in holders.items() if said in self.held}
 
     def leave_out(self, ordinal: int, reason: str) -> None:
         """A record that was to be sent is not, after all."""

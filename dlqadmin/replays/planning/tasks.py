@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from contextlib import suppress
+from collections import Counter
 from datetime import datetime, timedelta
 
 from celery import shared_task
@@ -18,6 +18,8 @@ from dlqadmin.replays.models import Replay
 from dlqadmin.replays.planning import plans
 
 QUIET = timedelta(seconds=60)  # a plan that nobody has touched for so long is begun again
+# By replay, how many beginnings of this process a database ended that was away: it can't tell them from a kill's.
+_cut_off = Counter[uuid.UUID]()
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +41,8 @@ def plan_replay(pk: int, seen: datetime | None, actor: int | None = None) -> Non
     """
     replay = Replay.objects.select_related("selection", "created_by").get(pk=pk)
     token = uuid.uuid4().hex
-    if plans.begin(replay, _moment(seen), token, timezone.now()):
+    if plans.begin(replay, _moment(seen), token, timezone.now(), _cut_off[replay.uuid]):
+        del _cut_off[replay.uuid]
         who = User.objects.filter(pk=actor).first() if actor else replay.created_by
         replay.refresh_from_db()
         try:
@@ -63,8 +66,10 @@ def _failed_there(replay: Replay, token: str) -> None:
     """The database failed, but answers again: that was a try. One that is away is waited for, however long."""
     if not connection.in_atomic_block:
         connection.close()  # it may be what broke
-    with suppress(DatabaseAway, InterfaceError):
+    try:
         plans.failed(replay, token, timezone.now(), "an error of the database")
+    except (DatabaseAway, InterfaceError):
+        _cut_off[replay.uuid] += 1
 
 
 def _moment(seen: datetime | str | None) -> datetime | None:

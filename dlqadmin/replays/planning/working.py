@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from django.conf import settings
 
-from dlqadmin.replays.models import OrderGuard, Replay, ReplayItem
+from dlqadmin.replays.models import OrderGuard, Replay
 from dlqadmin.replays.planning import ordering, reading, selecting, targets, writing
 from dlqadmin.replays.planning.choosing import Decided, decide
 from dlqadmin.replays.planning.document import document
@@ -28,11 +28,11 @@ FAR = Limits(records=200_000, seconds=20.0)  # for a plan that nobody waits for 
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """So many records in a row: what becomes of each, whose value is no JSON, and who sent some of them before."""
+    """So many records in a row: what becomes of each, whose value is no JSON, and who may hold some of them."""
 
     rows: Sequence[Decided]
     not_json: set[int]
-    owners: Sequence[ReplayItem]
+    holders: Mapping[str, int]
 
 
 class Work:
@@ -68,12 +68,12 @@ class Work:
             found = there.candidates(letters)
             known = there.known_of(found)
             rows = [decide(one, self._options, self.targets, self._behind, known) for one in found]
-            yield Slice(rows, self._values.not_json(rows, self.targets), list(known.owners.values()))
+            yield Slice(rows, self._values.not_json(rows, self.targets), known.holders)
 
     def write(self, part: Slice) -> None:
         """The items of a slice, in the caller's transaction."""
         writing.write(self._replay, self.tally.total, part.rows, self.targets, self._now)
-        self.tally.add(part.rows, part.not_json, part.owners)
+        self.tally.add(part.rows, part.not_json, part.holders)
 
     def finish(self) -> dict[str, Any]:
         """Settle what only all items together tell; the plan. In the caller's transaction."""

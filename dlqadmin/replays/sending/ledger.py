@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Concat
 
-from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
+from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.parts import parts
 
 Pair = tuple[str, str]  # lineage, target topic
@@ -67,6 +67,29 @@ def owners(pairs: Iterable[Pair]) -> dict[Pair, ReplayItem]:
         ).select_related("item__replay__started_by", "item__dead_letter")
         found |= {(entry.lineage, entry.target_topic): entry.item for entry in entries}
     return {pair: found[pair] for pair in wanted if pair in found}
+
+
+def to_claim(lineages: Iterable[str], cluster: str) -> dict[Pair, Replay]:
+    """The replays that were run, and claim these lineages as soon as they have come so far.
+
+    Topics are named as in their items; `cluster` is where they write, empty for the own one.
+    """
+    under_way = Replay.objects.filter(
+        status__in=(ReplayStatus.RUNNING, ReplayStatus.PAUSED),
+        target_cluster=cluster,
+        counts__state=ItemState.PLANNED,
+        counts__n__gt=0,
+    )
+    replays = {replay.pk: replay for replay in under_way.select_related("started_by")}
+    if not replays:
+        return {}
+    # By the lineage alone: a database that is asked for the replays' items, too, may read all that they have planned.
+    found = ReplayItem.objects.filter(lineage__in=lineages).order_by("-replay")  # of several the oldest stays
+    return {
+        (lineage, topic): replays[replay]
+        for lineage, topic, replay, state in found.values_list("lineage", "target_topic", "replay", "state")
+        if replay in replays and state == ItemState.PLANNED
+    }
 
 
 def name_of(topic: str, cluster: str) -> str:

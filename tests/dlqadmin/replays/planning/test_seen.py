@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from dlqadmin.broker.groups import GroupOnTopic
@@ -185,3 +188,78 @@ def test_what_was_sent_to_one_cluster_was_not_sent_to_another(
     before.items.update(state=ItemState.PASSED, sent_at=NOW, sent_offset=7)
     again = plan(operator, target_cluster=second, target_topic=TOPIC)
     assert (reasons(again), again.items.get().attempt) == ([reason], 2 if reason else 1)
+
+
+def under_way(operator: User, status: str = "running", **options: Any) -> Replay:
+    """A replay of all that is indexed that was run, and of which no record has been taken up."""
+    replay = plan(operator, **options)
+    Replay.objects.filter(pk=replay.pk).update(status=status, started_by=operator, started_at=NOW)
+    replay.refresh_from_db()
+    return replay
+
+
+@pytest.mark.parametrize("status", ["running", "paused"])
+@pytest.mark.parametrize("resend", [False, True])
+def test_what_a_replay_under_way_has_not_come_to_yet_is_its_own(operator: User, status: str, resend: bool) -> None:
+    index([letter(1), letter(2)])
+    first = under_way(operator, status)
+    index([letter(3)])
+    replay = plan(operator, resend=resend)
+    said = f"in {first} (operator-1), which is {status}"
+    assert reasons(replay) == ["already_sent", "already_sent", ""]
+    assert set(replay.items.exclude(reason="").values_list("evidence", flat=True)) == {said}
+    assert replay.plan["to_send"] == 1
+    assert check(replay, "Sent before") == f"2 of 3 records left out: 2 {said}."
+    (skipped,) = replay.plan["skipped"]
+    assert (skipped["count"], skipped["replays"]) == (2, [first.pk])
+
+
+@pytest.mark.parametrize("status", ["planned", "cancelled", "watching", "done"])
+def test_what_a_replay_leaves_that_is_not_under_way_is_nobody_s(operator: User, status: str) -> None:
+    index([letter(1)])
+    under_way(operator, status)
+    assert reasons(plan(operator)) == [""]
+
+
+@pytest.mark.parametrize("options", [{"target_topic": "elsewhere"}, {"target_cluster": "other"}])
+def test_a_replay_under_way_to_another_place_holds_nothing(
+    operator: User, settings: Settings, options: dict[str, str]
+) -> None:
+    settings.OTHER_CLUSTERS = {"other": {}}
+    index([letter(1)])
+    kafka = FakeCluster()
+    kafka.topics["elsewhere"] = 2
+    under_way(operator, **options, cluster=kafka)
+    assert reasons(plan(operator)) == [""]
+    assert reasons(plan(operator, kafka, **options)) == ["already_sent"]
+
+
+def test_of_a_record_that_was_sent_it_is_said_by_whom_whoever_was_to_send_it_after(operator: User) -> None:
+    index([letter(1)])
+    earlier = under_way(operator)
+    item = sent(earlier)
+    Replay.objects.filter(pk=plan(operator, resend=True).pk).update(status="paused")  # and asked to send it again
+    assert plan(operator).items.get().evidence.startswith(f"sent by {item.replay} ")
+
+
+def test_a_replay_under_way_that_will_leave_a_record_out_does_not_hold_it(operator: User) -> None:
+    index([letter(1)])
+    late = under_way(operator, "paused")
+    other = plan(operator, target_topic="")
+    Replay.objects.filter(pk=other.pk).update(status="done")
+    item = other.items.get()
+    other.items.update(state=ItemState.PLANNED, reason="", evidence="")
+    sent(other)
+    assert item.replay != late
+    assert reasons(plan(operator, resend=True)) == [""]
+
+
+def test_a_slice_asks_once_whatever_is_under_way(operator: User) -> None:
+    index([letter(number) for number in range(6)])
+    for _ in range(2):
+        under_way(operator)
+        ReplayItem.objects.update(state=ItemState.PLANNED, reason="", evidence="")
+    lineages = list(ReplayItem.objects.values_list("lineage", flat=True))
+    with CaptureQueriesContext(connection) as queries:
+        assert len(ledger.to_claim(lineages, "")) == 6
+    assert len(queries.captured_queries) == 2
