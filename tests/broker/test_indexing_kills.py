@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,8 @@ import psycopg
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from demo.network import wait_until
 
 ROOT = Path(__file__).parents[2]
 MANY = 12_000
@@ -53,10 +54,7 @@ class Indexers:
         return tuple(self.connection.execute(sql.encode()).fetchone() or ())
 
     def until(self, sql: str, least: int) -> None:
-        deadline = time.monotonic() + 120
-        while (self.one(sql)[0] or 0) < least:
-            assert time.monotonic() < deadline, f"{self.one(sql)} of {least}"
-            time.sleep(0.05)
+        wait_until(lambda: (self.one(sql)[0] or 0) >= least, f"Number {least} of {sql}", 120, 0.05)
 
     def stop(self) -> None:
         for process in self.processes:

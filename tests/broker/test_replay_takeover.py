@@ -172,21 +172,15 @@ def test_one_wakes_after_its_successor_has_sent(target: Target) -> None:
 
 @pytest.mark.parametrize("cancelled", [False, True], ids=["committed in Kafka", "cancelled"])
 def test_one_dies_while_it_settles_what_another_left(target: Target, cancelled: bool) -> None:
-    tried = []
-    for number, two in _points(target):
+    def leave(two: Two) -> None:
         two.take_over()
         if cancelled:
             Replay.objects.filter(pk=two.replay.pk).update(status="cancelled")
         else:
             two.write()
         two.age()
-        death = Death(number)
-        with suppress(Killed), connection.execute_wrapper(death):
-            send_slice(two.replay.pk, "dying")
-        two.others_go_on()
-        tried.append(two)
-        if death.left >= 0:
-            break
+
+    tried = _dies_everywhere(target, leave)
     expected = ([], ["skipped"] * 3) if cancelled else (["0", "1", "2"], ["sent"] * 3)
     assert _went_out(target, tried) == [expected] * len(tried)
     assert LedgerEntry.objects.count() == (0 if cancelled else 3 * len(tried))
@@ -194,16 +188,7 @@ def test_one_dies_while_it_settles_what_another_left(target: Target, cancelled: 
 
 def test_one_dies_while_it_takes_up_stores_and_writes_at_once(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taking, "SLICE", 2)
-    tried = []
-    for number, two in _points(target):
-        two.plan_anew()
-        death = Death(number)
-        with suppress(Killed), connection.execute_wrapper(death):
-            send_slice(two.replay.pk, "dying")
-        two.others_go_on()
-        tried.append(two)
-        if death.left >= 0:
-            break
+    tried = _dies_everywhere(target, Two.plan_anew)
     assert len(tried) > 20
     assert _went_out(target, tried) == [(["0", "1", "2"], ["sent"] * 3)] * len(tried)
     assert LedgerEntry.objects.count() == 3 * len(tried)
@@ -241,6 +226,21 @@ def _points(target: Target) -> Iterator[tuple[int, Two]]:
             yield number, two
         finally:
             two.close()
+
+
+def _dies_everywhere(target: Target, begin: Callable[[Two], None]) -> list[Two]:
+    """Begun anew each time: the sender died one statement later than the time before, and others went on."""
+    tried = []
+    for number, two in _points(target):
+        begin(two)
+        death = Death(number)
+        with suppress(Killed), connection.execute_wrapper(death):
+            send_slice(two.replay.pk, "dying")
+        two.others_go_on()
+        tried.append(two)
+        if death.left >= 0:
+            break
+    return tried
 
 
 def _went_out(target: Target, tried: Sequence[Two]) -> list[tuple[list[str], list[str]]]:

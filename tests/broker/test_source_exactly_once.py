@@ -15,6 +15,7 @@ import msgspec
 import orjson
 import pytest
 
+from demo.network import wait_until
 from engine.assembly.lease import run_lease
 from engine.leases import Lease, LeaseEnd
 from engine.record.record import TopicPartition
@@ -173,9 +174,7 @@ def test_a_zombie_that_wakes_after_its_successor_changes_nothing(broker: str, tm
     append(path, 0, 600)
     source = following(broker, path, **SLOW, **{"batch.size": "50"})
     zombie = start_child(source.lease(budget_ms=60_000))
-    late = time.monotonic() + 60
-    while len(source.emitted()) < 100:
-        assert time.monotonic() < late
+    wait_until(lambda: len(source.emitted()) >= 100, "The first", 60, 0.01)
     zombie.send_signal(signal.SIGSTOP)
     try:
         assert source.run(budget_ms=60_000).end is LeaseEnd.CAUGHT_UP
@@ -277,9 +276,7 @@ def test_leases_with_open_transactions_beside_them_wait_and_lose_nothing(broker:
     finally:
         stalled.kill()
         stalled.wait(10)
-    late = time.monotonic() + 60
-    while (report := source.run()).end is LeaseEnd.PARKED:
-        assert time.monotonic() < late
+    wait_until(lambda: source.run().end is not LeaseEnd.PARKED, "The transaction's end", 60)
     assert source.emitted() == list(range(1, 101))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
+from demo.network import wait_until
 from engine.leases import Lease, TaskReport
 from engine.spark.runner import SparkRunner
 
@@ -20,10 +20,7 @@ def until_released(lease: Lease) -> tuple[TaskReport, ...]:
 
 
 def await_file(file: Path) -> None:
-    late = time.monotonic() + TIMEOUT_S
-    while not file.exists():
-        assert time.monotonic() < late, f"no {file.name}"
-        time.sleep(0.02)
+    wait_until(file.exists, file.name, TIMEOUT_S, 0.02)
 
 
 def test_a_lease_waits_while_others_have_all_cores(tmp_path: Path) -> None:
@@ -33,9 +30,7 @@ def test_a_lease_waits_while_others_have_all_cores(tmp_path: Path) -> None:
         first = runner.submit(leases[0])
         await_file(tmp_path / "first.begun")
         second = runner.submit(leases[1])
-        late = time.monotonic() + TIMEOUT_S
-        while not runner.waits("second"):
-            assert time.monotonic() < late, "the second does not wait"
+        wait_until(lambda: runner.waits("second"), "The second, which waits,", TIMEOUT_S, 0.02)
         assert not runner.waits("first")
         (tmp_path / "first.released").touch()
         first.result(TIMEOUT_S)

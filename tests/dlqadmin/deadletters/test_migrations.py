@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from environ import Env
 
+from demo.network import wait_until
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Fingerprint
 from tests.dlqadmin.deadletters.conftest import Beside
 
@@ -68,7 +68,7 @@ def test_references_go_while_the_indexer_is_in_the_middle_of_a_batch(beside: Bes
         with transaction.atomic():
             assert not DeadLetter.objects.exists()
             going = beside(lambda: call_command("migrate", "deadletters", verbosity=0))
-            _wait_until_somebody_waits()
+            wait_until(_somebody_waits, "The migration", 60, 0.05)
             assert not Fingerprint.objects.exists()
             assert not DeadLetterBody.objects.exists()
         going.result(60)
@@ -76,12 +76,7 @@ def test_references_go_while_the_indexer_is_in_the_middle_of_a_batch(beside: Bes
         call_command("migrate", "deadletters", verbosity=0)
 
 
-def _wait_until_somebody_waits() -> None:
-    until = time.monotonic() + 60
+def _somebody_waits() -> bool:
     with connection.cursor() as cursor:
-        while time.monotonic() < until:
-            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone():
-                return
-            time.sleep(0.05)
-    pytest.fail("nobody waits")
+        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone() is not None

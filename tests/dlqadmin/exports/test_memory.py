@@ -18,6 +18,8 @@ import psycopg
 import pytest
 from django.db import connection
 
+from demo.network import wait_until
+
 ROOT = Path(__file__).parents[3]
 ROWS, SOME, DIFFERENT = 200_000, 20_000, 25_000
 MAX_RSS_BYTES = 300 * 1024 * 1024
@@ -123,9 +125,8 @@ def test_a_killed_worker_leaves_no_half_file_and_the_next_writes_the_same(seeded
     with seeded.start(WRITE, "ndjson", str(SOME)) as process:
         assert process.stdout
         assert process.stdout.readline() == "begun\n"
-        while not any(path.stat().st_size for path in seeded.folder.glob("*.part")):
-            time.sleep(0.01)
-            assert process.poll() is None
+        wait_until(lambda: process.poll() is not None or half_written(seeded.folder), "Half a file", 60, 0.01)
+        assert process.poll() is None
         process.send_signal(signal.SIGKILL)
     left = {path.name for path in seeded.folder.iterdir()} - before
     assert [Path(name).suffix for name in left] == [".part"]
@@ -148,3 +149,8 @@ def _database(home: Path) -> Iterator[str]:
         admin.execute("CREATE DATABASE exports")
         yield f"{server.rpartition('/')[0]}/exports"
         admin.execute("DROP DATABASE exports")
+
+
+def half_written(folder: Path) -> bool:
+    """Whether some of a file that is not whole is there."""
+    return any(path.stat().st_size for path in folder.glob("*.part"))

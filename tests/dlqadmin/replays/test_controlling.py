@@ -10,41 +10,14 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.marks import STATE
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays import controlling, queries
-from dlqadmin.replays.models import Chunk, ItemState, LedgerEntry, Replay, ReplayItem, ReplayStatus, Selection
+from dlqadmin.replays.models import Chunk, ItemState, LedgerEntry, Replay, ReplayStatus
 from dlqadmin.replays.sending import items, leaving, replaying, slicing
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.conftest import person
-from tests.dlqadmin.deadletters.letters import NOW, index, letter
+from tests.dlqadmin.deadletters.letters import NOW
+from tests.dlqadmin.replays.planned import PLAN, planned
 
 pytestmark = pytest.mark.django_db
-TARGET, PLAN = "usgs.earthquakes", "digest-2"
-
-
-def planned(count: int = 3, **options: object) -> Replay:
-    """A planned replay of the first dead letters."""
-    index([letter(number) for number in range(count)])
-    selection = Selection.objects.create(
-        created_at=NOW, filters={}, title="some", watermark=1, count=count, digest="digest-1"
-    )
-    replay = Replay.objects.create(
-        selection=selection,
-        title="some",
-        planned_at=NOW,
-        created_at=NOW,
-        plan={"runnable": True, "digest": PLAN},
-        **options,
-    )
-    for row in DeadLetter.objects.order_by("offset")[:count]:
-        ReplayItem.objects.create(
-            replay=replay,
-            ordinal=row.offset,
-            dead_letter=row,
-            lineage=f"{TARGET}/0/{row.offset}",
-            target_topic=TARGET,
-            state_at=NOW,
-        )
-    items.created(replay)
-    return replay
 
 
 def states(replay: Replay) -> list[str]:

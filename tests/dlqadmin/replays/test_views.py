@@ -1,58 +1,20 @@
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import StreamingHttpResponse
-from django.test import RequestFactory
 from pytest_django import DjangoAssertNumQueries
-from rest_framework.authtoken.models import Token
-from rest_framework.request import Request
 from rest_framework.test import APIClient
 
-from dlqadmin.audit.models import AuditEntry
-from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
 from dlqadmin.replays.sending import items as states
-from dlqadmin.replays.views import look
 from dlqadmin.rest.pagination import encode_cursor
 from tests.dlqadmin.conftest import person, signed_in
-from tests.dlqadmin.deadletters.letters import ALL, NOW, NST, index, index_one, letter
+from tests.dlqadmin.deadletters.letters import NOW
+from tests.dlqadmin.replays.asking import API, WEEK, get, nth, planned, post
 
 pytestmark = pytest.mark.django_db
-API = "/api/v1"
-WEEK = f"from={ALL['from']}&to={ALL['to']}"
-
-
-@pytest.fixture
-def indexed() -> None:
-    index([letter(offset, partition=offset % 3) for offset in range(7)])
-    index([letter(offset, message=NST) for offset in range(50, 53)])
-
-
-def post(client: APIClient, path: str, body: Any, expect: int = 201, **headers: str) -> Any:
-    response = client.post(f"{API}/{path}", body, headers=headers)
-    assert response.status_code == expect, response.content
-    return response.json()
-
-
-def get(client: APIClient, path: str, **params: Any) -> Any:
-    response = client.get(f"{API}/{path}", params)
-    assert response.status_code == 200, response.content
-    return response.json()
-
-
-def nth(number: int) -> int:
-    """The id of the dead letter that was indexed as the nth, from 1."""
-    return DeadLetter.objects.order_by("pk").values_list("pk", flat=True)[number - 1]
-
-
-def planned(client: APIClient, **options: Any) -> Any:
-    chosen = post(client, "selections", {"filter": WEEK})
-    return post(client, "replays", {"selection": chosen["id"], **options})
 
 
 def test_a_selection_is_a_count_a_watermark_and_a_digest(as_operator: APIClient, indexed: None) -> None:
@@ -181,63 +143,6 @@ def test_a_cursor_that_somebody_made_up_is_refused(
     assert (response.status_code, response.json()["errors"][0]["parameter"]) == (400, "cursor")
 
 
-def test_a_draft_keeps_bytes_exactly_and_parts_left_out_stay(as_operator: APIClient) -> None:
-    row = index_one(letter(1, key=b"\xff", value=b"{'a'", headers=(("h", None), ("h", b""), ("dlq.replay.id", b"x"))))
-    path = f"dead-letters/{row.pk}/fix"
-    before = get(as_operator, path)
-    assert before["original"]["headers"] == [
-        {"name": "h", "value": {"base64": None, "size": None}},
-        {"name": "h", "value": {"base64": "", "size": 0}},
-    ]
-    assert "dlq.replay.id" in before["stripped"]
-    value = base64.b64encode(b'{"a": 9007199254740993}\r\n').decode()
-    saved = as_operator.put(f"{API}/{path}", {"value": {"base64": value}}).json()
-    assert (saved["value"]["base64"], saved["key"]["base64"], saved["identical"]) == (value, "/w==", False)
-    assert saved["headers"] == before["original"]["headers"]
-    assert get(as_operator, path)["draft"] == saved
-    assert get(as_operator, "fixes")["results"][0]["dead_letter"]["id"] == row.pk
-
-
-def test_a_draft_changed_in_another_window_is_not_written_over(as_operator: APIClient, indexed: None) -> None:
-    url = f"{API}/dead-letters/{nth(1)}/fix"
-    first = as_operator.put(url, {"value": {"base64": "AAA="}, "base_updated_at": None})
-    base = first.json()["updated_at"]
-    second = as_operator.put(url, {"value": {"base64": "AQE="}, "base_updated_at": base})
-    assert (first.status_code, second.status_code) == (200, 200)
-    stale = as_operator.put(url, {"value": {"base64": "AgI="}, "base_updated_at": base})
-    assert (stale.status_code, stale["Content-Type"]) == (409, "application/problem+json")
-    assert get(as_operator, f"dead-letters/{nth(1)}/fix")["draft"]["value"]["base64"] == "AQE="
-
-
-def test_each_person_has_a_draft_and_is_told_of_others(as_operator: APIClient, indexed: None) -> None:
-    as_operator.put(f"{API}/dead-letters/{nth(1)}/fix", {"key": {"base64": None}})
-    other = get(signed_in(person("operator-2", "operator")), f"dead-letters/{nth(1)}/fix")
-    assert (other["draft"], [row["author"] for row in other["others"]]) == (None, ["operator-1"])
-    assert as_operator.delete(f"{API}/dead-letters/{nth(1)}/fix").status_code == 204
-    assert get(as_operator, f"dead-letters/{nth(1)}/fix")["draft"] is None
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"value": {"base64": "?"}}, {"value": "AAA="}, {"value": {}}, {"key": {"base64": 7}},
-        {"headers": [{"name": "dlq.replay.id", "value": {"base64": ""}}]}, {"headers": [{"name": "h"}]},
-        {"base_updated_at": "soon"},
-    ],
-)  # fmt: skip
-def test_a_draft_that_is_no_message_is_refused(as_operator: APIClient, indexed: None, body: Any) -> None:
-    assert as_operator.put(f"{API}/dead-letters/{nth(1)}/fix", body).status_code == 400
-
-
-def test_every_write_is_audited_with_digests(as_operator: APIClient, indexed: None) -> None:
-    as_operator.put(f"{API}/dead-letters/{nth(1)}/fix", {"key": {"base64": None}})
-    planned(as_operator)
-    entries = {entry.action: entry.detail for entry in AuditEntry.objects.all()}
-    assert {len(entries["saved draft"][name]) for name in ("before", "after")} == {64}
-    assert len(entries["froze"]["digest"]) == 64
-    assert len(entries["planned"]["plan_digest"]) == 64
-
-
 @pytest.mark.parametrize(
     ("method", "path"),
     [("post", "selections"), ("post", "replays"), ("post", "replays/1/plan"), ("put", "dead-letters/1/fix")]
@@ -281,46 +186,6 @@ def test_a_record_s_way_names_its_replays_and_outcomes(as_operator: APIClient, i
         ("replay_outcome", replay["id"]),
     ]
     assert [row["dead_letter"] for row in way["lineage"]] == [nth(1)]
-
-
-def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed: None) -> None:
-    rows = get(as_operator, f"replays/{planned(as_operator)['id']}/log")["results"]
-    assert [row["text"] for row in rows] == ["checked the plan: 10 to send, 0 left out; nothing written"]
-
-
-def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed: None) -> None:
-    response = as_operator.get(f"{API}/replays/{planned(as_operator)['id']}/events")
-    assert isinstance(response, StreamingHttpResponse)
-    assert (response["Content-Type"], response.is_async) == ("text/event-stream", True)
-
-
-@pytest.mark.parametrize(
-    "leave",
-    [
-        lambda client, person: client.logout(),
-        lambda client, person: person.groups.clear(),
-        lambda client, person: User.objects.update(is_active=False),
-        lambda client, person: person.delete(),
-    ],
-)
-def test_live_events_end_for_who_may_not_read_any_more(
-    as_operator: APIClient, operator: User, indexed: None, leave: Callable[[APIClient, User], object]
-) -> None:
-    pk = planned(as_operator)["id"]
-    request = Request(RequestFactory().get("/"))
-    request._request.session = as_operator.session
-    assert look(request, pk) is not None
-    leave(as_operator, operator)
-    assert look(request, pk) is None
-
-
-def test_live_events_end_with_their_token(as_operator: APIClient, operator: User, indexed: None) -> None:
-    pk = planned(as_operator)["id"]
-    request = Request(RequestFactory().get("/"))
-    request.auth = Token.objects.create(user=operator)
-    assert look(request, pk) is not None
-    Token.objects.all().delete()
-    assert look(request, pk) is None
 
 
 def test_a_plan_that_says_stop_is_not_run(as_operator: APIClient, indexed: None) -> None:

@@ -18,7 +18,7 @@ from dlqadmin.replays.sending import items
 from dlqadmin.reports import incidents
 from tests.dlqadmin.deadletters.letters import ALL, HOUR_MS, NOW, NOW_MS, index, letter
 from tests.dlqadmin.fakes import FakeEngine
-from tests.dlqadmin.replays.test_views import post
+from tests.dlqadmin.replays.asking import post
 from tests.dlqadmin.replays.world import World
 from tests.dlqadmin.reports.test_markdown import walk
 

@@ -24,11 +24,10 @@ from engine.reporting.deadletter import connect_headers
 from engine.steps.handlers import handler_problems, stage_handlers
 from engine.steps.processors import ProcessorContext
 from tests.engine.cases.kip1033 import CASES, NOT_PORTED
-from tests.engine.pipeline.stream_rig import Asked, StreamRig, passing
+from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing
 from tests.fakes import BatchingProducer, Clock, Producer, raw
 
 FATAL = "Fatal user code error in {} error callback, test: "
-NODE = {"input": ["a"], "a": ["out"]}
 BEHIND = {"input": ["a"], "a": ["b"], "b": []}
 
 

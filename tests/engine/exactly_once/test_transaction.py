@@ -2,64 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from engine.errors import Aborted, CommitFailed, FailureType, Fenced, ProduceFailed, RetriableError
+from engine.errors import Aborted, FailureType, ProduceFailed
 from engine.exactly_once.buffered import Buffered, Written
-from engine.exactly_once.transaction import ATTEMPTS, COMMIT_TIMEOUT_MS, MOST_BYTES, MOST_RECORDS, Transaction
-from engine.ports import Committed
-from engine.record.record import TopicPartition
-from tests.fakes import Clock
-from tests.support.fake_kafka import FakeKafka, FakeTransactional, Fault
-
-T0 = TopicPartition("t", 0)
-TOO_LARGE_FOR_THE_BROKER = b"x" * 10
-TOO_LARGE_FOR_THE_CLIENT = b"x" * 30
-
-
-class Rig:
-    """A transaction, and what happens around it."""
-
-    def __init__(self, *, keeps: bool = True, client: type[FakeTransactional] = FakeTransactional) -> None:
-        self.client = client
-        self.clock = Clock()
-        self.kafka = FakeKafka(self.clock, max_message_bytes=5)
-        self.kafka.create("t")
-        self.checks = 0
-        self.clients: list[FakeTransactional] = []
-        self.trouble: Callable[[], None] = lambda: None
-        self.transaction = Transaction(self.connect, self.check, self.clock, keeps=keeps)
-        self.transaction.open()
-
-    def connect(self) -> FakeTransactional:
-        self.clients.append(self.client(self.kafka, "id", max_request_bytes=20))
-        return self.clients[-1]
-
-    def check(self) -> None:
-        self.checks += 1
-        self.trouble()
-
-    def faults(self, call: str, *faults: Fault | None) -> None:
-        """The next such requests meet these."""
-        rows: Iterator[Fault | None] = iter(faults)
-        self.kafka.faults = lambda name: next(rows, None) if name == call else None
-
-    def write(self, *values: bytes) -> None:
-        for value in values:
-            self.transaction.produce("t", None, value)
-
-    def flush(self, *values: bytes) -> None:
-        self.write(*values)
-        self.transaction.flush()
-
-    def commit(self, offset: int = 1) -> None:
-        self.transaction.commit({T0: Committed(offset)}, "g")
-
-    @property
-    def seen(self) -> list[bytes | None]:
-        return [one.value for one in self.kafka.read("t")]
+from engine.exactly_once.transaction import MOST_BYTES, MOST_RECORDS
+from tests.engine.exactly_once.rig import T0, TOO_LARGE_FOR_THE_BROKER, TOO_LARGE_FOR_THE_CLIENT, Rig
+from tests.support.fake_kafka import Fault
 
 
 def test_a_transaction_begins_with_its_first_record_and_ends_with_the_commit() -> None:
@@ -139,131 +90,6 @@ def test_a_batch_whose_acknowledgement_was_lost_is_there_once() -> None:
     rig.flush(b"1")
     rig.commit()
     assert rig.seen == [b"1"]
-
-
-def test_a_commit_finds_what_the_flushes_lost_and_writes_it_again() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.write(b"2")
-    rig.faults("produce", Fault.BEFORE)
-    rig.commit()
-    assert (rig.seen, rig.checks) == ([b"1", b"2"], 1)
-
-
-@pytest.mark.parametrize("fault", list(Fault))
-def test_a_commit_without_an_answer_is_asked_for_again(fault: Fault) -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.faults("end", fault, None, fault)
-    rig.commit()
-    assert (rig.seen, rig.checks, len(rig.clients)) == ([b"1"], 0, 1)
-
-
-def test_a_commit_that_is_never_answered_is_finished_by_the_next_call_and_nothing_is_written_before_that() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.kafka.faults = lambda call: Fault.BEFORE if call == "end" else None
-    began_ms = rig.clock.now_ms()
-    with pytest.raises(RetriableError):
-        rig.commit(1)
-    assert rig.clock.now_ms() - began_ms > COMMIT_TIMEOUT_MS
-    with pytest.raises(RetriableError):
-        rig.write(b"2")
-    rig.kafka.transaction_timeout_ms = 10 * COMMIT_TIMEOUT_MS
-    rig.kafka.faults = lambda call: None
-    with pytest.raises(Fenced):  # by the broker, which ended it in the meantime
-        rig.commit(1)
-
-
-def test_positions_that_came_after_an_unanswered_commit_are_committed_behind_it() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.clock.stop_at = rig.clock.now_ms()
-    for offset in (1, 2):
-        rig.faults("end", Fault.BEFORE)
-        with pytest.raises(RetriableError):
-            rig.commit(offset)
-    rig.commit(2)
-    assert (rig.seen, rig.kafka.offsets("g"), rig.checks) == ([b"1"], {T0: 2}, 0)
-
-
-def test_a_stop_ends_the_wait_for_a_commit() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.clock.stop_at = rig.clock.now_ms()
-    rig.kafka.faults = lambda call: Fault.BEFORE if call == "end" else None
-    with pytest.raises(RetriableError):
-        rig.commit()
-    assert len(rig.clock.waits) == 1
-
-
-class Refusing(FakeTransactional):
-    """Refuses the first commits of all its kind."""
-
-    refusals = ATTEMPTS - 1
-
-    def commit(self) -> None:
-        if Refusing.refusals:
-            Refusing.refusals -= 1
-            raise CommitFailed("not now")
-        super().commit()
-
-
-def test_a_commit_that_is_refused_is_written_again_a_few_times() -> None:
-    rig = Rig(client=Refusing)
-    rig.flush(b"1")
-    rig.commit()
-    assert (rig.seen, rig.checks) == ([b"1"], ATTEMPTS - 1)
-
-
-def test_a_commit_that_is_always_refused_may_be_tried_later() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.kafka.faults = lambda call: Fault.BEFORE if call == "produce" else None
-    rig.write(b"2")
-    with pytest.raises(RetriableError):
-        rig.commit()
-    assert (rig.seen, rig.transaction.is_open) == ([], True)
-    rig.kafka.faults = lambda call: None
-    rig.commit()
-    assert rig.seen == [b"1", b"2"]
-
-
-def test_positions_without_an_answer_are_written_again_with_all_the_rest() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.faults("send_offsets", Fault.AFTER)
-    with pytest.raises(RetriableError):
-        rig.commit(1)
-    rig.flush(b"2")
-    rig.commit(2)
-    assert (rig.seen, rig.kafka.offsets("g")) == ([b"1", b"2"], {T0: 2})
-
-
-def test_whoever_worked_meanwhile_is_found_before_anything_is_written_again() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-
-    def somebody_has_worked() -> None:
-        raise Fenced("somebody")
-
-    rig.trouble = somebody_has_worked
-    with pytest.raises(ProduceFailed):
-        rig.flush(TOO_LARGE_FOR_THE_BROKER)
-    with pytest.raises(Fenced):
-        rig.commit()
-    rig.transaction.close()
-    assert (rig.seen, rig.kafka.offsets("g"), rig.checks) == ([], {}, 1)
-
-
-def test_a_successor_fences_at_the_next_call() -> None:
-    rig = Rig()
-    rig.flush(b"1")
-    rig.kafka.transactional("id").init()
-    with pytest.raises(Fenced):
-        rig.commit()
-    rig.transaction.close()
-    assert rig.seen == []
 
 
 @pytest.mark.parametrize(

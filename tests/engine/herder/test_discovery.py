@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from demo.network import wait_until
 from engine.errors import RetriableError
 from engine.herder.discovery import Discovery
 
@@ -38,10 +38,7 @@ def discovery() -> Iterator[Discovery]:
 
 
 def until(true: Callable[[], bool]) -> None:
-    late = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < late
-        time.sleep(0.005)
+    wait_until(true, "The watch", 60, 0.005)
 
 
 def test_what_was_found_last_is_there_at_once(discovery: Discovery) -> None:

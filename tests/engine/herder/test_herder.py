@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from functools import partial
 
 import msgspec
 import pytest
 
-from engine.config.masking import MASK
-from engine.config.topic import LEASE_KEY, Leader, TargetState, leader_record
-from engine.errors import ConfigError, Conflict, LeaseLost, NotFound, RetriableError
+from engine.config.topic import LEASE_KEY, TargetState
 from engine.herder.herder import Herder
 from engine.herder.state import Settings
-from engine.herder.view import ConnectorFacts
 from engine.leases import LeaseEnd, LeaseProgress, TaskReport
 from engine.pipeline.outcome import Trouble
 from engine.pipeline.task_state import ParkedRetry, Place, TaskState
@@ -22,30 +17,8 @@ from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
-from tests.engine.herder.world import Election, World, ask, turn
-
-ZERO = TopicPartition("t", 0)
-PROPERTIES = {"name": "c", "topics": "t", "tasks.max": "2"}
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def herder(world: World) -> Herder:
-    made = world.herder()
-    turn(made)
-    return made
-
-
-def running(world: World, herder: Herder, records: int = 5) -> None:
-    """Connector `c` has a lease."""
-    world.ends[ZERO] = records
-    ask(herder, partial(herder.put, "c", PROPERTIES))
-    turn(herder)
-    assert len(world.leases) == 1
+from tests.engine.herder.running import PROPERTIES, ZERO, running
+from tests.engine.herder.world import World, ask, turn
 
 
 def test_a_new_connector_is_leased_and_its_report_published(world: World, herder: Herder) -> None:
@@ -173,81 +146,6 @@ def test_more_partitions_are_a_new_generation_after_the_old_lease_has_ended(worl
     assert {task.generation for task in lease.tasks} == {2}
 
 
-def test_wrong_properties_are_refused_and_change_nothing(world: World, herder: Herder) -> None:
-    with pytest.raises(ConfigError):
-        ask(herder, partial(herder.put, "c", {**PROPERTIES, "tasks.max": "many"}))
-    assert herder.view().names() == []
-
-
-def test_a_name_is_created_once(world: World, herder: Herder) -> None:
-    assert ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
-    with pytest.raises(Conflict):
-        ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
-
-
-def test_a_masked_secret_that_comes_back_is_the_one_that_was_there(world: World, herder: Herder) -> None:
-    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": "hidden"}))
-    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": MASK, "tasks.max": "1"}))
-    properties = world.config().connectors["c"].properties
-    assert properties is not None
-    assert (properties["db.password"], properties["tasks.max"]) == ("hidden", "1")
-
-
-def test_what_does_not_exist_is_not_found(world: World, herder: Herder) -> None:
-    for request in (
-        partial(herder.delete, "x"),
-        partial(herder.set_target, "x", TargetState.PAUSED),
-        partial(herder.restart, "x"),
-        partial(herder.restart_task, "x", 0),
-    ):
-        with pytest.raises(NotFound):
-            ask(herder, request)
-
-
-def test_a_paused_task_is_running_until_its_lease_has_ended(world: World, herder: Herder) -> None:
-    running(world, herder)
-    ask(herder, partial(herder.set_target, "c", TargetState.PAUSED))
-    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
-    world.end(LeaseEnd.STOPPED)
-    turn(herder)
-    assert world.statuses()["status-task-c-0"]["state"] == "PAUSED"
-    world.ends[ZERO] = 9
-    turn(herder)
-    assert world.leases == {}
-
-
-def test_a_deleted_connector_leaves_tombstones(world: World, herder: Herder) -> None:
-    running(world, herder)
-    world.end()
-    turn(herder)
-    ask(herder, partial(herder.delete, "c"))
-    assert world.statuses() == {}
-    assert herder.view().names() == []
-
-
-def test_a_restart_frees_a_failed_task_only_when_asked_for(world: World, herder: Herder) -> None:
-    running(world, herder)
-    world.end(LeaseEnd.FAILED, trace="Traceback …")
-    turn(herder)
-    assert world.statuses()["status-task-c-0"]["state"] == "FAILED"
-    ask(herder, partial(herder.restart, "c"))
-    assert world.statuses()["status-task-c-0"]["state"] == "FAILED"
-    ask(herder, partial(herder.restart, "c", tasks=True, only_failed=True))
-    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
-    assert world.statuses()["status-task-c-0"]["restarts"] == 2
-
-
-def test_a_restart_shows_what_validation_says_now(world: World) -> None:
-    found = {"trace": "the package is not installed"}
-    herder = world.herder(examine=lambda _: ConnectorFacts(trace=found.get("trace")))
-    turn(herder)
-    ask(herder, partial(herder.put, "c", PROPERTIES))
-    assert world.statuses()["status-connector-c"]["state"] == "FAILED"
-    found.clear()
-    ask(herder, partial(herder.restart, "c"))
-    assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
-
-
 def test_the_next_leader_remembers_failures_and_figures(world: World, herder: Herder) -> None:
     running(world, herder)
     world.end(LeaseEnd.FAILED, trace="Traceback …")
@@ -273,102 +171,6 @@ def test_the_next_leader_knows_that_offsets_were_committed_even_when_they_are_go
     turn(successor)
     [(lease, _)] = world.leases.values()
     assert lease.tasks[0].has_committed
-
-
-def test_a_leader_that_sees_a_newer_one_grants_nothing_and_stands_by(world: World) -> None:
-    election = Election()
-    herder = world.herder(election)
-    turn(herder)
-    election.won = False
-    at = TopicPartition("configs", 0)
-    row = leader_record(Leader(99, "other", 0, "http://other"))
-    world.config_log.append(RawRecord("configs", 0, world.config_log.end_offsets([at])[at], 0, "", *row))
-    world.ends[ZERO] = 5
-    turn(herder, 2)
-    assert world.leases == {}
-    assert world.config().leader.worker_id == "other"
-    assert (herder.view().standby, herder.view().leader_url) == (True, "http://other")
-
-
-def test_stopping_resigns_so_that_leases_end(world: World, herder: Herder) -> None:
-    running(world, herder)
-    herder.stop()
-    world.end(LeaseEnd.FENCED)
-    herder.run()
-    assert world.config().leader.worker_id == ""
-    assert world.statuses()["status-task-c-0"]["positions"] == {"t-0": 5}
-
-
-def test_stopping_waits_for_no_look() -> None:
-    herder = World().herder(settings=Settings(poll_ms=60_000))
-    thread = threading.Thread(target=herder.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not herder.view().ready:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    herder.stop()
-    thread.join(20)
-    assert not thread.is_alive()
-
-
-def test_requests_after_the_end_are_refused(world: World, herder: Herder) -> None:
-    herder.stop()
-    herder.run()
-    with pytest.raises(Conflict):
-        herder.delete("c").result(0)
-
-
-def test_trouble_is_shown_and_passes(world: World, herder: Herder) -> None:
-    running(world, herder)
-    world.trouble = RetriableError("brokers are away")
-    turn(herder)
-    assert herder.view().trouble == "brokers are away"
-    world.trouble = None
-    turn(herder)
-    assert herder.view().trouble is None
-
-
-def test_a_deleted_topic_does_not_hold_up_the_others(world: World, herder: Herder) -> None:
-    running(world, herder)
-    world.end()
-    world.ends[TopicPartition("u", 0)] = 1
-    ask(herder, partial(herder.put, "d", {"topics": "u"}))
-    del world.ends[ZERO]
-    turn(herder, 2)
-    [(lease, _)] = world.leases.values()
-    assert [task.connector for task in lease.tasks] == ["d"]
-
-
-def test_five_lost_leases_fail_the_task_and_spare_the_sibling(world: World, herder: Herder) -> None:
-    running(world, herder)
-    for _ in range(5):
-        world.lose(LeaseLost("Python worker exited unexpectedly"))
-        turn(herder)
-        world.now += 10_000
-        turn(herder)
-    assert "Python worker exited unexpectedly" in world.statuses()["status-task-c-0"]["trace"]
-    world.ends[TopicPartition("u", 0)] = 1
-    ask(herder, partial(herder.put, "d", {"topics": "u"}))
-    turn(herder)
-    assert len(world.leases) == 1
-
-
-def test_an_unready_world_never_fails_a_task(world: World, herder: Herder) -> None:
-    running(world, herder)
-    for _ in range(9):
-        world.lose(RetriableError("coordinator is moving"))
-        turn(herder)
-        world.now += 10_000
-        turn(herder)
-    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
-
-
-def test_a_bug_in_the_runner_is_not_swallowed(world: World, herder: Herder) -> None:
-    running(world, herder)
-    world.lose(ZeroDivisionError())
-    with pytest.raises(ZeroDivisionError):
-        turn(herder, 2)
 
 
 def test_positions_of_paused_connectors_are_committed_again_before_they_expire(world: World, herder: Herder) -> None:

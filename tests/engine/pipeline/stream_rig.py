@@ -34,6 +34,7 @@ from tests.engine.pipeline.rig import Apply, Bytes, Json
 from tests.fakes import Clock, Consumer, Producer, Reporter, raw
 
 Work = Callable[[ProcessorContext, Record], None]
+NODE = {"input": ["a"], "a": ["out"]}
 
 
 def passing(function: Callable[[Any], Any] = lambda value: value) -> Work:

@@ -15,10 +15,8 @@ from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record, TopicPartition
 from engine.steps.processors import ProcessorContext
-from tests.engine.pipeline.stream_rig import Asked, StreamRig, passing, raising_at, rows
+from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, rows
 from tests.fakes import BatchingProducer, Clock, Producer
-
-NODE = {"input": ["a"], "a": ["out"]}
 
 
 class AwayProducer(Producer):
@@ -218,3 +216,13 @@ def test_brokers_and_processors_that_are_away_at_any_time_lose_and_double_nothin
         assert sorted(one or b"" for one in producer.log.get(TopicPartition(name, 0), [])) == sorted(values)
     assert (rig.committed() if values else 0, rig.count("records-delivered")) == (len(values), len(values))
     assert (rig.count("total-record-failures"), rig.state.parked) == (rig.count("total-retries"), None)
+
+
+def test_while_the_brokers_are_away_the_default_is_to_begin_again_at_the_last_commit() -> None:
+    producer = Producer()
+    producer.retriable = True
+    producer.fail_next = [{1}]
+    rig = StreamRig(rows(b"1", b"2", b"3"), {}, {"input": ["out"]}, producer=producer)
+    with pytest.raises(RetriableError, match="DefaultProductionExceptionHandler says RETRY"):
+        rig.run()
+    assert (rig.committed(), rig.reporter.reports, rig.count("total-record-errors")) == (1, [], 0)

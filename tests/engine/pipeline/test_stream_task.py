@@ -9,22 +9,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from engine.config.handlers import Role
-from engine.errors import Fenced, RetriableError
+from engine.errors import Fenced
 from engine.pipeline.outcome import Failed, Interrupted, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
-from engine.record.record import Record, TopicPartition
+from engine.record.record import TopicPartition
 from engine.record.replay import ITEM
 from engine.reporting.metrics import is_balanced
 from engine.steps.processors import ProcessorContext
 from engine.steps.punctuation import PunctuationType
-from tests.engine.pipeline.stream_rig import Asked, StreamRig, passing, raising_at, rows, scheduling
-from tests.fakes import BatchingProducer, Clock, Producer, raw
+from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, rows, scheduling
+from tests.fakes import BatchingProducer, Clock, raw
 
 CONTINUE = {role: Asked() for role in Role}
 LINE = {"input": ["a"], "a": ["b"], "b": ["out"]}
-NODE = {"input": ["a"], "a": ["out"]}
 
 
 def test_a_record_goes_through_every_node_to_every_sink_and_is_delivered_once() -> None:
@@ -129,92 +128,6 @@ def test_without_a_dead_letter_topic_what_is_let_go_is_skipped() -> None:
     assert (rig.count("records-skipped"), rig.count("records-dead-lettered"), rig.committed()) == (1, 0, 1)
 
 
-def test_a_retried_node_forwards_once() -> None:
-    calls: list[int] = []
-
-    def flaky(context: ProcessorContext, record: Record) -> None:
-        context.forward(record)
-        calls.append(1)
-        if len(calls) < 3:
-            raise RetriableError("busy")
-
-    rig = StreamRig(rows(b"1"), {"a": flaky}, {"input": ["a"], "a": ["out"]}, retry=RetryPolicy(5))
-    assert rig.run() is None
-    assert (rig.written(), rig.clock.waits, rig.count("total-retries")) == (["1"], [300, 600], 2)
-
-
-def test_before_a_long_wait_everything_before_it_is_written_and_committed() -> None:
-    seen: list[tuple[int, list[str]]] = []
-
-    def process(context: ProcessorContext, record: Record) -> None:
-        if record.value == 2:
-            seen.append((rig.committed(), rig.written("out")))
-            if len(seen) < 5:
-                raise RetriableError("busy")
-        context.forward(record)
-
-    tree = {"input": ["tap", "a"], "a": ["out"]}
-    rig = StreamRig(rows(b"1", b"2", b"3"), {"a": process}, tree, retry=RetryPolicy(9))
-    assert rig.run() is None
-    assert seen == [(0, []), (0, []), (0, []), (1, ["1"]), (1, ["1"])]
-    assert (rig.written("out"), rig.written("tap"), rig.committed()) == (["1", "2", "3"], ["1", "2", "3"], 3)
-    assert (rig.count("records-consumed"), rig.count("total-retries")) == (3, 4)
-
-
-class Dying(Clock):
-    """The worker dies in the wait that is this long."""
-
-    def wait(self, ms: int) -> bool:
-        if ms == 2_400:
-            raise SystemExit
-        return super().wait(ms)
-
-
-def test_attempts_go_on_counting_after_a_worker_that_died_in_a_wait() -> None:
-    first = StreamRig(rows(b"1", b"2"), {"a": raising_at(2)}, NODE, retry=RetryPolicy(4), clock=Dying())
-    with pytest.raises(SystemExit):
-        first.run()
-    assert first.committed() == 1
-    later = Clock(first.clock.now_ms() + 2_400)
-    again = StreamRig(
-        rows(b"1", b"2"), {"a": raising_at(2)}, NODE, retry=RetryPolicy(4), clock=later, group=first.consumer.group
-    )
-    assert isinstance(again.run(), Failed)
-    context = again.reporter.reports[0][0]
-    assert (context.attempt, context.first_failure_time, again.clock.waits) == (4, 1_000_000, [])
-    assert again.count("total-retries") == 4
-
-
-def test_what_fails_the_task_before_a_long_wait_ends_the_wait() -> None:
-    def process(context: ProcessorContext, record: Record) -> None:
-        if record.value == 3:
-            raise RetriableError("busy")
-        context.forward(record)
-
-    producer = BatchingProducer(1, lambda value: value == b"2")
-    rig = StreamRig(rows(b"1", b"2", b"3", b"4"), {"a": process}, NODE, producer=producer, retry=RetryPolicy(-1))
-    end = rig.run()
-    assert isinstance(end, Failed)
-    assert "KAFKA_PRODUCE (out) failed on t-0 at offset 1" in end.message
-    assert (rig.clock.waits, rig.committed()) == ([300, 600], 1)
-
-
-def test_while_bad_bytes_are_tried_again_nothing_is_lost_of_what_came_before() -> None:
-    clock = Clock(stop_at=1_010_000)
-    rig = StreamRig(rows(b"1", b"{", b"3"), {}, {"input": ["out"]}, retry=RetryPolicy(-1), clock=clock)
-    assert rig.run() == Interrupted(None)
-    assert (rig.written(), rig.committed()) == (["1"], 1)
-
-
-def test_a_stop_request_ends_a_wait_and_the_record_is_not_processed() -> None:
-    rig = StreamRig(
-        rows(b"1", b"2"), {"a": raising_at(2)}, {"input": ["a"], "a": ["out"]},
-        retry=RetryPolicy(-1), clock=Clock(stop_at=1_000_100),
-    )  # fmt: skip
-    assert rig.run() == Interrupted(None)
-    assert (rig.written(), rig.committed()) == (["1"], 1)
-
-
 def test_without_a_handler_the_tolerance_policy_decides() -> None:
     rig = StreamRig(rows(*[b"2"] * 4), {"a": raising_at(2), "b": passing()}, LINE, tolerance=TolerancePolicy(2, -1))
     assert isinstance(rig.run(), Failed)
@@ -281,16 +194,6 @@ def test_a_refused_record_fails_the_task_by_default_after_everything_before_it()
     assert isinstance(end, Failed)
     assert "DefaultProductionExceptionHandler says FAIL: KAFKA_PRODUCE (out)" in end.message
     assert (rig.committed(), producer.log[TopicPartition("to-too", 0)][0]) == (1, b"1")
-
-
-def test_while_the_brokers_are_away_the_default_is_to_begin_again_at_the_last_commit() -> None:
-    producer = Producer()
-    producer.retriable = True
-    producer.fail_next = [{1}]
-    rig = StreamRig(rows(b"1", b"2", b"3"), {}, {"input": ["out"]}, producer=producer)
-    with pytest.raises(RetriableError, match="DefaultProductionExceptionHandler says RETRY"):
-        rig.run()
-    assert (rig.committed(), rig.reporter.reports, rig.count("total-record-errors")) == (1, [], 0)
 
 
 @pytest.mark.parametrize("answer", [None, KeyError("handler")])

@@ -16,10 +16,8 @@ from engine.ports import Committed
 from engine.record.record import Record, TopicPartition
 from engine.steps.processors import ProcessorContext
 from engine.steps.punctuation import PunctuationType
-from tests.engine.pipeline.stream_rig import Asked, StreamRig, forwarding, passing, raising_at, rows, scheduling
+from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, forwarding, passing, raising_at, rows, scheduling
 from tests.fakes import Clock, Consumer, Producer
-
-NODE = {"input": ["a"], "a": ["out"]}
 
 
 class DyingIn(Clock):

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from engine.errors import FatalError
 from engine.rest.app import build_app
-from tests.engine.rest.test_rest import Herder, examine
+from tests.engine.rest.herder import Herder, examine
 
 
 @pytest.mark.parametrize("error", [FatalError("no right"), ValueError("no right"), TimeoutError("no right")])

@@ -2,133 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from engine.config.masking import MASK
-from engine.config.options import Option
 from engine.config.topic import (
-    ConfigState,
     TargetState,
-    TaskEntry,
-    commit_record,
-    connector_record,
-    fold_all,
-    target_record,
-    task_record,
 )
-from engine.errors import BadRequest, ConfigError, Conflict, EngineError, NotLeading, RetriableError
-from engine.herder.fold import fold_config
-from engine.herder.offset_changes import OffsetRow
-from engine.herder.state import Figures, HerderState
-from engine.herder.view import ConnectorFacts, View
-from engine.record.record import TopicPartition
-from engine.record.stage import Stage, StageType
-from engine.rest.app import build_app
-
-T = TypeVar("T")
-PROPERTIES = {"name": "c", "topics": "t", "connection.url": "postgresql://u:hidden@h/d", "db.password": "hidden"}
-PARTITION = TopicPartition("t", 0)
-
-
-class Herder:
-    def __init__(self) -> None:
-        self.config = fold_all(
-            ConfigState(),
-            [
-                connector_record("c", PROPERTIES),
-                task_record("c", 0, TaskEntry(1, PROPERTIES, (PARTITION,))),
-                commit_record("c", 1, 1),
-            ],
-        )
-        self.asked: list[tuple[Any, ...]] = []
-        self.refusal: EngineError | None = None
-        self.later: EngineError | None = None  # what becomes of a change of offsets that was taken on
-        self.standby: str | None = None
-        self.failed = False
-
-    def view(self) -> View:
-        state = fold_config(HerderState(epoch=1), self.config, 0)
-        figures = Figures({"records-consumed": 7, "total-record-failures": 2}, {"1:VALUE_CONVERTER:Json:x": 2}, {})
-        tasks = {
-            key: type(task)(
-                task.config,
-                task.target,
-                positions={PARTITION: 5},
-                figures=figures,
-                trace="Traceback …" if self.failed else None,
-            )
-            for key, task in state.tasks.items()
-        }
-        facts = {"c": ConnectorFacts(stages=(Stage(StageType.TASK_PUT, "SqlSink"),))}
-        state = HerderState(1, tasks)
-        if self.standby == "nobody":
-            return View("w:1", standby=True, config=self.config, state=state)
-        if self.standby is not None:
-            return View("w:1", standby=True, leader_url=self.standby)
-        return View("w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8)
-
-    def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
-        def change() -> bool:
-            new = self.view().connector(name) is None
-            self.config = fold_all(self.config, [connector_record(name, properties)])
-            return new
-
-        return self._ask(("put", name, dict(properties), create), change)
-
-    def delete(self, name: str) -> Future[None]:
-        return self._ask(("delete", name), lambda: None)
-
-    def set_target(self, name: str, target: TargetState) -> Future[None]:
-        def change() -> None:
-            self.config = fold_all(self.config, [target_record(name, target)])
-
-        return self._ask(("target", name, target), change)
-
-    def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]:
-        return self._ask(("restart", name, tasks, only_failed), lambda: None)
-
-    def restart_task(self, name: str, task: int) -> Future[None]:
-        return self._ask(("restart", name, task), lambda: None)
-
-    def offsets(self, name: str) -> list[OffsetRow]:
-        return [({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 5})]
-
-    def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]:
-        done: Future[None] = Future()
-        if self.later is None:
-            done.set_result(None)
-        else:
-            done.set_exception(self.later)
-        return self._ask(("offsets", name, rows), lambda: done)
-
-    def _ask(self, what: tuple[Any, ...], call: Callable[[], T]) -> Future[T]:
-        self.asked.append(what)
-        future: Future[T] = Future()
-        if self.refusal:
-            future.set_exception(self.refusal)
-        else:
-            future.set_result(call())
-        return future
-
-
-def examine(properties: Mapping[str, str]) -> None:
-    if "tasks.max" in properties and not properties["tasks.max"].isdecimal():
-        raise ConfigError((("tasks.max", properties["tasks.max"], "is no number"), ("topics", None, "is required")))
-
-
-@pytest.fixture
-def herder() -> Herder:
-    return Herder()
-
-
-@pytest.fixture
-def client(herder: Herder) -> TestClient:
-    return TestClient(build_app(herder, examine), raise_server_exceptions=False)
+from engine.errors import BadRequest, ConfigError, Conflict, NotLeading, RetriableError
+from tests.engine.rest.herder import Herder
 
 
 def test_the_root_names_the_version(client: TestClient) -> None:
@@ -251,89 +134,6 @@ def test_a_taken_name_is_409(client: TestClient, herder: Herder) -> None:
     herder.refusal = Conflict("Connector c already exists")
     answer = client.post("/connectors", json={"name": "c", "config": {}})
     assert (answer.status_code, answer.json()["message"]) == (409, "Connector c already exists")
-
-
-def test_validation_answers_a_row_per_option(client: TestClient) -> None:
-    body = client.put("/connector-plugins/SqlSink/config/validate", json={"tasks.max": "x"}).json()
-    rows = {row["value"]["name"]: row for row in body["configs"]}
-    assert body["error_count"] == 2
-    assert rows["tasks.max"]["value"]["errors"] == ["is no number"]
-    assert rows["topics"]["value"]["errors"] == ["is required"]
-    assert rows["name"]["definition"]["required"] is True
-
-
-class Salted:
-    """A transform with a secret."""
-
-    OPTIONS = (Option("salt", "string", "", "A secret.", secret=True, aliases=("pepper",)),)
-
-    def configure(self, configs: Mapping[str, str]) -> None: ...
-    def apply(self, record: Any) -> Any: ...
-
-
-def test_validation_shows_no_secret_of_a_step_or_of_the_connector(client: TestClient) -> None:
-    body = {
-        "name": "c", "topics": "t", "connection.url": "hush", "transforms": "x,y", "tasks.max": "x",
-        "transforms.x.type": f"{__name__}.Salted", "transforms.x.salt": "hush", "transforms.y.type": "DropHeaders",
-        "transforms.y.headers": "shown", "value.converter.auth.token": "hush",
-    }  # fmt: skip
-    answer = client.put("/connector-plugins/SqlSink/config/validate", json=body)
-    assert answer.status_code == 200
-    assert "hush" not in answer.text
-    assert {row["value"]["value"] for row in answer.json()["configs"]} >= {MASK, "shown"}
-
-
-def test_validation_shows_no_secret_of_a_stream_s_processor(client: TestClient) -> None:
-    body = {
-        "topics": "t", "processors": "p", "processors.p.type": f"{__name__}.Salted", "processors.p.salt": "hush",
-        "processors.p.pepper": "hush", "processors.q.salt": "shown",
-    }  # fmt: skip
-    answer = client.put("/connector-plugins/stream/config/validate", json=body)
-    assert (answer.status_code, "hush" in answer.text, "shown" in answer.text) == (200, False, True)
-
-
-@pytest.mark.parametrize(
-    ("path", "given", "status"),
-    [
-        ("FileStreamSink", "SqlSink", 400), ("FileStreamSink", "no.Such", 400), ("SqlSink", "FileStreamSource", 400),
-        ("FileStreamSink", "FileStreamSink", 200),
-        ("FileStreamSink", "org.apache.kafka.connect.file.FileStreamSinkConnector", 200),
-        ("org.apache.kafka.connect.file.FileStreamSinkConnector", "FileStreamSink", 200),
-    ],
-)  # fmt: skip
-def test_validation_is_of_the_class_in_the_path(client: TestClient, path: str, given: str, status: int) -> None:
-    answer = client.put(f"/connector-plugins/{path}/config/validate", json={"connector.class": given})
-    assert answer.status_code == status
-    assert status == 200 or answer.json()["message"] == f"connector.class is {given}, but the request is about {path}"
-
-
-def test_definitions_have_kafka_connect_s_types_and_defaults_as_text(client: TestClient) -> None:
-    rows: dict[str, Any] = {}
-    for plugin in ("SqlSink", "FileStreamSource", "stream"):
-        rows |= {row["name"]: row for row in client.get(f"/connector-plugins/{plugin}/config").json()}
-    known = {"BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD"}
-    assert {row["type"] for row in rows.values()} <= known
-    assert {type(row["default_value"]) for row in rows.values()} == {str, type(None)}
-    assert rows["tasks.max"]["default_value"] == "1"
-    assert rows["topics"]["default_value"] == ""
-    assert rows["name"]["default_value"] is None
-    assert rows["errors.log.enable"]["default_value"] == "false"
-
-
-def test_plugins_are_listed_with_kafka_connects_words(client: TestClient) -> None:
-    connectors = client.get("/connector-plugins").json()
-    assert {"class": "SqlSink", "type": "sink", "version": "0.1.0"} in connectors
-    assert {row["type"] for row in connectors} <= {"sink", "source", "stream"}
-    every = client.get("/connector-plugins", params={"connectorsOnly": "false"}).json()
-    assert {"class": "RecordIsTombstone", "type": "predicate", "version": "0.1.0"} in every
-    assert {row["class"] for row in connectors} < {row["class"] for row in every}
-
-
-def test_a_plugin_tells_its_own_options_beside_the_common_ones(client: TestClient) -> None:
-    rows = {row["name"]: row for row in client.get("/connector-plugins/SqlSink/config").json()}
-    assert (rows["table.name"]["required"], rows["errors.retry.limit"]["default_value"]) == (True, "0")
-    answer = client.get("/connector-plugins/SqlSnik/config")
-    assert (answer.status_code, answer.json()["message"]) == (404, "Unknown connector plugin: SqlSnik")
 
 
 def test_health_tells_starting_from_ready(client: TestClient) -> None:

@@ -22,8 +22,8 @@ from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
 from tests.dlqadmin.fakes import FakeEngine
+from tests.dlqadmin.replays.asking import get, post
 from tests.dlqadmin.replays.planning.making import plan, reasons
-from tests.dlqadmin.replays.test_views import get, post
 from tests.dlqadmin.replays.world import World
 
 pytestmark = pytest.mark.django_db

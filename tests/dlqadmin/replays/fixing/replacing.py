@@ -52,6 +52,10 @@ def killed(made: BulkFix, when: Callable[[BulkFix], bool]) -> None:
     made.refresh_from_db()
 
 
+def in_first_round(made: BulkFix) -> bool:
+    return made.progress > 0
+
+
 def in_second_round(made: BulkFix) -> bool:
     return made.progress > made.selection.watermark
 

@@ -13,7 +13,17 @@ from dlqadmin.replays.fixing.drafts import Edit, save
 from dlqadmin.replays.fixing.keeping import keep
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix
 from dlqadmin.replays.sending.messages import Outgoing
-from tests.dlqadmin.replays.fixing.replacing import MINE, TOO_MUCH, in_second_round, killed, run, stand, started, unseen
+from tests.dlqadmin.replays.fixing.replacing import (
+    MINE,
+    TOO_MUCH,
+    in_first_round,
+    in_second_round,
+    killed,
+    run,
+    stand,
+    started,
+    unseen,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +48,7 @@ def test_one_that_is_cancelled_before_all_were_looked_at_has_replaced_none(
     operator: User, rows: list[DeadLetter], mine: list[Fix]
 ) -> None:
     made = started(operator, ".x = 1")
-    killed(made, lambda now: now.progress > 0)
+    killed(made, in_first_round)
     bulk.cancel(made, operator, timezone.now())
     assert stand(mine)
     undoing.undo(made, operator, timezone.now())
@@ -88,7 +98,7 @@ def test_what_is_edited_by_hand_since_it_began_is_not_replaced(
     operator: User, rows: list[DeadLetter], mine: list[Fix]
 ) -> None:
     made = started(operator, ".x = 1")
-    killed(made, lambda now: now.progress > 0)
+    killed(made, in_first_round)
     by_hand = Fix.objects.get(dead_letter=rows[5])
     edited = [
         save(rows[5], operator, Edit(value=MINE), by_hand.updated_at, timezone.now()),

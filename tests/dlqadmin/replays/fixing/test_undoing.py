@@ -22,7 +22,16 @@ from dlqadmin.replays.fixing.drafts import Edit, discard, save
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, ReplacedDraft
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.replays.fixing.making import API, exported, imported, post
-from tests.dlqadmin.replays.fixing.replacing import MINE, in_second_round, killed, killed_at, run, stand, started
+from tests.dlqadmin.replays.fixing.replacing import (
+    MINE,
+    in_first_round,
+    in_second_round,
+    killed,
+    killed_at,
+    run,
+    stand,
+    started,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -187,7 +196,7 @@ def test_one_that_fails_leaves_nothing_with_those_that_replaced_it(
     operator: User, rows: list[DeadLetter], mine: list[Fix]
 ) -> None:
     failing = started(operator, ".x = 1")
-    killed(failing, lambda now: now.progress > 0)
+    killed(failing, in_first_round)
     later = made(operator, ".x = 2")
     assert ReplacedDraft.objects.filter(bulk=failing).count() == 98
     BulkFix.objects.filter(pk=failing.pk).update(program="$ENV")

@@ -15,7 +15,7 @@ from dlqadmin.replays.models import ItemState, ReplayItem
 from dlqadmin.replays.sending import items
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
 from tests.dlqadmin.fakes import FakeEngine
-from tests.dlqadmin.replays.test_views import get, post
+from tests.dlqadmin.replays.asking import get, post
 from tests.dlqadmin.replays.world import World
 
 pytestmark = pytest.mark.django_db

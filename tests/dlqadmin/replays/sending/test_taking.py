@@ -11,14 +11,15 @@ from django.db import connection, transaction
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays import controlling, queries
 from dlqadmin.replays.disposing import disposals
-from dlqadmin.replays.models import DisposalAct, ItemState, LedgerEntry, Replay, ReplayItem, Selection
-from dlqadmin.replays.sending import canary, items, leaving, replaying, taking
+from dlqadmin.replays.models import DisposalAct, ItemState, LedgerEntry, Replay
+from dlqadmin.replays.sending import canary, leaving, replaying, taking
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.conftest import Beside
-from tests.dlqadmin.deadletters.letters import NOW, index, letter
+from tests.dlqadmin.deadletters.letters import NOW
+from tests.dlqadmin.replays.planned import PLAN, planned
 
-PLAN, SENDER, SOON_S, WAIT_S = "digest", "sender", 0.5, 10
+SENDER, SOON_S, WAIT_S = "sender", 0.5, 10
 COUNT = 6
 
 
@@ -27,26 +28,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six records are too many to be taken up at once; two make a slice."""
     monkeypatch.setattr(taking, "AT_ONCE", 5)
     monkeypatch.setattr(taking, "SLICE", 2)
-
-
-def planned() -> Replay:
-    """A planned replay of the first dead letters."""
-    index([letter(number) for number in range(COUNT)])
-    selection = Selection.objects.create(created_at=NOW, filters={}, title="s", watermark=1, count=COUNT, digest="d")
-    replay = Replay.objects.create(
-        selection=selection,
-        title="s",
-        planned_at=NOW,
-        created_at=NOW,
-        plan={"runnable": True, "digest": PLAN},
-    )
-    for row in DeadLetter.objects.filter(offset__lt=COUNT).order_by("offset"):
-        ReplayItem.objects.create(
-            replay=replay, ordinal=row.offset, dead_letter=row, lineage=f"o/0/{row.offset}", target_topic="o",
-            state_at=NOW,
-        )  # fmt: skip
-    items.created(replay)
-    return replay
 
 
 def run(replay: Replay, actor: User) -> Replay:
@@ -67,7 +48,7 @@ def shown() -> list[str]:
 
 @pytest.fixture
 def replay(db: None, operator: User) -> Replay:
-    return run(planned(), operator)
+    return run(planned(COUNT), operator)
 
 
 def test_run_answers_before_any_record_is_taken_up_and_says_that_all_are_queued(replay: Replay) -> None:
@@ -99,7 +80,7 @@ def test_nothing_is_taken_up_for_a_replay_that_is_not_run_by_this_sender(
 
 
 def test_of_two_over_the_same_records_each_record_is_held_by_one(replay: Replay, operator: User) -> None:
-    other = run(planned(), person("operator-2", "operator"))
+    other = run(planned(COUNT), person("operator-2", "operator"))
     for one in (replay, other, other, replay, replay, other):
         assert taking.take_next(one, NOW)
     assert states(replay) == ["queued", "queued", "skipped", "skipped", "queued", "queued"]
@@ -117,7 +98,7 @@ def test_of_two_over_the_same_records_each_record_is_held_by_one(replay: Replay,
 def test_who_runs_what_another_has_taken_since_the_plan_is_told_at_once(replay: Replay) -> None:
     taking.take_next(replay, NOW)
     with pytest.raises(Conflict, match=rf"2 of 6 records are taken by {replay} \(operator-1\)"):
-        controlling.run(planned(), person("operator-2", "operator"), "me too", PLAN, NOW)
+        controlling.run(planned(COUNT), person("operator-2", "operator"), "me too", PLAN, NOW)
 
 
 def test_a_record_that_is_discarded_before_it_is_taken_up_is_left_out(replay: Replay, operator: User) -> None:
@@ -132,7 +113,7 @@ def test_a_record_that_is_discarded_before_it_is_taken_up_is_left_out(replay: Re
 
 
 def test_a_plan_with_a_record_that_was_discarded_since_is_not_run(db: None, operator: User) -> None:
-    replay = planned()
+    replay = planned(COUNT)
     discard(replay, 1, operator)
     with pytest.raises(Conflict, match="1 record of the plan were discarded"):
         controlling.run(replay, operator, "repaired", PLAN, NOW)
@@ -159,7 +140,7 @@ def test_what_is_not_taken_up_is_something_to_do(replay: Replay) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("several_writers")
 def test_who_decides_about_a_record_waits_for_the_slice_that_takes_it_up(operator: User, beside: Beside) -> None:
-    replay = run(planned(), operator)
+    replay = run(planned(COUNT), operator)
     with transaction.atomic():
         taking.take_next(replay, NOW)
         late = beside(lambda: discard(replay, 1, operator))
@@ -172,7 +153,7 @@ def test_who_decides_about_a_record_waits_for_the_slice_that_takes_it_up(operato
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("several_writers")
 def test_the_slice_that_takes_a_record_up_waits_for_who_decides_about_it(operator: User, beside: Beside) -> None:
-    replay = run(planned(), operator)
+    replay = run(planned(COUNT), operator)
     with transaction.atomic():
         discard(replay, 1, operator)
         late = beside(lambda: taking.take_next(replay, NOW))
@@ -186,7 +167,7 @@ def test_the_slice_that_takes_a_record_up_waits_for_who_decides_about_it(operato
 @pytest.mark.usefixtures("several_writers")
 def test_what_another_gives_up_while_it_is_asked_for_is_taken_up(operator: User, beside: Beside) -> None:
     """Between the first look at the ledger, which waits for nobody, and the second, the other is cancelled."""
-    replay, other = run(planned(), operator), run(planned(), person("operator-2", "operator"))
+    replay, other = run(planned(COUNT), operator), run(planned(COUNT), person("operator-2", "operator"))
     taking.take_next(other, NOW)
     given_up: list[object] = []
 

@@ -1,0 +1,58 @@
+"""The log of a replay, and the stream of what happens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import StreamingHttpResponse
+from django.test import RequestFactory
+from rest_framework.authtoken.models import Token
+from rest_framework.request import Request
+from rest_framework.test import APIClient
+
+from dlqadmin.replays.views import look
+from tests.dlqadmin.replays.asking import API, get, planned
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed: None) -> None:
+    rows = get(as_operator, f"replays/{planned(as_operator)['id']}/log")["results"]
+    assert [row["text"] for row in rows] == ["checked the plan: 10 to send, 0 left out; nothing written"]
+
+
+def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed: None) -> None:
+    response = as_operator.get(f"{API}/replays/{planned(as_operator)['id']}/events")
+    assert isinstance(response, StreamingHttpResponse)
+    assert (response["Content-Type"], response.is_async) == ("text/event-stream", True)
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda client, person: client.logout(),
+        lambda client, person: person.groups.clear(),
+        lambda client, person: User.objects.update(is_active=False),
+        lambda client, person: person.delete(),
+    ],
+)
+def test_live_events_end_for_who_may_not_read_any_more(
+    as_operator: APIClient, operator: User, indexed: None, leave: Callable[[APIClient, User], object]
+) -> None:
+    pk = planned(as_operator)["id"]
+    request = Request(RequestFactory().get("/"))
+    request._request.session = as_operator.session
+    assert look(request, pk) is not None
+    leave(as_operator, operator)
+    assert look(request, pk) is None
+
+
+def test_live_events_end_with_their_token(as_operator: APIClient, operator: User, indexed: None) -> None:
+    pk = planned(as_operator)["id"]
+    request = Request(RequestFactory().get("/"))
+    request.auth = Token.objects.create(user=operator)
+    assert look(request, pk) is not None
+    Token.objects.all().delete()
+    assert look(request, pk) is None

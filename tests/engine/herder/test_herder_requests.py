@@ -1,0 +1,91 @@
+"""What the herder is asked to do to a connector."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from engine.config.masking import MASK
+from engine.config.topic import TargetState
+from engine.errors import ConfigError, Conflict, NotFound
+from engine.herder.herder import Herder
+from engine.herder.view import ConnectorFacts
+from engine.leases import LeaseEnd
+from tests.engine.herder.running import PROPERTIES, ZERO, running
+from tests.engine.herder.world import World, ask, turn
+
+
+def test_wrong_properties_are_refused_and_change_nothing(world: World, herder: Herder) -> None:
+    with pytest.raises(ConfigError):
+        ask(herder, partial(herder.put, "c", {**PROPERTIES, "tasks.max": "many"}))
+    assert herder.view().names() == []
+
+
+def test_a_name_is_created_once(world: World, herder: Herder) -> None:
+    assert ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
+    with pytest.raises(Conflict):
+        ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
+
+
+def test_a_masked_secret_that_comes_back_is_the_one_that_was_there(world: World, herder: Herder) -> None:
+    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": "hidden"}))
+    ask(herder, partial(herder.put, "c", {**PROPERTIES, "db.password": MASK, "tasks.max": "1"}))
+    properties = world.config().connectors["c"].properties
+    assert properties is not None
+    assert (properties["db.password"], properties["tasks.max"]) == ("hidden", "1")
+
+
+def test_what_does_not_exist_is_not_found(world: World, herder: Herder) -> None:
+    for request in (
+        partial(herder.delete, "x"),
+        partial(herder.set_target, "x", TargetState.PAUSED),
+        partial(herder.restart, "x"),
+        partial(herder.restart_task, "x", 0),
+    ):
+        with pytest.raises(NotFound):
+            ask(herder, request)
+
+
+def test_a_paused_task_is_running_until_its_lease_has_ended(world: World, herder: Herder) -> None:
+    running(world, herder)
+    ask(herder, partial(herder.set_target, "c", TargetState.PAUSED))
+    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
+    world.end(LeaseEnd.STOPPED)
+    turn(herder)
+    assert world.statuses()["status-task-c-0"]["state"] == "PAUSED"
+    world.ends[ZERO] = 9
+    turn(herder)
+    assert world.leases == {}
+
+
+def test_a_deleted_connector_leaves_tombstones(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end()
+    turn(herder)
+    ask(herder, partial(herder.delete, "c"))
+    assert world.statuses() == {}
+    assert herder.view().names() == []
+
+
+def test_a_restart_frees_a_failed_task_only_when_asked_for(world: World, herder: Herder) -> None:
+    running(world, herder)
+    world.end(LeaseEnd.FAILED, trace="Traceback …")
+    turn(herder)
+    assert world.statuses()["status-task-c-0"]["state"] == "FAILED"
+    ask(herder, partial(herder.restart, "c"))
+    assert world.statuses()["status-task-c-0"]["state"] == "FAILED"
+    ask(herder, partial(herder.restart, "c", tasks=True, only_failed=True))
+    assert world.statuses()["status-task-c-0"]["state"] == "RUNNING"
+    assert world.statuses()["status-task-c-0"]["restarts"] == 2
+
+
+def test_a_restart_shows_what_validation_says_now(world: World) -> None:
+    found = {"trace": "the package is not installed"}
+    herder = world.herder(examine=lambda _: ConnectorFacts(trace=found.get("trace")))
+    turn(herder)
+    ask(herder, partial(herder.put, "c", PROPERTIES))
+    assert world.statuses()["status-connector-c"]["state"] == "FAILED"
+    found.clear()
+    ask(herder, partial(herder.restart, "c"))
+    assert world.statuses()["status-connector-c"]["state"] == "RUNNING"
