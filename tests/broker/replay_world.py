@@ -183,7 +183,8 @@ def _main(verb: str, words: Sequence[str]) -> None:
     now = timezone.now()
     person = User.objects.get_or_create(username="operator-1")[0]
     if verb == "run":
-        sys.stdout.write(controlling.run(_planned(int(words[0]), int(words[1])), person, REASON, PLAN, now))
+        planned = _planned(int(words[0]), int(words[1]), watch=words[2:])
+        sys.stdout.write(controlling.run(planned, person, REASON, PLAN, now))
         return
     if verb == "run_many":
         for number in range(int(words[0])):
@@ -250,8 +251,8 @@ def _race(begin: int, person: Any) -> list[str]:
     return [*said, f"{held(winner)} to {held(loser) - wanted}"]
 
 
-def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False) -> Any:
-    """A planned replay of so many dead letters."""
+def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False, watch: Sequence[str] = ()) -> Any:
+    """A planned replay of so many dead letters, watched in these groups."""
     from dlqadmin.deadletters.models import DeadLetter
     from dlqadmin.replays.models import Replay, ReplayItem, Selection
     from dlqadmin.replays.sending import items
@@ -265,7 +266,7 @@ def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False) 
     )
     plan = {"runnable": True, "digest": PLAN}
     replay = Replay.objects.create(
-        selection=selection, title="all", planned_at=NOW, created_at=NOW, rate=rate, plan=plan
+        selection=selection, title="all", planned_at=NOW, created_at=NOW, rate=rate, plan=plan, watch=list(watch)
     )
     letters = DeadLetter.objects.filter(offset__gte=begin, offset__lt=after).order_by("offset")
     ReplayItem.objects.bulk_create(

@@ -13,7 +13,8 @@ from tests.chaos.verify import Verdict, together
 from tests.chaos.workloads.base import Workload
 from tests.chaos.world import World
 
-CATCH_UP_TIMEOUT_S = 240
+CATCH_UP_TIMEOUT_S = 240  # and a second for so many records
+CATCH_UP_RECORDS = 100
 GRACE_S = 2.0  # for whatever woke last to do its harm
 LOOK_EVERY_S = 0.5
 Make = Callable[[World, str, random.Random], Workload]
@@ -84,8 +85,9 @@ def _await_more(workload: Workload, rng: random.Random) -> None:
 
 def _settled(workload: Workload) -> tuple[dict[str, Verdict], str]:
     """The verdicts once nothing is missing, and nobody has anything to do any more; or when it took too long."""
-    deadline = time.monotonic() + CATCH_UP_TIMEOUT_S
-    trouble = f"not caught up within {CATCH_UP_TIMEOUT_S} s"
+    limit_s = CATCH_UP_TIMEOUT_S + workload.records // CATCH_UP_RECORDS
+    deadline = time.monotonic() + limit_s
+    trouble = f"not caught up within {limit_s} s"
     while time.monotonic() < deadline:
         if not together(workload.verdicts().values()).lost and workload.is_caught_up():
             trouble = ""

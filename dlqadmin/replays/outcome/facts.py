@@ -21,11 +21,11 @@ class Observed(msgspec.Struct, frozen=True):
     """What only the cluster tells of a consumer group that is not the engine's, for one partition.
 
     `kind` is as `GroupOnTopic` has it; `there` says that the group exists, `owned` that a member has the partition
-    now, `commits` that the group has committed in any partition of the topic. `owned_since` is since when every look
-    saw an owner, `committed_then` what was committed when the first of them did. `unwatched` says, as a sentence, why
-    its retry topics can't be followed, `retrying` which of them still hold records; both are empty without any.
-    `settle` is how long nothing may come back after it was committed past. `undescribed`: nothing of this is known,
-    and why.
+    now, or will when a rebalance is over, `commits` that the group has committed in any partition of the topic.
+    `owned_since` is since when every look saw an owner, `committed_then` what was committed when the first of them
+    did. `unwatched` says, as a sentence, why its retry topics can't be followed, `retrying` which of them still hold
+    records; both are empty without any. `settle` is how long nothing may come back after it was committed past.
+    `undescribed`: nothing of this is known, and why.
     """
 
     there: bool = True

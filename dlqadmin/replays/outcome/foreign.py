@@ -26,6 +26,7 @@ LEAST_DELAY_MS = 100  # a smaller number at the end of a retry topic's name coun
 GROUP_HEADERS = ("kafka_dlt-original-consumer-group",)  # Spring, KafkaHeaders
 TOPIC_HEADERS = ("kafka_dlt-original-topic", "kafka_original-topic")
 OF_ENGINE = "connect-"
+REBALANCING = ("preparing_rebalancing", "completing_rebalancing")  # nobody owns anything, and nobody else may commit
 SOON_S, RARELY_S = 3.0, 15.0  # how old a list of who reads a topic may be: where nobody is known to yet, and else
 
 
@@ -54,7 +55,7 @@ class Foreign(msgspec.Struct, frozen=True):
         return Observed(
             there=self.group.state != "dead",
             kind=self.group.kind,
-            owned=place in self.group.owned,
+            owned=place in self.group.owned or self.group.state in REBALANCING,
             commits=bool(self.group.committed),
             owned_since=since,
             committed_then=then,
@@ -98,16 +99,21 @@ def readers(on: Iterable[GroupOnTopic]) -> list[str]:
 def note(
     group: GroupOnTopic, topic: str, partitions: int, now: datetime
 ) -> dict[int, tuple[datetime | None, int | None]]:
-    """Remember who owns each partition now; since when every look saw an owner, and what was committed then."""
+    """Remember who owns each partition now; since when every look saw an owner, and what was committed then.
+
+    A rebalance changes nothing of that: while a group has members, Kafka takes commits from no one else.
+    """
     rows = {row.partition: row for row in GroupSeen.objects.filter(group=group.name, topic=topic)}
     fresh = []
     for number in range(partitions):
         place = (topic, number)
         row = rows.get(number) or GroupSeen(group=group.name, topic=topic, partition=number, seen_at=now)
-        if place not in group.owned:
+        lately = row.owned_since is not None and now - row.seen_at <= GAP
+        if place in group.owned:
+            if not lately:
+                row.owned_since, row.committed_then = now, group.committed.get(place)
+        elif not (lately and group.state in REBALANCING):
             row.owned_since, row.committed_then = None, None
-        elif row.owned_since is None or now - row.seen_at > GAP:
-            row.owned_since, row.committed_then = now, group.committed.get(place)
         row.seen_at = max(row.seen_at, now)
         fresh.append(row)
     GroupSeen.objects.bulk_create(

@@ -41,7 +41,8 @@ def gather(items: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> dict[in
     """
     known = [item for item in items if seen.knows(item.watched, _place(item))]
     past = [item for item in known if _is_past(item, seen)]
-    prefetch_related_objects(past, "dead_letter")
+    for part in parts(past):  # Django asks for each by an OR of its own, of which SQLite takes a thousand
+        prefetch_related_objects(part, "dead_letter")
     said, letters = _reports(past), find(past, list(seen.reach))
     silent = [item for item in past if item.pk not in said and not letters.of(item) and not _established(item)]
     missing, unread = _missing(silent, seen, cluster)

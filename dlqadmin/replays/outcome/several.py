@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -36,13 +36,15 @@ log = logging.getLogger(__name__)
 Verdict = tuple[ReplayItem, Decision]
 
 
-def prepare(spots: Sequence[Spot], known: Readers, now: datetime, cluster: Cluster, silent: dict[object, str]) -> int:
+def prepare(
+    spots: Sequence[Spot], known: Readers, now: datetime, cluster: Cluster, silent: dict[object, str]
+) -> set[tuple[int, str]]:
     """Say who reads what was sent, where nobody has said so, and keep an outcome for each further reader.
 
-    How many items have a reader now that had none. Kafka that does not answer is asked the next time: what waits for
+    The replays and topics of which it was said. Kafka that does not answer is asked the next time: what waits for
     that is noted as silent.
     """
-    adopted = 0
+    said: set[tuple[int, str]] = set()
     replays = Replay.objects.in_bulk({spot.replay for spot in spots})
     places = sorted({(spot.replay, spot.topic) for spot in spots if spot.topic and spot.replay in replays})
     soon = any(not spot.watched for spot in spots)
@@ -51,10 +53,17 @@ def prepare(spots: Sequence[Spot], known: Readers, now: datetime, cluster: Clust
         wanted = watched(replays[replay], topic, known, groups.get(topic, ()))
         for spot in spots:
             if (spot.replay, spot.topic, spot.watched) == (replay, topic, "") and wanted:
-                adopted += _adopt(spot, wanted[0])
+                _adopt(spot, wanted[0])
+                said.add((replay, topic))
         if len(wanted) > 1:
             _add(replay, topic, wanted, now)
-    return adopted
+    return said
+
+
+def asked(before: Iterable[Spot], said: Collection[tuple[int, str]], after: Iterable[Spot]) -> list[Spot]:
+    """Of the spots after `prepare` those with a reader, and those of which it found none: not what was sent since."""
+    nobody = {(spot.replay, spot.topic) for spot in before if not spot.watched}.difference(said)
+    return [spot for spot in after if spot.watched or (spot.replay, spot.topic) in nobody]
 
 
 def watched(replay: Replay, topic: str, known: Readers, groups: Iterable[str]) -> list[str]:
@@ -161,12 +170,10 @@ def _keep(item: ReplayItem, decision: Decision, now: datetime) -> int:
     return there.update(**values)
 
 
-def _adopt(spot: Spot, name: str) -> int:
+def _adopt(spot: Spot, name: str) -> None:
     """The items of a spot that nobody was known to read get this reader."""
-    adopted = 0
-    while part := _adopt_part(spot, name):
-        adopted += part
-    return adopted
+    while _adopt_part(spot, name):
+        pass
 
 
 @transaction.atomic

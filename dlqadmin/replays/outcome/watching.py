@@ -62,8 +62,9 @@ def watch(
     known = look_at_readers()
     lost = [item for spot in there if spot.partition < 0 for item in spot.rows.select_related("replay")[:MOST_ITEMS]]
     silent: dict[object, str] = {}
-    if heal(lost) + several.prepare(there, known, now, cluster, silent):
-        there = spots.waiting(now, unknown=slow)
+    healed, said = heal(lost), several.prepare(there, known, now, cluster, silent)
+    if healed or said:
+        there = several.asked(there, said, spots.waiting(now, unknown=slow))
     others = several.waiting(now, unknown=slow)
     if there or others:
         seen = look([*there, *spots.of(others)], known, now, cluster, silent, wait)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import timedelta
 from typing import Any
 
@@ -15,11 +16,13 @@ from dlqadmin.replays.models import ItemCount, OutcomeReport, ReplayItem
 from dlqadmin.replays.outcome import alike
 from dlqadmin.replays.outcome.gathering import reports_of
 from dlqadmin.replays.outcome.watching import SLOWLY
+from tests.dlqadmin.deadletters.letters import index, letter
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.world import BASE, CONNECTOR, DLQ, TOPIC, Build, World, carrying
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
+MANY = 1001
 
 
 @pytest.fixture(params=[0, 500], ids=["together", "one by one"])
@@ -210,3 +213,18 @@ def test_what_others_report_of_copies_of_a_record_is_not_read(build: Build) -> N
             at=own.at,
         )  # fmt: skip
     assert list(reports_of([world.item()])) == [own]
+
+
+def test_more_than_a_thousand_that_cannot_be_decided_together_have_their_outcomes(build: Build) -> None:
+    world = build()
+    index([letter(number) for number in range(1, MANY)])
+    first = world.item()
+    rows = [copy(first) for _ in range(1, MANY)]
+    for row, dead in zip(rows, DeadLetter.objects.exclude(pk=first.dead_letter_id), strict=True):
+        row.pk, row.dead_letter, row.ordinal, row.sent_offset = None, dead, dead.offset, BASE + dead.offset
+    ReplayItem.objects.bulk_create(rows)
+    world.cluster.position = BASE + MANY
+    for item in ReplayItem.objects.select_related("replay"):
+        world.cluster.report(item, "skipped")
+    world.watch()
+    assert ReplayItem.objects.filter(state="failed_again", reason="skipped").count() == MANY
