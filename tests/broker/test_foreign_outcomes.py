@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from django.utils import timezone
 
@@ -148,3 +149,15 @@ def test_a_real_group_that_everybody_left_says_nothing_of_what_comes_after(forei
     ReplayItem.objects.filter(ordinal=1).update(sent_offset=3)
     assert foreign.outcomes() == ["unknown(group_empty)"] * 2
     assert ReplayItem.objects.earliest("ordinal").watched == f"group:{foreign.group}"
+
+
+def test_nobody_but_its_members_commits_for_a_group_that_has_some(foreign: Foreign) -> None:
+    """So a rebalance, in which nobody owns a partition, moves no offset by hand."""
+    foreign.join()
+    options = {"log_level": 0, "bootstrap.servers": foreign.broker, "group.id": foreign.group}
+    with closing(Consumer(options)) as stranger:
+        with pytest.raises(KafkaException) as refused:
+            stranger.commit(offsets=[TopicPartition(foreign.topic, 0, 1)], asynchronous=False)
+        assert refused.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
+        foreign.leave()
+        stranger.commit(offsets=[TopicPartition(foreign.topic, 0, 1)], asynchronous=False)
