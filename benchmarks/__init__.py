@@ -1,1 +1,1 @@
-"""Benchmarks: ours and what people would use instead, alternating in one run."""
+"""Benchmarks of the engine and the dashboard against alternatives, in alternating runs."""

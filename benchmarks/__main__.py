@@ -1,4 +1,4 @@
-"""`python -m benchmarks [name …]`: run the named benchmarks, or all."""
+"""Run the named benchmarks, or all: `python -m benchmarks [name …]`."""
 
 from __future__ import annotations
 
@@ -51,12 +51,13 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
 
 
 def main(names: Sequence[str]) -> int:
-    """Run the named benchmarks, or all; 2 for an unknown name."""
+    """Run the named benchmarks, or all. Returns 2 for an unknown name."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is ended
+    # Exit normally on SIGTERM, so that started programs are stopped.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for name in names or BENCHMARKS:
         BENCHMARKS[name]()
     return 0

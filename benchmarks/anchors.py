@@ -1,4 +1,4 @@
-"""What people would use instead: real Kafka Connect and MirrorMaker 2, tuned so that the comparison is fair."""
+"""The alternatives that we compare with: Kafka Connect and MirrorMaker 2, tuned to be fair."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ plugin.path=
 {source}->B.producer.batch.size=200000
 {source}->B.producer.compression.type=lz4
 """
-# A transaction of each poll is the default; the engine's last as long as its commit interval, so these do.
+# The default is a transaction per poll. The engine's transactions last a commit interval, so these
+# do too.
 MIRROR_ONCE = """\
 {source}->B.transaction.boundary=interval
 {source}->B.transaction.boundary.interval.ms=1000
@@ -77,7 +78,10 @@ listeners=http://127.0.0.1:{port}
 def start_connect(
     folder: Path, bootstrap: str, *connectors: str, classes: Path | None = None, worker: str = ""
 ) -> AbstractContextManager[Program]:
-    """Kafka Connect standalone; `connectors` and `worker` are properties, `classes` a folder of more classes."""
+    """Start Kafka Connect standalone.
+
+    `connectors` and `worker` are properties; `classes` is a folder of additional classes.
+    """
     folder.mkdir(parents=True)
     port = free_ports(1)[0]
     texts = [WORKER.format(bootstrap=bootstrap, folder=folder, port=port) + worker, *connectors]
@@ -92,7 +96,10 @@ def start_connect(
 def start_mirrormaker(
     folder: Path, bootstrap: str, source: str, topic: str, *, exactly_once: bool
 ) -> AbstractContextManager[Program]:
-    """MirrorMaker 2 from cluster `source` to cluster B, which are one broker: `topic` becomes `<source>.<topic>`."""
+    """Start MirrorMaker 2 from cluster `source` to cluster B.
+
+    Both clusters are the same broker, so `topic` becomes `<source>.<topic>`.
+    """
     folder.mkdir(parents=True)
     port = free_ports(1)[0]
     text = (MIRROR + (MIRROR_ONCE if exactly_once else "")).format(

@@ -1,4 +1,7 @@
-"""How long records take: each carries the time it was sent at, and a reader looks for them where they are delivered."""
+"""Latency measurement.
+
+Each record carries its send time, and a reader looks for the records where they are delivered.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,16 @@ from confluent_kafka import Producer
 from benchmarks.processes import family
 from benchmarks.programs import Program
 
-SENT = re.compile(rb"sent\W{1,3}(\d{19})")  # as JSON has it, and as Java shows a map
+SENT = re.compile(rb"sent\W{1,3}(\d{19})")  # in JSON, and in Java's text form of a map
 LOOK_S = 0.001
 START_TIMEOUT_S = 300
-SETTLE_S = 10  # from the first record of every topic on, until it is measured
+SETTLE_S = 10  # from the first record of every topic until the measurement begins
 LATE_S = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record that was delivered; both times in ns since the epoch."""
+    """A delivered record. Both times are in ns since the epoch."""
 
     sent: int
     seen: int
@@ -36,14 +39,14 @@ class Arrival:
 
 
 class Sender:
-    """Sends so many records a second in a thread of its own, to the topics in turn; `with` ends it."""
+    """A thread that sends `rate` records per second to the topics in turn. `with` stops it."""
 
     def __init__(self, bootstrap: str, topics: Sequence[str], rate: float, payload: bytes) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
         self._topics, self._pause_s, self._payload = topics, 1 / rate, payload
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
-        self.times: list[int] = []  # when each was sent, ns
+        self.times: list[int] = []  # the send times in ns
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -65,7 +68,7 @@ class Sender:
 
 
 class Reader:
-    """Follows files that are appended to; they need not exist yet."""
+    """A reader of growing files. Files that do not exist yet are created."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         for file in files:
@@ -75,7 +78,7 @@ class Reader:
         self.found: list[list[Arrival]] = [[] for _ in files]
 
     def look(self) -> None:
-        """Take in what is new."""
+        """Read the new lines."""
         for number, file in enumerate(self._files):
             new = file.read()
             if not new:
@@ -91,7 +94,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was seen of one side: how long each record took (ms), and the CPU that its processes took meanwhile (s)."""
+    """The latency of each record of one side (ms), and the CPU time of its processes (s)."""
 
     took_ms: list[float]
     cpu_s: float
@@ -101,9 +104,9 @@ class Measured:
 
 
 def measure(sender: Sender, reader: Reader, program: Program, seconds: float) -> Measured:
-    """Wait until each file has grown, let it settle, then measure the records sent within so many seconds.
+    """Wait until each file has grown and settled, then measure the records sent in `seconds`.
 
-    RuntimeError where the program ends, or a record that was sent within that time does not arrive.
+    Raises RuntimeError if the program ends, or if a record that was sent in that time does not arrive.
     """
     await_all(reader, program)
     _follow(reader, program, SETTLE_S)
@@ -126,12 +129,12 @@ def await_all(reader: Reader, program: Program) -> None:
 
 
 def cpu(program: Program) -> float:
-    """The CPU that the program and all below it took so far (s)."""
+    """Return the CPU time that the program and all its descendants took so far (s)."""
     return sum(one.cpu_s for one in family(program.pid))
 
 
 def send(producer: Producer, topic: str, payload: bytes) -> int:
-    """Send a record that says when; the time (ns)."""
+    """Send a record with its send time, and return that time (ns)."""
     sent = time.time_ns()
     producer.produce(topic, b'{"sent":%d,"event":%s}' % (sent, payload))
     producer.poll(0)

@@ -1,8 +1,14 @@
-"""connect-chain: values with schemas through six transforms and two predicates, against Kafka Connect.
+"""connect-chain: six transforms and two predicates, against Kafka Connect.
 
-Each value is an envelope of schema and payload, the payload the real event's properties. On both sides: ReplaceField
-(exclude and rename), Cast of four fields, InsertField (topic and offset), TimestampConverter, MaskField unless
-HasHeaderKey holds (no record has that header, so always), and RegexRouter where TopicNameMatches holds (always).
+Each value is an envelope of schema and payload; the payload holds the real event's properties. Both
+sides run these transforms:
+
+* ReplaceField (exclude and rename)
+* Cast of four fields
+* InsertField (topic and offset)
+* TimestampConverter
+* MaskField unless HasHeaderKey holds: always, because no record has that header
+* RegexRouter if TopicNameMatches holds: always
 """
 
 from __future__ import annotations
@@ -53,11 +59,11 @@ predicates.bench.pattern=bench\\\\..*
 
 
 def run() -> Result:
-    """Compare, print and write the result."""
+    """Compare both sides, print and write the result."""
     values = [enveloped(event) for event in events()]
     return against_connect("connect-chain", values, records(1_000_000), CHAIN, goal=1.5)
 
 
 def enveloped(event: bytes) -> bytes:
-    """The event's properties as JsonConverter writes them with schemas.enable: about 2 kB."""
+    """Return the event's properties as JsonConverter writes them with schemas.enable: about 2 kB."""
     return json.dumps({"schema": SCHEMA, "payload": json.loads(event)["properties"]}, separators=(",", ":")).encode()

@@ -1,6 +1,7 @@
-"""connect-clean: a sink connector without a bad record, against Kafka Connect on the same topic.
+"""connect-clean: a sink connector without bad records, against Kafka Connect.
 
-JsonConverter (schemaless), ReplaceField, file sink to /dev/null, dead letter topic on, 2 tasks.
+Both sides read the same topic with 2 tasks: JsonConverter (schemaless), ReplaceField, a file sink to
+/dev/null, and a dead letter topic.
 """
 
 from __future__ import annotations
@@ -11,5 +12,5 @@ from benchmarks.sinks import DROP, against_connect, events
 
 
 def run() -> Result:
-    """Compare, print and write the result."""
+    """Compare both sides, print and write the result."""
     return against_connect("connect-clean", events(), records(3_000_000), DROP, goal=3.0)

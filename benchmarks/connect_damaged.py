@@ -1,7 +1,8 @@
-"""connect-10, connect-50: as connect-clean, with 10 % and 50 % of the values cut short, spread evenly.
+"""connect-10, connect-50: connect-clean with 10 % and 50 % of the values cut short.
 
-A value that is cut short is no JSON, so it goes to the dead letter topic: ours as a JSON context with the record in it,
-Kafka Connect's as the record with the context in its headers.
+The damaged values are spread evenly. A value that is cut short is not JSON, so it goes to the dead
+letter topic. Our dead letter is a JSON context that contains the record. Kafka Connect's is the
+record with the context in its headers.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ def run_50() -> Result:
 
 
 def damaged(values: Sequence[bytes], every: int) -> list[bytes]:
-    """The values `every` times over, so that wherever a multiple of `every` stands it is cut short, each value once.
+    """Repeat the values `every` times and cut short each one at a multiple of `every`.
 
-    A different share of each is left, never all of it.
+    Each value is cut once. A different share of each remains, never the whole value.
     """
     times = [value for _ in range(every) for value in values]
     return [_cut(value, number) if number % every == 0 else value for number, value in enumerate(times)]

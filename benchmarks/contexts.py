@@ -1,4 +1,4 @@
-"""Error contexts as the engine writes them, of the kinds of failure that `failures` makes up."""
+"""Error contexts in the engine's format, for the made-up failures of `failures`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ NOTE = "late partial retry of an urgent order that was paid, returned, and paid 
 
 
 def contexts(count: int, seed: int = 7) -> list[bytes]:
-    """So many different ones, of some 3 kB each: the frequent kinds often, each with numbers of its own."""
+    """Return `count` different contexts of about 3 kB each.
+
+    Frequent kinds of failures occur more often, and each context has its own numbers.
+    """
     rng, known = random.Random(seed), kinds()
     weights = list(accumulate(1 / (place + 1) ** 1.1 for place in range(len(known))))
     encoder = Encoder(include_configs=True, include_messages=True)

@@ -1,10 +1,13 @@
-"""copy, copy-eos: a KafkaSink that copies a topic, against a loop of a few lines around librdkafka.
+"""copy, copy-eos: a KafkaSink that copies a topic, against a short loop around librdkafka.
 
-Ours runs 2 tasks with ByteArrayConverter and a dead letter topic, `copy` at least once and `copy-eos` exactly once;
-neither side compresses. The anchor of both is `benchmarks/raw_copy.py`, at least once, which flushes and commits each
-second as ours does; it runs as one process and as two, each round, and the faster of them is what ours is compared to.
-The rate is that at which records come into the target: the slope of its end offsets, exactly once of its last stable
-ones; all of them must have arrived.
+Our side runs 2 tasks with ByteArrayConverter and a dead letter topic: `copy` at least once,
+`copy-eos` exactly once. Neither side compresses.
+
+The anchor of both is `benchmarks/raw_copy.py`, at least once, which flushes and commits each second
+as our side does. Each round runs it as one process and as two, and we compare with the faster one.
+
+The rate is the speed at which records arrive in the target: the slope of its end offsets, or of its
+last stable offsets for exactly once. All records must have arrived.
 """
 
 from __future__ import annotations
@@ -41,12 +44,12 @@ producer.override.compression.type=none
 
 
 def run() -> Result:
-    """Compare at least once, print and write the result."""
+    """Compare at-least-once copies, print and write the result."""
     return _run("copy", "at_least_once")
 
 
 def run_eos() -> Result:
-    """Compare exactly once, print and write the result."""
+    """Compare exactly-once copies, print and write the result."""
     return _run("copy-eos", "exactly_once")
 
 
@@ -73,7 +76,7 @@ def _raw(where: Ground, processes: int, run: str) -> float:
 
 @contextmanager
 def _copying(where: Ground, processes: int, run: str, target: str) -> Iterator[Program]:
-    """The loop in so many processes, which share the partitions; the last of them."""
+    """Run the loop in several processes, which share the partitions; yield the last process."""
     command = [sys.executable, "-m", "benchmarks.raw_copy", where.bootstrap, run, TOPIC, target]
     with ExitStack() as stack:
         for first in range(processes):

@@ -1,8 +1,10 @@
-"""dashboard: how long REST takes to answer what the screens ask, on an index of BENCH_ROWS dead letters (1,000,000).
+"""dashboard: response times of the screens' REST requests.
 
-On the PostgreSQL of `make seed`, which is filled up to that number first, or with BENCH_DATABASE=sqlite on SQLite.
-A question is asked BENCH_ASKED times (30), each time of another value, after some times that do not count: the server
-has just been started. Its figure is the 95th percentile.
+The index has BENCH_ROWS dead letters (1,000,000). The database is the PostgreSQL of `make seed`,
+which is filled up to that number first, or SQLite with BENCH_DATABASE=sqlite.
+
+Each question is asked BENCH_ASKED times (30) with different values, after some uncounted requests
+that warm up the server. The result is the 95th percentile.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ ASKED = int(os.environ.get("BENCH_ASKED", "30"))
 WARM_UP = 3
 DATABASE = os.environ.get("BENCH_DATABASE", "postgresql")
 GOAL_MS, TEXT_GOAL_MS = 150.0, 500.0
-NOWHERE = "127.0.0.1:1"  # figures of the broker and the engine are not measured
+NOWHERE = "127.0.0.1:1"  # the benchmark excludes figures of the broker and the engine
 PAGES = 1000
 
 
 def run() -> list[Result]:
-    """Ask every question; print and write the results."""
+    """Ask every question, print and write the results."""
     with _database() as url:
         os.environ |= {"KAFKA_BOOTSTRAP_SERVERS": NOWHERE, "ENGINE_URL": f"http://{NOWHERE}", "KAFKA_TIMEOUT_S": "0.1"}
         connect(url)
@@ -66,12 +68,13 @@ def _fill() -> None:
 
 
 def _client() -> Callable[[str], Mapping[str, Any]]:
-    """What a signed-in viewer's GET answers."""
+    """Return a function that sends a signed-in viewer's GET request and returns the response."""
     from django.contrib.auth.models import Group, User
     from rest_framework.test import APIClient
 
     user, _ = User.objects.get_or_create(username="benchmark")
-    user.groups.add(Group.objects.get_or_create(name="viewer")[0])
+    for group in ("viewer", "payload reader"):
+        user.groups.add(Group.objects.get_or_create(name=group)[0])
     client = APIClient(HTTP_HOST="localhost")
     client.force_authenticate(user)
 
@@ -92,7 +95,7 @@ def _timed(get: Callable[[str], Any], path: str) -> float:
 
 
 def _thousandth_page(get: Callable[[str], Mapping[str, Any]]) -> float:
-    """Follow the cursor, a thousand pages deep; how long the last one took (ms)."""
+    """Follow the cursor a thousand pages deep, and return the time of the last page (ms)."""
     path, cursor, took = "dead-letters?from=now-30d&limit=100", "", 0.0
     for _ in range(PAGES):
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.document`: write the table of docs/performance.md anew, from the results that are there."""
+"""Rewrite the table of docs/performance.md from the results: `python -m benchmarks.document`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANCHORS = {
 
 
 def main() -> None:
-    """Replace what stands between the marks."""
+    """Replace the text between the marks."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     results = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def row(result: dict[str, Any]) -> str:
-    """A result as a row of the table."""
+    """Return a result as a row of the table."""
     name, goal, ratio = result["name"], result["goal"], result["ratio"]
     anchor = next((text for prefix, text in ANCHORS.items() if name.startswith(prefix)), "")
     cells = [
@@ -53,13 +53,13 @@ BOUND = {"higher": "at least", "lower": "at most"}
 
 
 def figures(values: list[float]) -> str:
-    """Their median, and between which they lie where there are several."""
+    """Return the median, and the range if there are several values."""
     middle = figure(statistics.median(values))
     return middle if len(values) == 1 else f"{middle} ({figure(min(values))} – {figure(max(values))})"
 
 
 def figure(value: float) -> str:
-    """As many digits as mean something."""
+    """Format a number with three significant digits, or without decimals from 1000 on."""
     return f"{value:,.0f}".replace(",", " ") if value >= 1000 else f"{value:.3g}"
 
 

@@ -1,8 +1,11 @@
-"""exactly-once: what transactions cost where copy-eos does not tell: a stream that copies, and a file source.
+"""exactly-once: the cost of transactions in a stream that copies, and in a file source.
 
-The same connector with and without them at the default commit interval: ours is exactly once, the anchor at least once.
-The stream reads with 2 tasks, the source is one. Rates are the slope of the target's end offsets, exactly once of its
-last stable ones; all records must have arrived.
+copy-eos does not measure these two. Each connector runs with and without transactions at the
+default commit interval: our figure is exactly once, the anchor's at least once. The stream runs 2
+tasks, the source one.
+
+Rates are the slope of the target's end offsets, or of its last stable offsets for exactly once. All
+records must have arrived.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from benchmarks.rounds import compare, records
 from benchmarks.sinks import TOPIC, events
 
 RECORDS = records(1_000_000)
-LINES = RECORDS // 2  # one task, so less of it
+LINES = RECORDS // 2  # fewer, because a source has one task
 GOAL = 0.8
 STREAM = """\
 name={name}

@@ -1,4 +1,7 @@
-"""Made-up failures as an index has them: hundreds of kinds, a few of them most of all, with quiet nights and bursts."""
+"""Made-up failures like those of a real index.
+
+There are hundreds of kinds with a few frequent ones, quiet nights and bursts.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ MINUTES = DAYS * 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class FailureKind:
-    """What the failures of one group share."""
+    """The common properties of the failures of one group."""
 
     exception_class: str
     stage: str
@@ -44,7 +47,7 @@ class FailureKind:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failure; `kind` is its place in `kinds()`."""
+    """One failure. `kind` is its index in `kinds()`."""
 
     kind: int
     at: datetime
@@ -54,7 +57,7 @@ class Failure:
 
 
 def kinds() -> Sequence[FailureKind]:
-    """All kinds, the same each time; those that come first are the most frequent."""
+    """Return all kinds, the same each time. The first ones are the most frequent."""
     found = []
     for number in range(KINDS):
         team, word = TEAMS[number % len(TEAMS)], WORDS[number // len(TEAMS) % len(WORDS)]
@@ -67,7 +70,7 @@ def kinds() -> Sequence[FailureKind]:
 
 
 def failures(rows: int, until: datetime, seed: int = 7) -> Iterator[Failure]:
-    """So many failures of the last 30 days before `until`, the oldest first."""
+    """Yield `rows` failures of the 30 days before `until`, the oldest first."""
     rng = random.Random(seed)
     weights = list(accumulate(1 / (place + 1) ** 1.1 for place in range(KINDS)))
     bursts = _bursts(rng)
@@ -85,12 +88,12 @@ def failures(rows: int, until: datetime, seed: int = 7) -> Iterator[Failure]:
 
 
 def now() -> datetime:
-    """The present full hour: so that a run tomorrow has as much of an hour at its end."""
+    """Return the start of the current hour, so that the last hour is complete in every run."""
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
 def _bursts(rng: random.Random) -> list[tuple[int, int, int]]:
-    """(first minute, last minute, kind) of each; one is under way at the end."""
+    """Return (first minute, last minute, kind) of each burst. One burst lasts until the end."""
     found = [(MINUTES - 40, MINUTES, 3)]
     while len(found) < BURSTS:
         first = rng.randrange(MINUTES - 100)
@@ -99,7 +102,7 @@ def _bursts(rng: random.Random) -> list[tuple[int, int, int]]:
 
 
 def _by_minute(rows: int, bursts: Sequence[tuple[int, int, int]]) -> Iterator[int]:
-    """How many fail in each minute, which makes `rows` in all."""
+    """Yield the number of failures in each minute; the sum is `rows`."""
     quiet = [1.2 - math.cos(2 * math.pi * (minute % 1440) / 1440) for minute in range(MINUTES)]
     busy = [0.0] * MINUTES
     for first, last, _ in bursts:

@@ -1,4 +1,4 @@
-"""What a benchmark stands on: a temporary folder, a broker of its own, and topics in it."""
+"""The environment of a benchmark: a temporary folder, a broker and its topics."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.cimpl import NewTopic
 
 from demo.broker import Broker
 
 PARTITIONS = 4
-# What a run has written is deleted after it, and its place on the disk is free at once.
+# A run's topics are deleted after it, and must free their disk space at once.
 OVERRIDES = {"log.segment.delete.delay.ms": "100", "log.initial.task.delay.ms": "1000"}
-NOT_YET = {  # of a topic that is being made
+NOT_YET = {  # errors while a topic is being created
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
 }
 BATCH = 5000
-RUN = 100  # records one after another in one partition
+RUN = 100  # consecutive records in one partition
 
 
 class Ground:
@@ -33,7 +35,7 @@ class Ground:
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, topic: str, partitions: int = PARTITIONS) -> str:
-        """Create a topic; its name."""
+        """Create a topic and return its name."""
         self._admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result()
         return topic
 
@@ -41,7 +43,10 @@ class Ground:
         self._admin.delete_topics([topic])[topic].result()
 
     def fill(self, topic: str, values: Sequence[bytes], records: int) -> str:
-        """Create the topic and write so many records, the values over and over, keyed by their number; its name."""
+        """Create a topic, write `records` records into it and return its name.
+
+        The values repeat; the keys are the records' numbers.
+        """
         self.create(topic)
         queue = {"linger.ms": 20, "queue.buffering.max.messages": 200_000}
         producer = Producer({"bootstrap.servers": self.bootstrap, **queue})
@@ -54,7 +59,7 @@ class Ground:
             while batch:
                 producer.produce_batch(topic, batch)
                 batch = [message for message in batch if message.pop("_error", None)]
-                if batch:  # the queue is full
+                if batch:  # the producer's queue is full
                     producer.poll(0.05)
         producer.flush()
         written = self.end(topic)
@@ -63,9 +68,10 @@ class Ground:
         return topic
 
     def end(self, topic: str, *, committed: bool = False) -> int:
-        """The sum of the topic's end offsets, 0 while the topic is not there yet; `committed`: last stable ones.
+        """Return the sum of the topic's end offsets; 0 while the topic does not exist.
 
-        Markers of transactions count, too: see `count`.
+        `committed` sums the last stable offsets. Transaction markers count too; use `count` for the number
+        of records.
         """
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         places = {place: OffsetSpec.latest() for place in self.places(topic)}
@@ -79,7 +85,7 @@ class Ground:
             raise
 
     def count(self, topic: str) -> int:
-        """How many records a reader of committed ones finds."""
+        """Return the number of records that a read_committed consumer finds."""
         options = {"bootstrap.servers": self.bootstrap, "group.id": topic, "enable.partition.eof": True}
         reader = Consumer({**options, "fetch.queue.backoff.ms": 2, "isolation.level": "read_committed"})
         places = self.places(topic)
@@ -96,20 +102,20 @@ class Ground:
         return found
 
     def expect_all(self, topic: str, records: int) -> None:
-        """Raise RuntimeError when a reader of committed records does not find so many."""
+        """Raise RuntimeError if a read_committed consumer finds fewer records."""
         found = self.count(topic)
         if found < records:
             raise RuntimeError(f"{topic} has {found} of {records} records")
 
     def places(self, topic: str) -> list[TopicPartition]:
-        """The topic's partitions, none while there is no such topic."""
+        """Return the topic's partitions; none while the topic does not exist."""
         known = self._admin.list_topics(topic, timeout=10).topics.get(topic)
         return [] if known is None else [TopicPartition(topic, number) for number in known.partitions]
 
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    """A broker that nobody else uses, in a folder that is deleted with all in it."""
+    """Start a broker for this benchmark only, in a temporary folder that is deleted at the end."""
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     broker = Broker(folder / "broker", overrides=OVERRIDES)
     try:

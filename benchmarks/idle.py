@@ -1,4 +1,4 @@
-"""idle: the CPU that 200 idle connectors take within a minute, against 1; both ours."""
+"""idle: the CPU time of 200 idle connectors within a minute, against 1; both are the engine's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTLE_S = 10
 
 
 def run() -> Result:
-    """Compare, print and write the result: "anchor" is one connector."""
+    """Compare both sides, print and write the result. The anchor is one connector."""
     with ground() as where:
         sides = {f"{count} idle": partial(_idle, where, count) for count in (CONNECTORS, 1)}
         many, one = alternate(sides, "CPU seconds").values()
@@ -30,7 +30,7 @@ def run() -> Result:
 
 
 def _idle(where: Ground, count: int, run: str) -> float:
-    """CPU seconds of so many connectors whose topics hold nothing new, once each has run."""
+    """Return the CPU seconds of `count` connectors without new records, after each has run once."""
     names = [f"idle-{run}-{number}" for number in range(count)]
     files = [where.folder / f"{one}.out" for one in names]
     texts = [SINK.format(name=one, kind=OURS, topic=one, file=file) for one, file in zip(names, files, strict=True)]

@@ -1,8 +1,11 @@
-"""index: how fast one `manage.py index_deadletters` brings error contexts from their topic to lists and facets, and
-how fast it makes them searchable after.
+"""index: the rate at which one `manage.py index_deadletters` indexes error contexts.
 
-A broker and a PostgreSQL of their own; BENCH_RECORDS contexts are in the topic before it starts. With BENCH_ON_TOP=1
-the index is a copy of what `make seed` keeps, else empty. Both rates are from the first committed batch on.
+The first result is the rate from the topic to lists and facets. The second is the rate at which the
+dead letters then become searchable by text.
+
+The benchmark has its own broker and PostgreSQL. BENCH_RECORDS contexts are in the topic before it
+starts. With BENCH_ON_TOP=1 the index begins as a copy of the database of `make seed`, otherwise
+empty. Both rates are measured from the first committed batch.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def run() -> tuple[Result, Result]:
 
 
 def _rates(where: Ground, url: str, many: int) -> tuple[float, float]:
-    """Dead letters a second to the list, and then to the text."""
+    """Return the dead letters per second into the list, and then into the text index."""
     env = {
         **os.environ,
         "DATABASE_URL": url,
@@ -60,7 +63,7 @@ def _rates(where: Ground, url: str, many: int) -> tuple[float, float]:
 
 
 def _until(program: subprocess.Popen[bytes], position: int) -> tuple[int, float]:
-    """How far the topic is indexed once it is so far, and when that was."""
+    """Wait until the index has reached `position`; return its position and the time."""
     from django.db.models import Sum
 
     from dlqadmin.deadletters.models import IndexPosition
@@ -74,13 +77,13 @@ def _until(program: subprocess.Popen[bytes], position: int) -> tuple[int, float]
 
 
 def _waiting() -> int:
-    from dlqadmin.deadletters.text_indexing import lag
+    from dlqadmin.deadletters.index.word_index import lag
 
     return lag().records
 
 
 def _there() -> int:
-    """How many dead letters are in the index."""
+    """Return the number of dead letters in the index."""
     from django.db.models import Sum
 
     from dlqadmin.deadletters.models import CountDay

@@ -1,7 +1,8 @@
-"""latency: from produce to delivered at 1 000 records a second, against Kafka Connect with the same connector.
+"""latency: produce to delivery at 1 000 records per second, against Kafka Connect.
 
-One sink connector with one task: JsonConverter, a file sink, a dead letter topic. Each record carries the time it was
-sent at; delivered is what a reader that follows the file has seen.
+Both sides run the same sink connector with one task: JsonConverter, a file sink, a dead letter
+topic. Each record carries its send time. It counts as delivered when a reader that follows the file
+sees it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ errors.tolerance=all
 errors.deadletterqueue.topic.name=dlq
 errors.deadletterqueue.topic.replication.factor=1
 """
-# Kafka's own: what is there is sent at once.
+# Kafka's defaults, with which available records are fetched at once.
 QUICK = """\
 consumer.fetch.min.bytes=1
 consumer.max.poll.records=500
@@ -42,7 +43,7 @@ consumer.max.partition.fetch.bytes=1048576
 
 
 def run() -> list[Result]:
-    """Compare, print and write the results."""
+    """Compare both sides, print and write the results."""
     seen: dict[str, list[Measured]] = {"ours": [], "anchor": []}
     with ground() as where:
 
@@ -62,7 +63,10 @@ def percentile(name: str, seen: dict[str, list[Measured]], percent: int, goal: f
 
 
 def deliver(where: Ground, name: str, *, connectors: int, rate: float, seconds: float, ours: bool) -> Measured:
-    """Run one side with so many connectors, each with a topic and a file of its own; the rate is that of all."""
+    """Run one side with several connectors, each with its own topic and file.
+
+    `rate` is the sum over all connectors.
+    """
     folder = where.folder / name
     names = [f"{name}-{number}" for number in range(connectors)]
     files = [where.folder / f"{one}.out" for one in names]

@@ -1,6 +1,7 @@
-"""many-small: 200 connectors with a topic of 1 record a second each, against Kafka Connect with the same 200.
+"""many-small: 200 connectors with 1 record per second each, against Kafka Connect.
 
-How long the records take from produce to delivered, and the CPU that all processes of a side take meanwhile.
+It measures the records' latency from produce to delivery, and the CPU time of all processes of a
+side meanwhile.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "30"))
 
 
 def run() -> list[Result]:
-    """Compare, print and write the results."""
+    """Compare both sides, print and write the results."""
     seen: dict[str, list[Measured]] = {"ours": [], "anchor": []}
     with ground() as where:
 

@@ -1,14 +1,21 @@
-"""memory: the most memory (resident, MB) that a Python worker and the driver's JVM ever hold, with 1 task.
+"""memory: the peak resident memory of a Python worker and of the driver's JVM, in MB.
 
-A sink with JsonConverter and ReplaceField reads either 2 000 records of 1 MB, each a list of real events, or 5 000 000
-of 100 bytes. No record passes through the JVM, so its heap (`spark.driver.memory`, 1 GB) bounds it, and neither side
-depends on how many records there are.
+One task runs. A sink with JsonConverter and ReplaceField reads 2 000 records of 1 MB, or 5 000 000
+records of 100 bytes. Each large record is a list of real events. No record passes through the JVM,
+so its heap (`spark.driver.memory`, 1 GB) bounds it. Neither process depends on the number of
+records.
 
-What bounds the worker: the engine itself, about 150 MB; the client's queue, `queued.max.messages.kbytes` (64 MB) and
-one fetch beyond it (`fetch.max.bytes`, 50 MB); a chunk, which is at most 1 000 records and at most what the queue held,
-four times: as the client's messages, as Python's bytes, as what the converter makes of it, and as what is written. With
-1 MB records that is 150 + 5 * 115 MB, whatever the number of records; a smaller queue lowers all of it. A converter or
-transform that makes objects of the whole value takes more: Python's are several times as large as their JSON.
+These parts bound the worker:
+
+* the engine itself: about 150 MB
+* the client's queue: `queued.max.messages.kbytes` (64 MB)
+* one fetch beyond the queue: `fetch.max.bytes` (50 MB)
+* a chunk: at most 1 000 records, and at most what the queue held, four times: as the client's
+  messages, as Python's bytes, as the converter's result, and as the written values
+
+With 1 MB records that is 150 + 5 * 115 MB, whatever the number of records. A smaller queue lowers
+all of it. A converter or transform that makes objects of the whole value takes more: Python objects
+are several times as large as their JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ GOALS_MB = {"memory-large": 750, "memory-large-jvm": 600, "memory-small": 400, "
 
 
 def run() -> list[Result]:
-    """Measure once each, print and write the results."""
+    """Measure each case once, print and write the results."""
     with ground() as where:
         return [*_measured(where, "memory-large", _large(), LARGE), *_measured(where, "memory-small", _small(), SMALL)]
 
@@ -50,7 +57,10 @@ def _small() -> bytes:
 
 
 def _measured(where: Ground, name: str, value: bytes, count: int) -> list[Result]:
-    """The peak of a worker, and of the driver's JVM. Raises RuntimeError when not all records were committed."""
+    """Return the peaks of a worker and of the driver's JVM.
+
+    Raises RuntimeError if not all records were committed.
+    """
     where.fill(TOPIC, [value], count)
     text = sink(name, "FileStreamSink", 1) + DROP
     with start_engine(where.folder / name, where.bootstrap, name, text) as program, watched(program.pid) as seen:

@@ -1,10 +1,14 @@
-"""mirror, mirror-eos: the mirror connector against MirrorMaker 2, 2 tasks each, from one topic to another.
+"""mirror, mirror-eos: the mirror connector against MirrorMaker 2, 2 tasks each, one topic.
 
-`mirror`: at least once on both sides, ours with connector.type=sink. `mirror-eos`: exactly once, ours with
-transaction.producer=true (KIP-656), MirrorMaker 2 with exactly.once.source.support (KIP-618), transactions of a second
-on both. Both clusters are one broker under two aliases. MirrorMaker 2 is tuned for throughput
-(`benchmarks/anchors.py`), and compresses as ours does by default. The rate is that at which records come into the
-target: the slope of its end offsets, exactly once of its last stable ones, since MirrorMaker 2 commits to no group.
+* `mirror`: at least once on both sides; our side with connector.type=sink
+* `mirror-eos`: exactly once; our side with transaction.producer=true (KIP-656), MirrorMaker 2 with
+  exactly.once.source.support (KIP-618). Transactions last a second on both sides.
+
+Both clusters are one broker under two aliases. MirrorMaker 2 is tuned for throughput
+(`benchmarks/anchors.py`), and compresses as our side does by default.
+
+The rate is the speed at which records arrive in the target, because MirrorMaker 2 commits to no
+group. It is the slope of the end offsets, or of the last stable offsets for exactly once.
 """
 
 from __future__ import annotations
@@ -39,12 +43,12 @@ errors.deadletterqueue.topic.replication.factor=1
 
 
 def run() -> Result:
-    """Compare at least once, print and write the result."""
+    """Compare at-least-once mirrors, print and write the result."""
     return _run("mirror", goal=2.5, once=False)
 
 
 def run_eos() -> Result:
-    """Compare exactly once, print and write the result."""
+    """Compare exactly-once mirrors, print and write the result."""
     return _run("mirror-eos", goal=2.0, once=True)
 
 

@@ -1,4 +1,4 @@
-"""The engine as its user runs it: `python -m engine run`, Spark and all, in a process of its own."""
+"""The engine as users run it: `python -m engine run`, with Spark, in its own process."""
 
 from __future__ import annotations
 
@@ -17,17 +17,24 @@ status.storage.topic={name}-status
 offset.storage.topic={name}-offsets
 outcome.storage.topic={name}-outcomes
 listeners=http://127.0.0.1:{port}
+rest.authentication=none
+plugin.classes.allow=benchmarks.*
+file.connectors.root={files}
 """
 
 
 def start_engine(
     folder: Path, bootstrap: str, name: str, *connectors: str, worker: str = ""
 ) -> AbstractContextManager[Program]:
-    """An engine whose own topics begin with `name`; `connectors` are properties, `worker` some above ours."""
+    """Start an engine whose internal topics begin with `name`.
+
+    `connectors` are properties; `worker` are properties that override the worker's.
+    """
     folder.mkdir(parents=True)
     port = free_ports(1)[0]
     properties = folder / "worker.properties"
-    properties.write_text(WORKER.format(bootstrap=bootstrap, name=name, port=port) + worker)
+    files = "/dev" if any("file=/dev/null" in text for text in connectors) else folder.parent
+    properties.write_text(WORKER.format(bootstrap=bootstrap, name=name, port=port, files=files) + worker)
     command = [sys.executable, "-m", "engine", "run", str(properties)]
     for number, text in enumerate(connectors):
         file = folder / f"connector-{number}.properties"

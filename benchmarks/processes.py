@@ -1,4 +1,4 @@
-"""What a program and the processes it has started take, as Linux tells it."""
+"""CPU and memory usage of a program and its child processes, from Linux's /proc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOK_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One process: its id, its command line, the CPU it took so far (s), and the most memory it ever held (MB)."""
+    """One process: its id, its command line, its CPU time so far (s) and its peak memory (MB)."""
 
     pid: int
     command: str
@@ -25,13 +25,16 @@ class Usage:
 
 
 def family(pid: int) -> list[Usage]:
-    """The process and all below it that live; those that have ended count with nobody."""
+    """Return the process and its living descendants. Ended processes are not counted."""
     return [usage for one in _below(pid) if (usage := _usage(one)) is not None]
 
 
 @contextmanager
 def watched(pid: int) -> Iterator[dict[int, Usage]]:
-    """The same while the block runs, by id, each as it was last seen: those that have ended meanwhile stay in it."""
+    """Collect the usage of the process family, by id, while the block runs.
+
+    Each entry is the last state seen, so processes that have ended stay in the result.
+    """
     seen: dict[int, Usage] = {}
     left = threading.Event()
 
@@ -53,7 +56,7 @@ def _below(pid: int) -> Iterator[int]:
     for row in PROC.glob(f"{pid}/task/*/children"):
         try:
             children = row.read_text().split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         for child in children:
             yield from _below(int(child))

@@ -1,4 +1,4 @@
-"""Programs that a benchmark starts, and ends again whatever happens."""
+"""Programs that a benchmark starts, and that always end with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAIL_BYTES = 2000
 
 
 class Program:
-    """One started program; `port` is where it answers HTTP, 0 if nowhere."""
+    """One started program. `port` is its HTTP port, or 0."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], log: Path, port: int = 0, stop_timeout_s: float = STOP_TIMEOUT_S
@@ -26,17 +26,20 @@ class Program:
         return self.process.pid
 
     def check(self) -> None:
-        """Raise RuntimeError, with the end of its log, when it has ended by itself."""
+        """Raise RuntimeError, with the end of the log, if the program has ended by itself."""
         code = self.process.poll()
         if code is not None:
             raise RuntimeError(f"the program of {self.log} ended with {code}:\n{self.tail()}")
 
     def tail(self) -> str:
-        """The end of what it has logged."""
+        """Return the end of the program's log."""
         return self.log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
 
     def stop(self) -> int:
-        """End it in order, or by force after a while; its exit code. Does nothing where it has ended."""
+        """Stop the program, by force after a timeout, and return its exit code.
+
+        It does nothing if the program has ended.
+        """
         self.process.terminate()
         try:
             return self.process.wait(self._stop_timeout_s)
@@ -49,7 +52,10 @@ class Program:
 def started(
     command: Sequence[str], log: Path, port: int = 0, env: Mapping[str, str] | None = None
 ) -> Iterator[Program]:
-    """Start a program that logs to that file, with `env` above our own environment; end it when the block is left."""
+    """Start a program that logs to a file, and stop it at the end of the block.
+
+    `env` overrides our own environment.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **(env or {})})

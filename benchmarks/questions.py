@@ -1,4 +1,4 @@
-"""What the screens ask of the index, over and over with other values."""
+"""The screens' requests to the index, with varying values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.seed import WORDS
 
 
 def questions(get: Callable[[str], Mapping[str, Any]], rng: random.Random) -> dict[str, Callable[[], str]]:
-    """By name, what makes the path of the next question of its kind; `get` answers one."""
+    """Return, by name, functions that make the path of the next request. `get` sends one."""
     every = kinds()
     groups = [row["id"] for row in get("groups?from=now-30d&limit=50")["results"]]
     ids = [row["id"] for row in get("dead-letters?from=now-30d&limit=200")["results"]]

@@ -1,4 +1,4 @@
-"""How fast the work goes on, seen from outside: from offsets that a group commits, or that a topic ends at."""
+"""Throughput seen from outside: from a group's committed offsets, or a topic's end offsets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from benchmarks.programs import Program
 
 POLL_S = 0.05
 LIMIT_S = 600
-WARM_UP = 0.1  # of the records
-Sample = tuple[float, int]  # seconds, records done by then
+WARM_UP = 0.1  # share of the records
+Sample = tuple[float, int]  # seconds, and the records done by then
 
 
 def committed_rate(ground: Ground, group: str, topic: str, records: int, program: Program) -> float:
-    """Records per second of a group on a topic, from its first commit. Raises RuntimeError when it does not finish."""
+    """Return a group's records per second on a topic, from its first commit.
+
+    Raises RuntimeError if the group does not finish.
+    """
     reader = Consumer({"bootstrap.servers": ground.bootstrap, "group.id": group, "enable.auto.commit": False})
     places = ground.places(topic)
     try:
@@ -30,10 +33,11 @@ def committed_rate(ground: Ground, group: str, topic: str, records: int, program
 def written_rate(
     ground: Ground, topic: str, records: int, starting: AbstractContextManager[Program], *, once: bool
 ) -> float:
-    """Start a program that writes so many records to a topic; its records per second, from the first that are seen.
+    """Start a program that writes records to a topic; return its records per second.
 
-    `once`: in transactions, so that what counts is what a reader of committed records may read. RuntimeError when such
-    a reader does not find all of them. The topic is deleted in the end.
+    The measurement begins at the first records that are seen. With `once` the program writes in
+    transactions, and only records that a read_committed consumer may read count. Raises RuntimeError if
+    such a consumer does not find all records. The topic is deleted at the end.
     """
     with starting as program:
         samples = watch(lambda: ground.end(topic, committed=once), records, program)
@@ -43,7 +47,10 @@ def written_rate(
 
 
 def watch(done: Callable[[], int], records: int, program: Program, limit_s: float = LIMIT_S) -> list[Sample]:
-    """What was done when, at each change, until all is. Raises RuntimeError when the program ends before, or never."""
+    """Sample the number of done records at each change, until all are done.
+
+    Raises RuntimeError if the program ends before, or at the time limit.
+    """
     samples: list[Sample] = []
     deadline = time.monotonic() + limit_s
     while not samples or samples[-1][1] < records:
@@ -60,10 +67,11 @@ def watch(done: Callable[[], int], records: int, program: Program, limit_s: floa
 
 
 def rate(samples: Sequence[Sample]) -> float:
-    """Records per second when it is in its stride: from a tenth of the records to the last change but one.
+    """Return the steady rate in records per second.
 
-    The first tenth warms up, and the last change waited for its turn to commit. Too few changes to leave any out: from
-    the first to the last. Raises RuntimeError for a single change.
+    It is measured from a tenth of the records to the last change but one. The first tenth is warm-up,
+    and the last change waited for its turn to commit. If there are too few changes, the whole range
+    counts. Raises RuntimeError for a single change.
     """
     if len(samples) < 2:
         raise RuntimeError("all records were done at once: too few of them to measure (BENCH_RECORDS)")
@@ -75,5 +83,5 @@ def rate(samples: Sequence[Sample]) -> float:
 def _committed(reader: Consumer, places: list[TopicPartition]) -> int:
     try:
         return sum(max(0, place.offset) for place in reader.committed(places, timeout=10))
-    except KafkaException:  # the group's coordinator is not there yet
+    except KafkaException:  # the group's coordinator is not available yet
         return 0

@@ -1,7 +1,10 @@
-"""`python -m benchmarks.raw_copy bootstrap group source target partition…`: copy by hand, as fast as Python can.
+"""Copy by hand, as fast as Python can.
 
-Consume a chunk, `produce_batch` it, commit each second what was flushed (at least once), for ever. No headers, no
-converters, no retries, no dead letters: what is left is librdkafka and the broker.
+Usage: `python -m benchmarks.raw_copy bootstrap group source target partition…`.
+
+The loop consumes a chunk, passes it to `produce_batch`, and flushes and commits each second (at
+least once), forever. There are no headers, converters, retries or dead letters: only librdkafka and
+the broker remain.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ PRODUCER = {"linger.ms": 20, "delivery.report.only.error": True}
 
 
 def copy(bootstrap: str, group: str, source: str, target: str, partitions: Sequence[int]) -> NoReturn:
-    """Copy those partitions until somebody ends the process."""
+    """Copy these partitions until the process is ended."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **CONSUMER})
     producer = Producer({"bootstrap.servers": bootstrap, **PRODUCER})
     consumer.assign([TopicPartition(source, partition, 0) for partition in partitions])

@@ -1,9 +1,12 @@
-"""replay: how long BENCH_ROWS (232,000) dead letters take from Run to the last outcome, without a limit.
+"""replay: the time from Run to the last outcome of many dead letters.
 
-All parts are real and in processes of their own: broker, PostgreSQL, Redis, two Celery workers and beat, the indexer,
-and the engine, whose sink reads what is replayed and writes it to /dev/null. The anchor is a loop of a few lines that
-reads the same records and writes them to a topic in Kafka transactions of 500, with its position: no plan, no ledger,
-no outcome. CPU seconds of each process are printed.
+The replay has BENCH_ROWS dead letters (232,000) and no rate limit. All parts are real and run in
+their own processes: broker, PostgreSQL, Redis, two Celery workers and beat, the indexer, and the
+engine. The engine's sink reads the replayed records and writes them to /dev/null.
+
+The anchor is a short loop that reads the same records and writes them to a topic in Kafka
+transactions of 500, with its position. It has no plan, no ledger, no outcomes. The CPU seconds of
+each process are printed.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ PATIENCE_S = 1800.0
 READY_S = 120.0
 CELERY = (sys.executable, "-m", "celery", "--quiet", "-A", "dlqadmin.celery")
 THREADS = ("--pool", "threads", "--concurrency", "8", "--loglevel", "WARNING")
-# As a production server is set up on such a machine: what is committed is on the disk.
+# Settings of a production server on such a machine. Committed data are on the disk.
 DATABASE = {"shared_buffers": "1GB", "max_wal_size": "4GB", "checkpoint_timeout": "15min"}
 
 
@@ -79,7 +82,7 @@ def _environment(where: Ground, database: str, redis: str) -> dict[str, str]:
 
 
 def _fill(where: Ground) -> None:
-    """The records of the dead letters, in a topic."""
+    """Write the records of the dead letters to a topic."""
     from dlqadmin.deadletters.models import DeadLetterBody
 
     where.create(SOURCE)
@@ -96,7 +99,7 @@ def _fill(where: Ground) -> None:
 
 
 def _copy(where: Ground) -> float:
-    """How long the loop takes (s)."""
+    """Return the time that the loop takes (s)."""
     consumer = Consumer({"bootstrap.servers": where.bootstrap, "group.id": COPY, "enable.auto.commit": False})
     producer = Producer({"bootstrap.servers": where.bootstrap, "transactional.id": COPY, "compression.type": "lz4"})
     producer.init_transactions()
@@ -122,7 +125,10 @@ def _copy(where: Ground) -> float:
 
 @contextmanager
 def _product(where: Ground, env: Mapping[str, str]) -> Iterator[Mapping[str, int]]:
-    """All processes of the product, until the engine reads the target and the dashboard knows; their ids."""
+    """Run all processes of the product, and yield their ids.
+
+    It yields once the engine reads the target and the dashboard knows its tasks.
+    """
     home = where.folder / "product"
     home.mkdir()
     beat = ["beat", "--schedule", str(home / "beat"), "--pidfile=", "--loglevel", "WARNING"]
@@ -160,22 +166,22 @@ def _is_ready() -> bool:
 
 
 def _replay(pids: Mapping[str, int]) -> float:
-    """Run a planned replay of all dead letters; how long until there is an outcome of each (s)."""
+    """Run a planned replay of all dead letters; return the time until all outcomes are known (s)."""
     from django.contrib.auth.models import User
     from django.utils import timezone
 
-    from dlqadmin.replays import controlling
+    from dlqadmin.replays.items import item_counters
+    from dlqadmin.replays.jobs import controls
     from dlqadmin.replays.models import ItemState
-    from dlqadmin.replays.sending import counters
 
     replay = _planned()
     person = User.objects.get_or_create(username="operator-1")[0]
     before = {name: _cpu(pid) for name, pid in pids.items()}
     began = time.monotonic()
-    controlling.run(replay, person, "the cause is gone", "digest", timezone.now())
+    controls.run(replay, person, "the cause is gone", "digest", timezone.now())
     ran, sent = time.monotonic() - began, 0.0
     while True:
-        states = counters.states(replay.pk)
+        states = item_counters.states(replay.pk)
         if not sent and not states[ItemState.QUEUED] + states[ItemState.PLANNED]:
             sent = time.monotonic() - began
         if states[ItemState.PASSED] == ROWS:
@@ -191,12 +197,12 @@ def _replay(pids: Mapping[str, int]) -> float:
 
 
 def _planned() -> Any:
-    """A replay of all dead letters, as a plan leaves it."""
+    """Create a replay of all dead letters in the state after planning."""
     from django.db import connection
     from django.utils import timezone
 
+    from dlqadmin.replays.items import item_states
     from dlqadmin.replays.models import Replay, Selection
-    from dlqadmin.replays.sending import items
 
     now = timezone.now()
     selection = Selection.objects.create(
@@ -209,7 +215,7 @@ def _planned() -> Any:
     with connection.cursor() as cursor:
         cursor.execute(ITEMS, [replay.pk, CONNECTOR, TARGET, now])
         cursor.execute("ANALYZE")
-    items.created(replay)
+    item_states.created(replay)
     return replay
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark prints and writes."""
+"""The output of a benchmark, for people and as a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Figures of both sides in `unit`, one a round; `goal` is the least ratio, without an anchor the bound of ours.
+    """The figures of both sides in `unit`, one per round.
 
-    Without a goal it is a figure to know. `better` says which figures are: `ratio` > 1 means ours is better, whatever
-    the unit.
+    `goal` is the minimum ratio, or the bound of our figure without an anchor. A result without a goal
+    is only informative. `better` is the direction of improvement: a `ratio` > 1 means that our side is
+    better, whatever the unit.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """Median to median; None without an anchor."""
+        """Return the ratio of the medians; None without an anchor."""
         if self.anchor is None:
             return None
         ours, anchor = statistics.median(self.ours), statistics.median(self.anchor)
@@ -42,7 +43,7 @@ class Result:
 
 
 def publish(result: Result, folder: Path = RESULTS) -> Result:
-    """Print the table, write `<folder>/<name>.json`, return the result."""
+    """Print the table, write `<folder>/<name>.json` and return the result."""
     print(table(result), flush=True)
     folder.mkdir(exist_ok=True)
     (folder / f"{result.name}.json").write_text(json.dumps(document(result), indent=2) + "\n")
@@ -50,7 +51,7 @@ def publish(result: Result, folder: Path = RESULTS) -> Result:
 
 
 def table(result: Result) -> str:
-    """The result for people: medians, spread, ratio and goal."""
+    """Return the result for people: medians, range, ratio and goal."""
     lines = [f"\n{result.name}, {result.unit}, {result.better} is better, rounds: {len(result.ours)}"]
     for side, figures in (("ours", result.ours), ("anchor", result.anchor)):
         if figures is not None:
@@ -64,7 +65,7 @@ def table(result: Result) -> str:
 
 
 def document(result: Result) -> dict[str, Any]:
-    """The result for programs."""
+    """Return the result for programs."""
     ratio = result.ratio
     return asdict(result) | {
         "ratio": None if ratio is None else round(ratio, 3),

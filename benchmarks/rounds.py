@@ -1,4 +1,4 @@
-"""Rounds in which the sides take turns, so that what else the machine does meets them alike."""
+"""Alternating rounds, so that other load on the machine affects both sides equally."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ Run = Callable[[str], float]
 
 
 def records(default: int) -> int:
-    """How many records a benchmark reads: BENCH_RECORDS, or as many as it needs for some seconds of steady work."""
+    """Return the number of records a benchmark reads.
+
+    BENCH_RECORDS overrides the default, which gives some seconds of steady work.
+    """
     return int(os.environ.get("BENCH_RECORDS", default))
 
 
 def alternate(sides: Mapping[str, Run], unit: str = "records/s", rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """Run each side once a round and print its figure; with each round another side is first.
+    """Run each side once per round and print its figure. Each round starts with another side.
 
-    A side is given a name of its own for each run, for its group, its topics and its folder.
+    Each run of a side gets its own name, for its group, topics and folder.
     """
     names = list(sides)
     figures: dict[str, list[float]] = {name: [] for name in names}
@@ -34,6 +37,6 @@ def alternate(sides: Mapping[str, Run], unit: str = "records/s", rounds: int = R
 
 
 def compare(name: str, ours: Run, anchor: Run, goal: float) -> Result:
-    """Alternate ours and the anchor, in records a second; print and write the result."""
+    """Alternate both sides, in records per second; print and write the result."""
     figures = alternate({"ours": ours, "anchor": anchor})
     return publish(Result(name, "records/s", figures["ours"], figures["anchor"], goal))

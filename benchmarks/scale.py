@@ -1,9 +1,11 @@
-"""scale: connect-clean's sink with more tasks and more workers, against the same sink with one task.
+"""scale: connect-clean's sink with more tasks and workers, against one task.
 
-In one local worker 2 and 4 tasks against 1; on a standalone Spark cluster 1 worker of one core with 1 task, and 2 of
-them with 2 tasks, against the same 1 task of a local worker. The broker has no core of its own here: what it takes is
-missing from the ratio. `scale-machine` is what the machine itself gives: two processes that only read JSON, with
-neither broker nor Spark, against one.
+One local worker runs 2 and 4 tasks, against 1. A standalone Spark cluster runs 1 worker with 1
+task, and 2 workers with 2 tasks, against the same anchor. Each of these workers has one core. The
+broker shares the cores, so its CPU time lowers the ratio.
+
+`scale-machine` is the limit of the machine itself: two processes that only parse JSON, without
+broker and Spark, against one.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ spark.executor.cores=1
 spark.executor.memory=512m
 """
 RECORDS = records(1_500_000)
-WEEKS = 100  # of events, that each process of the machine's row reads
+WEEKS = 100  # of events, read by each process of `scale-machine`
 GOALS = {"scale-2-tasks": 1.7, "scale-4-tasks": 1.7, "scale-1-worker": 0.9, "scale-2-workers": 1.7}
 
 
 def run() -> list[Result]:
-    """Take turns, print and write the results."""
+    """Alternate all sides, print and write the results."""
     with ground() as where:
         where.fill(TOPIC, events(), RECORDS)
         figures = alternate(
@@ -54,16 +56,16 @@ def run() -> list[Result]:
 
 
 def _machine(processes: int, _run: str) -> float:
-    """Events a second that so many processes read, all of them together."""
+    """Return the events per second that all processes read together."""
     with ProcessPoolExecutor(processes) as pool:
-        list(pool.map(_read, [1] * processes))  # all of them have started
+        list(pool.map(_read, [1] * processes))  # wait until all processes have started
         began = time.perf_counter()
         count = sum(pool.map(_read, [WEEKS] * processes))
     return count / (time.perf_counter() - began)
 
 
 def _read(weeks: int) -> int:
-    """How many events that were."""
+    """Parse the events and return their number."""
     week = events()
     for _ in range(weeks):
         for event in week:
@@ -72,7 +74,10 @@ def _read(weeks: int) -> int:
 
 
 def _run(where: Ground, tasks: int, workers: int, run: str) -> float:
-    """Records a second of so many tasks; no workers: in the driver's own."""
+    """Return the records per second of `tasks` tasks.
+
+    With 0 workers, the driver's own process runs them.
+    """
     folder = where.folder / run
     text = sink(run, "FileStreamSink", tasks) + DROP
     with ExitStack() as stack:

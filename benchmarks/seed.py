@@ -1,7 +1,8 @@
-"""Fills a database with an index of so many dead letters: `python -m benchmarks.seed ROWS` (make seed).
+"""Fill a database with an index of many dead letters: `python -m benchmarks.seed ROWS`.
 
-PostgreSQL of its own in .local/seed, or whatever DATABASE_URL names. Rows and bodies go by COPY into tables whose
-indexes are made afterwards; counters, positions, groups and text are what the indexer would have written.
+`make seed` runs it. The database is PostgreSQL in .local/seed, or the one that DATABASE_URL names.
+Rows and bodies are copied (COPY) into tables whose indexes are created afterwards. Counters,
+positions, groups and text are the same as the indexer would write.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / ".local" / "seed"
 CLUSTER = "local"
 CHUNK = 50_000
-# As somebody would run it on such a machine.
+# Plausible settings for such a machine.
 SERVER = {"shared_buffers": "2GB", "maintenance_work_mem": "1GB", "max_wal_size": "8GB"}
-KEPT = {**SERVER, "synchronous_commit": "off"}  # what it holds can be made again
+KEPT = {**SERVER, "synchronous_commit": "off"}  # the data can be generated again
 VALUE = '{"id": %d, "team": "%s", "gap": %s, "amount": %d.%02d, "currency": "EUR", "note": "order %d of %s, %s"}'
 WORDS = ("late", "paid", "open", "gift", "return", "urgent", "partial", "retry")
 
 
 @contextmanager
 def server(home: Path = HOME, options: Mapping[str, str] = KEPT) -> Iterator[str]:
-    """The database that is kept between runs; its URL."""
+    """Start the database that is kept between runs, and yield its URL."""
     postgres = Postgres(home / "postgres", options).start()
     try:
         yield postgres.url
@@ -45,7 +46,10 @@ def server(home: Path = HOME, options: Mapping[str, str] = KEPT) -> Iterator[str
 
 @contextmanager
 def scratch(*, copied: bool) -> Iterator[str]:
-    """A database that is forgotten at the end, empty or a copy of the one that is kept; its URL."""
+    """Start a temporary database, and yield its URL.
+
+    It is empty, or a copy of the kept database.
+    """
     HOME.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=HOME) as home:
         Path(home).chmod(0o755)  # the server may run as another user
@@ -56,7 +60,7 @@ def scratch(*, copied: bool) -> Iterator[str]:
 
 
 def connect(url: str) -> None:
-    """Let Django use this database, with all its tables. Once a process."""
+    """Configure Django for this database and create all tables. Call it once per process."""
     os.environ |= {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "dlqadmin.settings"}
     import django
     from django.core.management import call_command
@@ -66,7 +70,7 @@ def connect(url: str) -> None:
 
 
 def seed(rows: int, *, text: bool = True) -> None:
-    """Add so many dead letters to the database that `connect` has named, the newest of the present hour."""
+    """Add dead letters to the database of `connect`. The newest are from the current hour."""
     from django.db import connection
 
     started = time.monotonic()
@@ -76,7 +80,8 @@ def seed(rows: int, *, text: bool = True) -> None:
     else:
         _load(rows, text=text)
     with connection.cursor() as cursor:
-        alone = connection.vendor == "postgresql" and not connection.in_atomic_block  # VACUUM has to be
+        # VACUUM cannot run in a transaction.
+        alone = connection.vendor == "postgresql" and not connection.in_atomic_block
         cursor.execute("VACUUM ANALYZE" if alone else "ANALYZE")
     print(f"{rows:,} dead letters in {time.monotonic() - started:,.0f} s", flush=True)
 
@@ -98,23 +103,23 @@ def _load(rows: int, *, text: bool) -> None:
 
 
 def _write_text() -> None:
-    """Write the text of all that have none yet, as the indexer would."""
+    """Write the text of all dead letters that have none yet, as the indexer would."""
     from django.db.models import Max
 
-    from dlqadmin.deadletters.copying import bulk
+    from dlqadmin.deadletters.index.bulk_insert import bulk
+    from dlqadmin.deadletters.index.word_index import TEXTS, text_rows
     from dlqadmin.deadletters.models import DeadLetter, DeadLetterText
-    from dlqadmin.deadletters.text_indexing import TEXTS, text_rows
 
     first = (DeadLetterText.objects.aggregate(last=Max("pk"))["last"] or 0) + 1
     last = DeadLetter.objects.aggregate(last=Max("pk"))["last"] or 0
     for start in range(first, last + 1, CHUNK):
         rows = text_rows(DeadLetter.objects.filter(pk__gte=start, pk__lt=start + CHUNK))
-        bulk().insert(TEXTS, list(rows))  # a connection that copies answers nothing else
+        bulk().insert(TEXTS, list(rows))  # a list, because a connection that copies cannot run other queries
         print(f"text of {min(last, start + CHUNK - 1):,} of {last:,}", file=sys.stderr, flush=True)
 
 
 class _Writer:
-    """Writes chunks of failures, and what is counted of them at the end."""
+    """A writer of chunks of failures, and of their counters at the end."""
 
     def __init__(self, first_id: int) -> None:
         self._first, self._next = first_id, first_id
@@ -131,8 +136,8 @@ class _Writer:
     def write(self, chunk: Iterable[Any]) -> None:
         from django.db import transaction
 
-        from dlqadmin.deadletters.copying import bulk
-        from dlqadmin.deadletters.rows import BODIES, LETTERS
+        from dlqadmin.deadletters.index.bulk_insert import bulk
+        from dlqadmin.deadletters.index.letter_rows import BODIES, LETTERS
 
         rows, bodies = [], []
         for failure in chunk:
@@ -149,12 +154,12 @@ class _Writer:
             bulk().insert(BODIES, bodies)
 
     def finish(self) -> None:
-        """Counters, positions, groups' times and the sequence of ids."""
+        """Write counters, positions, the groups' times and the sequence of ids."""
         from django.db import connection
 
-        from dlqadmin.deadletters.copying import bulk
+        from dlqadmin.deadletters.index.bulk_insert import bulk
+        from dlqadmin.deadletters.index.letter_rows import DAYS, HOURS, counts, days
         from dlqadmin.deadletters.models import Group, IndexPosition
-        from dlqadmin.deadletters.rows import DAYS, HOURS, counts, days
 
         bulk().add(HOURS, counts(self._hours))
         bulk().add(DAYS, counts(days(self._hours)))
@@ -181,13 +186,13 @@ class _Writer:
 
 
 class _Kind:
-    """A kind of failure with its rows of the database: fingerprint, group and trace."""
+    """A kind of failure with its database rows: fingerprint, group and trace."""
 
     def __init__(self, kind: FailureKind) -> None:
-        from dlqadmin.deadletters.fingerprint import fingerprint
+        from dlqadmin.deadletters.index.column_values import pack_headers
+        from dlqadmin.deadletters.index.fingerprint import fingerprint
+        from dlqadmin.deadletters.index.group_titles import title
         from dlqadmin.deadletters.models import Fingerprint, Group, Trace
-        from dlqadmin.deadletters.titles import title
-        from dlqadmin.deadletters.values import pack_headers
 
         self.kind = kind
         why = fingerprint(kind.exception_class, kind.stage, kind.message, kind.frame)
@@ -218,8 +223,8 @@ class _Kind:
         )
 
     def row(self, pk: int, failure: Any, offset: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Its row and its body."""
-        from dlqadmin.deadletters.values import key_hash
+        """Return the failure's row and its body."""
+        from dlqadmin.deadletters.index.column_values import key_hash
 
         kind, number = self.kind, failure.key
         key = None if number is None else b"%s-%d" % (kind.connector.encode(), number)
@@ -233,12 +238,12 @@ class _Kind:
             len(value), kind.message, "connect-headers", True, None, "embedded",
             None, None, self._trace,
         )  # fmt: skip
-        return row, (pk, key, value, None, self._headers, None, None)
+        return row, (pk, key, value, None, self._headers, None, None, None)
 
 
 @contextmanager
 def _without_indexes() -> Iterator[None]:
-    """Drop the indexes and constraints of rows and bodies but their primary keys, and make them again at the end."""
+    """Drop all indexes and constraints except primary keys, and restore them at the end."""
     from django.db import connection
 
     tables = ["deadletters_deadletter", "deadletters_deadletterbody", "deadletters_deadlettertext"]
@@ -268,7 +273,7 @@ def _without_indexes() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Seed as many as asked for; 2 for a number that is none."""
+    """Seed the given number of dead letters. Returns 2 for an invalid number."""
     if len(arguments) != 1 or not arguments[0].isdigit():
         print("usage: python -m benchmarks.seed ROWS", file=sys.stderr)
         return 2

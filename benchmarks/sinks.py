@@ -1,7 +1,8 @@
-"""A sink connector against Kafka Connect on the same topic: what the connect benchmarks share.
+"""The common part of the connect benchmarks: a sink connector against Kafka Connect.
 
-Both sides run the same properties, 2 tasks, a file sink to /dev/null and a dead letter topic; the rate is the slope of
-the offsets that their groups commit. Kafka Connect is tuned for throughput (`benchmarks/anchors.py`).
+Both sides run the same properties on the same topic: 2 tasks, a file sink to /dev/null and a dead
+letter topic. The rate is the slope of the offsets that their groups commit. Kafka Connect is tuned
+for throughput (`benchmarks/anchors.py`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ LETTERS_TIMEOUT_S = 10
 
 
 def events() -> list[bytes]:
-    """The week of real events, about 712 bytes of JSON each."""
+    """Return the week of real events, about 712 bytes of JSON each."""
     return EVENTS.read_bytes().splitlines()
 
 
@@ -49,9 +50,10 @@ def against_connect(
     name: str, values: Sequence[bytes], records: int, properties: str, *, ours: str = "", anchor: str = "",
     letters: int = 0, goal: float,
 ) -> Result:  # fmt: skip
-    """Fill a topic with the values, over and over, and compare both sides on it.
+    """Fill a topic with the repeated values, and compare both sides on it.
 
-    `properties` are both sides', `ours` and `anchor` of one only. RuntimeError for a side with fewer dead letters.
+    `properties` apply to both sides, `ours` and `anchor` to one side only. Raises RuntimeError for a
+    side with too few dead letters.
     """
     with ground() as where:
         where.fill(TOPIC, values, records)
@@ -74,12 +76,12 @@ def against_connect(
 
 
 def sink(name: str, kind: str, tasks: int = 2, topic: str = TOPIC) -> str:
-    """The properties of a sink of that class."""
+    """Return the properties of a sink of this class."""
     return SINK.format(name=name, sink=kind, tasks=tasks, topic=topic)
 
 
 def _expect(where: Ground, topic: str, letters: int) -> None:
-    """Kafka Connect commits what it sent to the topic a moment before."""
+    """Wait for the dead letters: Kafka Connect may commit a moment before they are in the topic."""
     late = time.monotonic() + LETTERS_TIMEOUT_S
     while (found := where.end(topic)) < letters:
         if time.monotonic() > late:

@@ -17,7 +17,7 @@ START_TIMEOUT_S = 60
 
 @contextmanager
 def spark_cluster(folder: Path, workers: int) -> Iterator[str]:
-    """A master and workers of one core each; yields what an engine names as `spark.master`."""
+    """Run a master and workers of one core each; yield the value of `spark.master`."""
     home = Path(pyspark.__file__).parent
     port = free_ports(1)[0]
     master = f"spark://{HOST}:{port}"

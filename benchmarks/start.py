@@ -1,8 +1,11 @@
-"""start: from the command to the first record delivered by a file sink, in seconds, against Kafka Connect standalone.
+"""start: seconds from the command to the first delivered record of a file sink.
 
-`python -m engine run worker.properties --connector connector.properties`: the engine has to load, to make its topics,
-to become the leader of its group, and to start Spark, whose JVM takes most of it. Of Kafka Connect it is the one
-process without a group. The CPU until then is printed, too: on a busy machine it says more than the time.
+Our command is `python -m engine run worker.properties --connector connector.properties`. The engine
+loads, creates its topics, becomes the leader of its group and starts Spark, whose JVM takes most of
+the time.
+
+The anchor is Kafka Connect standalone, a single process without a group. The CPU time is printed
+too: on a busy machine it tells more than the elapsed time.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ Start = Callable[..., AbstractContextManager[Program]]
 
 
 def run() -> Result:
-    """Take turns, print and write the result."""
+    """Alternate both sides, print and write the result."""
     with ground() as where:
         where.fill(TOPIC, events(), records(1_000))
         figures = alternate(
@@ -52,7 +55,7 @@ def _start_anchor(where: Ground, name: str, connector: str) -> AbstractContextMa
 
 
 def _run(where: Ground, start: Start, kind: str, name: str) -> float:
-    """Seconds until the first record is in the file. Raises RuntimeError when none comes."""
+    """Return the seconds until the first record is in the file. Raises RuntimeError if none comes."""
     out = where.folder / f"{name}.out"
     text = sink(name, kind, 1).replace("/dev/null", str(out)) + PLAIN
     began = time.monotonic()

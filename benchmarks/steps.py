@@ -1,8 +1,9 @@
-"""steps: the processor time of one record in the task of connect-clean, by step, and of one error, in µs.
+"""steps: the CPU time of one record in connect-clean's task by step, and of one error, in µs.
 
-The task is the engine's own on a real broker, without Spark and the herder around it. What its thread takes is told by
-step, and what the client takes in threads of its own. An error is what a record that is cut short costs more than
-another one, up to its dead letter.
+The task is the engine's own on a real broker, without Spark and the herder. The CPU time of its
+thread is reported by step, and that of the client's threads separately.
+
+An error is the additional cost of a record that is cut short, up to its dead letter.
 """
 
 from __future__ import annotations
@@ -18,42 +19,42 @@ from benchmarks.ground import Ground, ground
 from benchmarks.results import Result, publish
 from benchmarks.rounds import ROUNDS, records
 from benchmarks.sinks import DROP, TOPIC, events, sink
-from engine.assembly.clients import Opening
-from engine.assembly.memory import keep_freed
-from engine.assembly.plan import validate
-from engine.assembly.sink import open_sink
+from engine.assembly.validation import validate
 from engine.config.properties import parse_properties
 from engine.config.worker import parse_worker
 from engine.kafka.clock import WorkerClock
 from engine.leases import TaskConfig
-from engine.pipeline.lease import OpenTask
+from engine.pipeline.open_task import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.record.record import TopicPartition
+from engine.tasks.clients import Opening
+from engine.tasks.memory import keep_freed
+from engine.tasks.sink import open_sink
 
 UNIT = "µs of processor time a record"
 DAMAGED = f"{TOPIC}.damaged"
 POLL_S = 0.1
-EVERY = 2  # second record is damaged
+EVERY = 2  # every second record is damaged
 Figures = dict[str, float]
 
 
 class Watched:
-    """A function that is timed: `seconds` of its thread, until now."""
+    """A timed function. `seconds` is the CPU time of its thread so far."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self.seconds = 0.0
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         began = time.thread_time()
         try:
-            return self._function(*args)
+            return self._function(*args, **named)
         finally:
             self.seconds += time.thread_time() - began
 
 
 def run() -> list[Result]:
-    """Measure, print and write one result a step."""
+    """Measure, print and write the results."""
     count = records(200_000)
     rounds: list[Figures] = []
     with ground() as where:
@@ -71,15 +72,15 @@ def run() -> list[Result]:
 
 
 def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
-    """µs a record of one task that reads the whole topic."""
+    """Return the µs per record of one task that reads the whole topic."""
     opened = opened_task(where, name, topic)
     task = cast("SinkTask", opened.task)
     poll, put = Watched(task.consumer.poll), Watched(task.sink.put)
-    task.consumer.poll, task.sink.put = poll, put  # type: ignore[method-assign] # to watch them
+    task.consumer.poll, task.sink.put = poll, put  # type: ignore[method-assign] # replaced by timed functions
     keep_freed()
     gc.collect()
     gc.freeze()
-    gc.disable()  # as in a lease
+    gc.disable()  # as the engine does during a lease
     own, all_threads, done = time.thread_time(), time.process_time(), 0
     while done < count:
         end = task.step(POLL_S)
@@ -101,9 +102,9 @@ def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
 
 
 def opened_task(where: Ground, name: str, topic: str) -> OpenTask:
-    """The task of a connector that nobody else knows of, its partitions claimed."""
+    """Open the task of a connector that exists only here, with its partitions claimed."""
     properties = parse_properties(sink(name, "FileStreamSink", tasks=1, topic=topic) + DROP + OURS)
-    worker = parse_worker({"bootstrap.servers": where.bootstrap, "group.id": name})
+    worker = parse_worker({"bootstrap.servers": where.bootstrap, "group.id": name, "file.connectors.root": "/dev"})
     places = tuple(TopicPartition(place.topic, place.partition) for place in where.places(topic))
     task = TaskConfig(name, 0, 1, properties, places)
     return open_sink(Opening(task, validate(properties, worker), worker, WorkerClock(), lambda _: 1000))

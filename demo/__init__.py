@@ -1,1 +1,1 @@
-"""The demonstration: real services without Docker, real input, and what is damaged in it."""
+"""The demonstration: real services without Docker, real input data, and damaged copies of it."""

@@ -1,4 +1,7 @@
-"""`python -m demo.announce`: prints where to go and how to sign in, once the dashboard and the engine answer."""
+"""Print the address and the login once the demonstration answers: `python -m demo.announce`.
+
+It waits for the dashboard and the engine.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,30 @@ from pathlib import Path
 
 import httpx
 
-from demo.environment import demo_environment
+from demo.environment import demo_environment, engine_token
 from demo.network import wait_until
 
 READY_TIMEOUT_S = 180
 CONNECTORS = {path.stem for path in Path(__file__).with_name("connectors").glob("*.properties")}
 
 
-def everything_answers(web: str, engine: str) -> bool:
-    """Tell whether the dashboard answers and the engine lists the demo's connectors."""
+def everything_answers(web: str, engine: str, token: str) -> bool:
+    """Return whether the dashboard answers and the engine lists the demo's connectors."""
     try:
         signed_out = httpx.get(f"{web}/api/v1/session")
-        running = httpx.get(f"{engine}/connectors")
+        running = httpx.get(f"{engine}/connectors", headers={"Authorization": f"Bearer {token}"})
         return signed_out.is_success and running.is_success and set(running.json()) >= CONNECTORS
     except (httpx.HTTPError, ValueError):
         return False
 
 
 def main() -> None:
-    """Wait, then print."""
+    """Wait for the services, then print the address and the login."""
     env = demo_environment()
     web = f"http://{env['WEB_HOST']}:{env['WEB_PORT']}"
     try:
-        wait_until(lambda: everything_answers(web, env["ENGINE_URL"]), "The demonstration", READY_TIMEOUT_S, 0.5)
+        token = engine_token(env)
+        wait_until(lambda: everything_answers(web, env["ENGINE_URL"], token), "The demonstration", READY_TIMEOUT_S, 0.5)
     except TimeoutError as late:
         sys.exit(f"{late}: see the messages above")
     password = Path(env["LOCAL_DIR"], "demo-password").read_text().strip()

@@ -1,7 +1,7 @@
-"""A real Kafka broker of one node (KRaft) on this machine, without Docker.
+"""A real single-node Kafka broker (KRaft) on this machine, without Docker.
 
-`python -m demo.broker` runs one in the foreground, at KAFKA_BOOTSTRAP_SERVERS, with its data in LOCAL_DIR.
-KAFKA_JVM_PERFORMANCE_OPTS are the JVM's options, as they are for Kafka's own scripts.
+`python -m demo.broker` runs one in the foreground, at KAFKA_BOOTSTRAP_SERVERS, with its data in
+LOCAL_DIR. KAFKA_JVM_PERFORMANCE_OPTS are the JVM's options, as in Kafka's own scripts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ log.index.size.max.bytes=1048576
 
 
 class Broker:
-    """One broker with its own directory and ports; they stay the same over stop, kill and restart."""
+    """A broker with its own directory and ports, which survive stop, kill and restart."""
 
     def __init__(self, home: Path, port: int | None = None, overrides: dict[str, str] | None = None) -> None:
         self.home = home
@@ -64,14 +64,15 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients connect."""
+        """Return the address for clients."""
         return f"{HOST}:{self.port}"
 
     def start(self) -> Broker:
-        """Start it and return when it answers."""
+        """Start the broker and return when it answers."""
         self.prepare()
         with Path(self.home, "broker.log").open("ab") as log:
-            # Its own session: a Ctrl-C in the terminal is for whoever started us, who then stops the broker.
+            # A session of its own, so that a Ctrl-C in the terminal reaches only our parent, which then stops
+            # the broker.
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, start_new_session=True)
         try:
             wait_until(self._alive_and_ready, f"The Kafka broker at {self.bootstrap_servers}", START_TIMEOUT_S)
@@ -81,15 +82,15 @@ class Broker:
         return self
 
     def stop(self) -> None:
-        """Shut it down in good order."""
+        """Shut the broker down cleanly."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill the broker, as a power cut would."""
         self._end(signal.SIGKILL)
 
     def restart(self) -> None:
-        """Stop and start it; data and addresses stay."""
+        """Stop and start the broker. Data and addresses stay."""
         self.stop()
         self.start()
 
@@ -109,7 +110,10 @@ class Broker:
         return [*self._java("512m"), "kafka.Kafka", str(self._properties)]
 
     def ready(self) -> bool:
-        """Tell whether the broker answers a client; at once while nobody listens, which a client waits out."""
+        """Return whether the broker answers a client.
+
+        It checks the port first, because a client would wait for a broker that does not listen.
+        """
         if not answers(HOST, self.port):
             return False
         client = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
@@ -137,7 +141,7 @@ class Broker:
     def _java(self, heap: str) -> list[str]:
         given = shlex.split(os.environ.get("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC"))
         options = [f"-Xmx{heap}", *given, "-Djava.awt.headless=true"]
-        # Coordinators that are stopped while they load say so as an error each; it is none.
+        # Coordinators that are stopped while they load log that as an error, although it is none.
         logging = ["defaultLogLevel=error", "log.org.apache.kafka.coordinator=off", "showDateTime=true"]
         options += [f"-Dorg.slf4j.simpleLogger.{setting}" for setting in logging]
         return ["java", *options, "-cp", class_path()]
@@ -148,7 +152,7 @@ class Broker:
 
 
 def main() -> None:
-    """Become the broker of the demonstration."""
+    """Replace this process by the demonstration's broker."""
     port = int(os.environ.get("KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:19092").rpartition(":")[2])
     broker = Broker(Path(os.environ.get("LOCAL_DIR", ".local"), "broker").absolute(), port)
     broker.prepare()

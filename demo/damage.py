@@ -1,4 +1,4 @@
-"""What is damaged in the demo's input, and how: twenty-five copies of intact events, the same at every run."""
+"""The damaged records of the demo: 25 modified copies of intact events, the same in every run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NEEDED = ("gap", "dmin", "nst", "rms")
 
 
 class Event(NamedTuple):
-    """One record to send: the event's id, and a GeoJSON line, whole or damaged."""
+    """One record to send: the event's id, and a GeoJSON line, intact or damaged."""
 
     key: bytes
     value: bytes
-    damage: str = ""  # "" or the name of what was done to it
+    damage: str = ""  # the kind of damage, or ""
 
 
 def intact() -> list[Event]:
@@ -30,7 +30,7 @@ def intact() -> list[Event]:
 
 
 def batch() -> list[Event]:
-    """Return the whole first batch: every intact event, and the damaged copies spread evenly among them."""
+    """Return the first batch: every intact event, and the damaged copies evenly among them."""
     events = intact()
     copies = list(damaged(events))
     step = len(events) // (len(copies) + 1)
@@ -40,7 +40,7 @@ def batch() -> list[Event]:
 
 
 def damaged(events: Sequence[Event]) -> Iterator[Event]:
-    """Make the damaged copies, each of a different event that would arrive if it were left alone."""
+    """Yield damaged copies, each of a different event that the table would accept undamaged."""
     complete = [event for event in events if arrives(event)]
     sources = iter(complete[:: len(complete) // DAMAGED])
     for number in range(LOST_QUOTES):
@@ -55,28 +55,28 @@ def damaged(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def arrives(event: Event) -> bool:
-    """Tell whether the table accepts the event: no needed property is null."""
+    """Return whether the table accepts the event: no needed property is null."""
     properties: dict[str, Any] = json.loads(event.value)["properties"]
     return all(properties[name] is not None for name in NEEDED)
 
 
 def lose_quote(value: bytes) -> bytes:
-    """Drop the quote that closes the name of the field `place`, as in KIP-298's Example 4."""
+    """Drop the quote that closes the field name `place`, as in KIP-298's Example 4."""
     return value.replace(b'"place":', b'"place:', 1)
 
 
 def cut_short(event: Event, number: int) -> Event:
-    """Keep the first part of the value, a different share for each number."""
+    """Keep the first part of the value. The share depends on `number`."""
     share = (3 + number % 6) / 10
     return event._replace(value=event.value[: int(len(event.value) * share)], damage="cut short")
 
 
 def encode_wrongly(event: Event) -> Event:
-    """Put a name into the place as Latin-1 has it: JSON is UTF-8, and that byte is not."""
+    """Put a Latin-1 name into `place`. JSON is UTF-8, and the byte of `ñ` is not."""
     value = event.value.replace(b'"place":"', '"place":"Cañon, '.encode("latin-1"), 1)
     return event._replace(value=value, damage="wrong encoding")
 
 
 def spoil_magnitude(event: Event) -> Event:
-    """Put the text "n/a" in the place of the magnitude: valid JSON, but no number."""
+    """Replace the magnitude with the text "n/a": valid JSON, but not a number."""
     return event._replace(value=re.sub(rb'"mag":[^,]+', b'"mag":"n/a"', event.value, count=1), damage="wrong magnitude")

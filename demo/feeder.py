@@ -1,7 +1,7 @@
-"""Sends the demo's input: one batch, the mark that it is complete, then a slow trickle.
+"""Send the demo's input: one batch, a mark that it is complete, then a slow trickle.
 
-`python -m demo.feeder` runs until it is stopped. Started again it goes on where it was: what the topic holds is not
-sent twice, and a batch that is marked complete is not touched.
+`python -m demo.feeder` runs until it is stopped. After a restart it continues: records that the
+topic holds are not sent again, and a batch that is marked complete is not changed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ BATCH = "usgs-2018w06"
 TOPIC, PARTITIONS = "usgs.earthquakes", 4
 MARKS = "demo.marks"
 CONNECT_TEST = "connect-test"
-TRICKLE_STRIDE = 37  # coprime to the number of events: the trickle visits all of them
+TRICKLE_STRIDE = 37  # coprime to the number of events, so that the trickle visits all of them
 TRICKLE_DAMAGED_EVERY = 10
 
 
 class Feeder:
-    """One feeder on one broker."""
+    """A producer of the demo's input on one broker."""
 
     def __init__(self, bootstrap_servers: str, topic: str = TOPIC, marks: str = MARKS) -> None:
         self.bootstrap_servers = bootstrap_servers
@@ -37,7 +37,7 @@ class Feeder:
         self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "log_level": 2})
 
     def create_topics(self) -> None:
-        """Create the demo's topics, unless they are there."""
+        """Create the demo's topics that do not exist."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 2})
         wanted = {self.topic: PARTITIONS, self.marks: 1, CONNECT_TEST: 1}
         asked = [NewTopic(name, num_partitions=count, replication_factor=1) for name, count in wanted.items()]
@@ -47,11 +47,14 @@ class Feeder:
             except KafkaException as problem:
                 if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
-        # The controller has made them; the broker leads their partitions a moment later.
+        # The controller has created the topics, but the broker leads their partitions only a moment later.
         wait_until(self._can_read_ends, "The new topics", 30)
 
     def send_batch(self) -> dict[str, int]:
-        """Send what the topic lacks of the batch, then the mark; return the ends of the topic's partitions."""
+        """Send the records of the batch that the topic lacks, then the mark.
+
+        Returns the end offsets of the topic's partitions.
+        """
         if sum(self.ends(self.marks, 1).values()) == 0:
             self._send(missing(batch(), self.ends(self.topic, PARTITIONS)))
             ends = {str(partition): end for partition, end in self.ends(self.topic, PARTITIONS).items()}
@@ -101,12 +104,15 @@ class Feeder:
 
 
 def partition_of(key: bytes) -> int:
-    """Return the partition of a key; ours, so that a second start finds each record where it was."""
+    """Return the partition of a key.
+
+    We choose it ourselves, so that a restart finds each record in the same partition.
+    """
     return zlib.crc32(key) % PARTITIONS
 
 
 def missing(events: Iterable[Event], ends: dict[int, int]) -> list[Event]:
-    """Return the events that a topic with these ends does not hold yet."""
+    """Return the events that a topic with these end offsets lacks."""
     there = dict(ends)
     left = []
     for event in events:
@@ -119,7 +125,10 @@ def missing(events: Iterable[Event], ends: dict[int, int]) -> list[Event]:
 
 
 def resent(events: list[Event], number: int) -> Event:
-    """Return the trickle's event of that number: an old event with a new id, every tenth damaged."""
+    """Return the trickle's event with this number.
+
+    It is an old event with a new id. Every tenth is damaged, if the table would accept it otherwise.
+    """
     source = events[number * TRICKLE_STRIDE % len(events)]
     new_id = source.key + b"-%d" % number
     event = Event(new_id, source.value.replace(b'"id":"' + source.key + b'"', b'"id":"' + new_id + b'"'))
@@ -129,7 +138,7 @@ def resent(events: list[Event], number: int) -> Event:
 
 
 def main() -> None:
-    """Feed until a signal ends the process; what it sent is flushed."""
+    """Feed until a signal ends the process. All sent records are flushed."""
     env = demo_environment()
     feeder = Feeder(env["KAFKA_BOOTSTRAP_SERVERS"])
     feeder.create_topics()

@@ -1,36 +1,43 @@
 """Apache Kafka's jars, fetched once with the Ivy that PySpark ships.
 
-`python -m demo.jars` fetches the broker's jars into `.local/kafka`.
+`python -m demo.jars` fetches the broker's jars into `.local/kafka`. Each jar must have the SHA-256
+in `jars.sha256`. After a change of versions, `make pin-jars` rewrites that file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 KAFKA_VERSION = "4.1.0"
 BROKER_MODULES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 KAFKA_HOME = Path(__file__).resolve().parent.parent / ".local" / "kafka"
+PINS = Path(__file__).with_name("jars.sha256")  # in the format of sha256sum
 UNWANTED = ("-sources.jar", "-javadoc.jar", "-test.jar")
 
 
 class FetchFailed(Exception):
-    """The jars could not be fetched; the message is one sentence for a person."""
+    """The jars could not be fetched. The message is one sentence for the user."""
 
 
 def class_path(home: Path = KAFKA_HOME, modules: Iterable[str] = BROKER_MODULES) -> str:
-    """Return a Java class path of the modules and all they need, fetching them the first time."""
+    """Return a Java class path of the modules and their dependencies; fetch them the first time."""
     if not home.is_dir():
-        fetch(home, modules)
+        fetch(home, modules, pins())
     return f"{home}/*"
 
 
-def fetch(home: Path, modules: Iterable[str]) -> None:
-    """Fetch `group:artifact:version` modules into `home`; whole or not at all, also when two fetch at once."""
+def fetch(home: Path, modules: Iterable[str], pinned: Mapping[str, str] | None) -> None:
+    """Fetch `group:artifact:version` modules into `home`. Raises FetchFailed.
+
+    The folder appears complete or not at all, even if two processes fetch at once. Each jar is compared
+    with its pinned SHA-256. `pinned=None` accepts every jar, in order to pin them.
+    """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jars-", dir=home.parent) as scratch:
         wanted = Path(scratch, "ivy.xml")
@@ -45,8 +52,31 @@ def fetch(home: Path, modules: Iterable[str]) -> None:
         for jar in fetched.iterdir():
             if jar.name.endswith(UNWANTED):
                 jar.unlink()
+        if pinned is not None:
+            check(fetched, pinned)
         if not home.is_dir():
             shutil.move(fetched, home)
+
+
+def check(folder: Path, pinned: Mapping[str, str]) -> None:
+    """Compare every jar of a folder with its pinned SHA-256. Raises FetchFailed at the first mismatch."""
+    for jar in sorted(folder.iterdir()):
+        if jar.name not in pinned:
+            raise FetchFailed(f"{jar.name} has no SHA-256 in {PINS.name}, so it was not installed.")
+        if sha256(jar) != pinned[jar.name]:
+            raise FetchFailed(f"{jar.name} is not the file that {PINS.name} names, so it was not installed.")
+
+
+def pins(path: Path = PINS) -> dict[str, str]:
+    """Return the pinned SHA-256 of each jar by file name."""
+    rows = (line.split() for line in path.read_text().splitlines())
+    return {name: digest for digest, name in rows}
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file as hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _ivy_file(modules: Iterable[str]) -> str:
@@ -68,7 +98,7 @@ def _ivy_file(modules: Iterable[str]) -> str:
 
 
 def _spark_jars() -> str:
-    import pyspark  # here, so that a machine with the jars needs no PySpark to start a broker
+    import pyspark  # imported here, so that a machine that has the jars can start a broker without PySpark
 
     return f"{Path(pyspark.__file__).parent}/jars/*"
 

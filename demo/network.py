@@ -1,4 +1,4 @@
-"""Addresses on this machine: free ports, ports in use, waiting for an answer."""
+"""Network helpers for this machine: free ports, ports in use, waiting for a service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOWEST_PORT, HIGHEST_PORT = 20_000, 32_000
 
 
 def free_ports(count: int) -> list[int]:
-    """Return so many consecutive ports that nobody uses now, below those that outgoing connections are given."""
+    """Return `count` consecutive free ports, below the range of outgoing connections."""
     while True:
         first = random.randrange(LOWEST_PORT, HIGHEST_PORT - count)
         ports = list(range(first, first + count))
@@ -31,14 +31,14 @@ def _is_free(port: int) -> bool:
 
 
 def answers(host: str, port: int) -> bool:
-    """Tell whether somebody accepts connections there."""
+    """Return whether a server accepts connections at this address."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((host, port)) == 0
 
 
 def wait_until(ready: Callable[[], bool], what: str, timeout_s: float, every_s: float = 0.1) -> None:
-    """Return when `ready` says so; raise TimeoutError, naming `what`, when it never does."""
+    """Return when `ready` returns true. Raises TimeoutError, naming `what`, after the timeout."""
     deadline = time.monotonic() + timeout_s
     while not ready():
         if time.monotonic() > deadline:

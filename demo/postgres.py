@@ -1,4 +1,4 @@
-"""A real PostgreSQL server of our own, on a free port."""
+"""A real PostgreSQL server on a free port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class PostgresMissing(Exception):
 
 
 class Postgres:
-    """One server, with some settings of its own; what it holds is forgotten at its stop, unless it was given a home."""
+    """A PostgreSQL server with its own settings.
+
+    Its data are deleted when it stops, unless it was given a home.
+    """
 
     def __init__(self, home: Path | None = None, options: Mapping[str, str] = FORGETFUL) -> None:
         self.programs = _programs()
@@ -31,11 +34,11 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Its database, as DATABASE_URL wants it."""
+        """Return the database URL, in the form of DATABASE_URL."""
         return f"postgresql://{USER}@{HOST}:{self.port}/postgres"
 
     def start(self) -> Postgres:
-        """Make the cluster, unless it is there already, and start the server."""
+        """Start the server. Create its cluster first if it does not exist."""
         self.home.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             shutil.chown(self.home, USER)
@@ -50,7 +53,7 @@ class Postgres:
         return self
 
     def stop(self) -> None:
-        """Stop the server, and forget its data if it was given no home."""
+        """Stop the server, and delete its data if it was given no home."""
         self._run("pg_ctl", "stop", "-w", "-m", "fast" if self._keeps else "immediate", "-D", self._data)
         if not self._keeps:
             shutil.rmtree(self.home, ignore_errors=True)
@@ -60,10 +63,10 @@ class Postgres:
         return str(self.home / "data")
 
     def _run(self, program: str, *arguments: str) -> None:
-        # PostgreSQL refuses to run as root; Debian's package brings the user.
+        # PostgreSQL refuses to run as root. Debian's package creates the user.
         as_user = ["runuser", "-u", USER, "--"] if os.geteuid() == 0 else []
         command = [*as_user, str(self.programs / program), *arguments]
-        # Its output goes to a file: the server inherits the descriptors, and a pipe would never end.
+        # The output goes to a file, because the server inherits the descriptors and would keep a pipe open.
         with Path(tempfile.gettempdir(), f"{self.home.name}.log").open("w+") as output:
             done = subprocess.run(command, stdout=output, stderr=output, cwd="/", check=False)
             output.seek(0)

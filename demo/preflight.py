@@ -1,6 +1,6 @@
-"""`python3 -m demo.preflight`: says in one sentence what this machine lacks, before anything is installed or started.
+"""Report what this machine lacks before anything is installed: `python3 -m demo.preflight`.
 
-Runs with the machine's own Python and nothing but its standard library.
+It runs with the system's Python and only the standard library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PYTHON, JAVA, NODE = (3, 11), 17, 20
 
 
 def lacks() -> Iterator[str]:
-    """Name each program that is missing or too old, one sentence each."""
+    """Yield one sentence for each program that is missing or too old."""
     if sys.version_info < PYTHON:
         yield f"Python 3.11 or newer is needed; this is {sys.version.split()[0]} (set PYTHON=… to name another)."
     elif importlib.util.find_spec("ensurepip") is None:
@@ -31,7 +31,7 @@ def lacks() -> Iterator[str]:
 
 
 def taken(env: Mapping[str, str]) -> Iterator[str]:
-    """Name each port of ours that somebody else uses, one sentence each."""
+    """Yield one sentence for each of our ports that another program uses."""
     broker = port_of(env["KAFKA_BOOTSTRAP_SERVERS"])
     ports = {
         "KAFKA_BOOTSTRAP_SERVERS": (broker, broker + 1),
@@ -50,7 +50,7 @@ def _program(command: str, flag: str, name: str, oldest: int, package: str) -> I
         yield f"{name} {oldest} or newer is needed, and there is none on the PATH (Debian: apt-get install {package})."
         return
     told = subprocess.run([command, flag], capture_output=True, text=True, check=False)
-    # Java may print the options it picked up before its version.
+    # Java may print the options that it picked up before its version.
     version = re.search(r'version "(\d+)|^v?(\d+)\.', told.stderr + told.stdout, re.MULTILINE)
     major = int(version[1] or version[2]) if version else 0
     if major < oldest:
@@ -58,7 +58,7 @@ def _program(command: str, flag: str, name: str, oldest: int, package: str) -> I
 
 
 def main(arguments: list[str]) -> int:
-    """Print what is lacking, and with `--ports` also what is taken; 0 if nothing."""
+    """Print what is missing, and with `--ports` also the ports in use. Returns 0 if there is nothing."""
     problems = list(lacks())
     if "--ports" in arguments:
         problems += taken(demo_environment())

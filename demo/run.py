@@ -1,6 +1,6 @@
-"""`make run`: every process of the demonstration, until Ctrl-C.
+"""Run every process of the demonstration until Ctrl-C: `make run`.
 
-Runs the Procfile with honcho, each process in a process group of its own, so that nothing outlives us.
+honcho runs the Procfile, each process in its own process group, so that no process outlives us.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from honcho import environ, manager
 from honcho.printer import Printer
 
 from demo import preflight, table
-from demo.environment import ROOT, demo_environment
+from demo.environment import REDIS_URL, ROOT, demo_environment, engine_token, own_redis_url
 
 STOP_TIMEOUT_S = 15
 CONNECTORS = Path(__file__).with_name("connectors")
 
 
 def main() -> int:
-    """Prepare, run, stop."""
+    """Check the machine, prepare the data, and run the processes."""
     os.chdir(ROOT)
     env = demo_environment()
     problems = [*preflight.lacks(), *preflight.taken(env)]
@@ -34,17 +34,28 @@ def main() -> int:
 
 
 def prepare(env: dict[str, str]) -> None:
-    """Make what the processes expect to be there: tables, connector files, the demo user."""
+    """Create what the processes need: tables, connector files, the engine's token, the demo user."""
     local = Path(env["LOCAL_DIR"])
     local.mkdir(parents=True, exist_ok=True)
-    table.create(local / "demo.sqlite3")
+    table.create(local / "files" / "demo.sqlite3")
+    engine_token(env)
+    prepare_redis(env)
     env["DEMO_CONNECTORS"] = str(write_connectors(local))
     for command in (("migrate", "--verbosity", "0"), ("ensure_demo_user",)):
         subprocess.run([sys.executable, "manage.py", *command], env=env, check=True, stdout=subprocess.DEVNULL)
 
 
+def prepare_redis(env: dict[str, str]) -> None:
+    """Add the password to the URL of the demonstration's own Redis.
+
+    A URL that the user configured stays unchanged.
+    """
+    if env["REDIS_URL"] == REDIS_URL:
+        env["REDIS_URL"] = own_redis_url(Path(env["LOCAL_DIR"]))
+
+
 def write_connectors(local: Path) -> Path:
-    """Write the demo's connector files with their data in `local`; return where they are."""
+    """Write the demo's connector files with their data in `local`, and return their folder."""
     target = local / "connectors"
     target.mkdir(exist_ok=True)
     for source in CONNECTORS.glob("*.properties"):
@@ -53,13 +64,13 @@ def write_connectors(local: Path) -> Path:
 
 
 def run(env: dict[str, str]) -> int:
-    """Run all processes until one ends or we are told to stop; return the exit code."""
+    """Run all processes until one ends or a signal arrives, and return the exit code."""
     manager.KILL_WAIT = STOP_TIMEOUT_S
     processes = manager.Manager(Printer(sys.stdout, colour=sys.stdout.isatty()))
     procfile = environ.parse_procfile(Path("Procfile").read_text())
     for process in environ.expand_processes(procfile.processes, env=env):
         processes.add_process(process.name, process.cmd, quiet=process.quiet, env=process.env)
-    # A closed terminal is a stop like Ctrl-C, which honcho hears itself.
+    # honcho handles Ctrl-C itself. A closed terminal must stop it as well.
     signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     announcer = subprocess.Popen([sys.executable, "-m", "demo.announce"], env=env)
     processes.loop()

@@ -1,4 +1,4 @@
-"""Creates the table that the demo connector writes to: `python -m demo.table`."""
+"""Create the table that the demo connector writes to: `python -m demo.table`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TABLE_SQL = Path(__file__).with_name("table.sql")
 
 
 def create(database: Path) -> None:
-    """Create the table in a SQLite file, unless it is there."""
+    """Create the table in a SQLite file, unless it exists."""
     database.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")  # readers and the two tasks do not lock each other out
@@ -20,4 +20,4 @@ def create(database: Path) -> None:
 
 
 if __name__ == "__main__":
-    create(Path(demo_environment()["LOCAL_DIR"], "demo.sqlite3"))
+    create(Path(demo_environment()["LOCAL_DIR"], "files", "demo.sqlite3"))

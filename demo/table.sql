@@ -1,4 +1,4 @@
--- What the demo connector writes to: declared as a careful analyst would, who wants to compute with every column.
+-- The target table of the demo connector. Its constraints let an analyst compute with every column.
 CREATE TABLE IF NOT EXISTS earthquakes (
     id         TEXT             NOT NULL PRIMARY KEY,
     mag        DOUBLE PRECISION NOT NULL CHECK (mag BETWEEN -2 AND 10),

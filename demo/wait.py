@@ -1,4 +1,4 @@
-"""`python -m demo.wait kafka redis -- command …`: becomes the command as soon as the named services answer."""
+"""Wait for services, then become a command: `python -m demo.wait kafka redis -- command …`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TIMEOUT_S = 120
 
 
 def wait_for(service: str, env: dict[str, str]) -> None:
-    """Return when the service answers; raise TimeoutError when it does not in time."""
+    """Return when the service answers. Raises TimeoutError if it does not in time."""
     if service == "kafka":
-        from demo.broker import Broker  # here, so that waiting for Redis loads no Kafka client
+        from demo.broker import Broker  # imported here, so that waiting for Redis loads no Kafka client
 
         broker = Broker(Path(), port_of(env["KAFKA_BOOTSTRAP_SERVERS"]))
         wait_until(broker.ready, "The Kafka broker", TIMEOUT_S)
@@ -27,7 +27,7 @@ def wait_for(service: str, env: dict[str, str]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Wait, then become the command."""
+    """Wait for the services, then become the command."""
     split = arguments.index("--")
     env = demo_environment()
     for service in arguments[:split]:

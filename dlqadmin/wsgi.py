@@ -6,4 +6,8 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dlqadmin.settings")
 
-application = get_wsgi_application()
+django_application = get_wsgi_application()
+
+from dlqadmin.accounts.body_limits import LimitedWsgi  # noqa: E402, its imports need Django's settings
+
+application = LimitedWsgi(django_application)

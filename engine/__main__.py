@@ -1,6 +1,11 @@
-"""`python -m engine run | validate | mirror-offsets | rehearse`: the command line, its wiring and its exit codes."""
+"""`python -m engine run | validate | mirror-offsets | rehearse | hash-password`: wiring and exit codes."""
 
 from __future__ import annotations
+
+from engine import import_path
+
+if __name__ == "__main__":
+    import_path.close()  # before other imports, which modules in the working directory could replace
 
 import argparse
 import logging
@@ -11,46 +16,54 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from getpass import getpass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from engine.assembly.discovering import watch_of
 from engine.assembly.driver import TopicSourceOffsets, fence_tasks, leader_producer, open_election, task_producer
-from engine.assembly.mirror_offsets import GROUP, ORIGINS, copy_offsets
-from engine.assembly.plan import ConnectorPlan, secrets_of, validate
-from engine.assembly.rehearsal_process import rehearse_here
-from engine.assembly.source_offsets import offsets_copier
-from engine.config.mirror import SOURCE, read_mirror
+from engine.assembly.mirror_offsets_command import GROUP, ORIGINS, copy_offsets
+from engine.assembly.own_offsets import offsets_copier
+from engine.assembly.task_discovery import watch_of
+from engine.assembly.validation import plan_of_task, secrets_of, validate
 from engine.config.properties import load_properties
+from engine.config.rest import bracketed
 from engine.config.topic import CONFIG_TOPIC_CONFIG, TOPIC_CONFIG
 from engine.config.worker import WorkerConfig, parse_worker
+from engine.connectors.mirror.options import SOURCE, read_mirror
 from engine.errors import ConfigError, EngineError
 from engine.herder.connectors import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
+from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.herder.view import ConnectorFacts
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import QUICK, admin_settings, consumer_settings, producer_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import QUICK, admin_settings, consumer_settings, producer_settings
 from engine.leases import Delivery
 from engine.ports import Producer, TaskRunner
-from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG
+from engine.rehearsal.process import rehearse_here
+from engine.reporting.replay_outcomes import OUTCOME_TOPIC_CONFIG
+from engine.rest.access import access_rules
 from engine.rest.app import build_app
+from engine.rest.credentials import hash_password
+from engine.rest.request_checks import Door
 from engine.rest.server import RestServer
+from engine.rest.tls import server_context
 from engine.spark.runner import SparkRunner
+from engine.tasks.plan import ConnectorPlan
 
 log = logging.getLogger("engine")
 
 OK, FAILED, MISUSED = 0, 1, 2
+REST_SECRETS = ("CONNECT_REST_AUTH_", "CONNECT_REST_BASIC_AUTH_", "CONNECT_LISTENERS_HTTPS_")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 done, 1 a bad configuration or a failure, 2 a wrong command line."""
+    """Return the exit code: 0 done, 1 a bad configuration or a failure, 2 a wrong command line."""
     parser = argparse.ArgumentParser(prog="python -m engine", description="Runs Kafka connectors on Spark.")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a worker with its REST API")
@@ -66,8 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     copy.add_argument("--group", default="", help="the group of the source; the connector's own when unset")
     copy.add_argument("--dry-run", action="store_true", help="print them, and change nothing")
     commands.add_parser("rehearse", help="take records through a connector's steps, without effect")
+    commands.add_parser("hash-password", help="print the hash of a password for rest.basic.auth.credentials.file")
     options = parser.parse_args(arguments)
     try:
+        if options.command == "hash-password":
+            print(hash_password(getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")))
+            return OK
         if options.command == "rehearse":
             return rehearse_here(sys.stdin.buffer)
         worker = parse_worker(load_properties(options.worker) if options.worker else {}, os.environ)
@@ -93,13 +110,13 @@ def _validate(path: Path, worker: WorkerConfig) -> int:
 
 
 def _mirror_offsets(options: argparse.Namespace, worker: WorkerConfig) -> int:
-    plan = validate(load_properties(options.connector), worker)
+    plan, found = plan_of_task(load_properties(options.connector), worker)
     try:
         rows = copy_offsets(plan, worker, options.origin, options.group, dry_run=options.dry_run)
     except EngineError as error:
         if isinstance(error, ConfigError):
             raise
-        print(error, file=sys.stderr)
+        print(found.hide(str(error)), file=sys.stderr)
         return FAILED
     for row in rows:
         print(row)
@@ -116,7 +133,7 @@ def _print_problems(error: ConfigError) -> None:
 
 
 def examined(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
-    """What the herder has to know of a connector. Raises ConfigError."""
+    """Return the facts that the herder needs about a connector. Raises ConfigError."""
     plan = validate(properties, worker)
     return ConnectorFacts(
         kind=plan.known.kind,
@@ -138,14 +155,17 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
     examine = partial(examined, worker=worker)
     for properties in connectors.values():
         examine(properties)
-    rest = RestServer(worker.listeners[0])
+    access, token_file = access_rules(worker, os.environ)
+    rest = RestServer(worker.rest.listeners, server_context(worker.rest, worker.client))
+    for name in [name for name in os.environ if name.startswith(REST_SECRETS)]:
+        del os.environ[name]  # Spark's processes, and so the code of connectors, inherit the environment
     broken: list[BaseException] = []
-    # A driver that stands by keeps no executors of a cluster; on its own machine it is ready to lead at once.
+    # A standby driver should hold no executors of a cluster. With a local master, it starts Spark early to be ready.
     lazy = not worker.spark_master.startswith("local")
     runner = SparkRunner(worker.spark_master, worker.slots, options=worker.spark, lazy=lazy)
-    herder = build_herder(worker, runner, rest.address, list(connectors.values()))
-    rest.start(build_app(herder, examine))
-    log.info("REST API at %s", rest.address)
+    herder = build_herder(worker, runner, rest.addresses, list(connectors.values()))
+    rest.start(Door(build_app(herder, examine, worker=worker), access))
+    log.info("REST API at %s; %s", " and ".join(rest.addresses), _sign_in_hint(worker, token_file))
 
     def spark_broke(error: BaseException) -> None:
         broken.append(error)
@@ -165,33 +185,45 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
     return FAILED if broken else OK
 
 
-def _advertised(worker: WorkerConfig, address: str) -> str:
-    """Where other drivers send clients of this one."""
-    listening = urlsplit(address)
-    host = worker.advertised_host or listening.hostname or ""
+def _sign_in_hint(worker: WorkerConfig, token_file: Path | None) -> str:
+    if worker.rest.is_open:
+        return "every process of this machine may use it (rest.authentication=none)"
+    if token_file is None:
+        return "clients need the configured credentials"
+    return f"clients send Authorization: Bearer with the token in {token_file}"
+
+
+def _advertised(worker: WorkerConfig, addresses: Sequence[str]) -> str:
+    """Return the URL to which other drivers send clients of this one."""
+    rest = worker.rest
+    listening = next(url for url in map(urlsplit, addresses) if url.scheme == rest.advertised_scheme)
+    host = rest.advertised_host or listening.hostname or ""
     if host in {"0.0.0.0", "::"}:  # noqa: S104, nobody can be sent there
         host = socket.gethostname()
-    return f"http://{f'[{host}]' if ':' in host else host}:{worker.advertised_port or listening.port}"
+    return f"{rest.advertised_scheme}://{bracketed(host)}:{rest.advertised_port or listening.port}"
 
 
 def _keeps_positions_here(plan: ConnectorPlan) -> bool:
-    """Not where its positions are kept: in its database, or in the cluster that it mirrors to."""
+    """Return whether positions are kept here, not in a database or the mirror's target cluster."""
     elsewhere = plan.known.opener == "sql" and plan.delivery is Delivery.EXACTLY_ONCE
     return not elsewhere and (plan.known.opener != "mirror" or read_mirror(plan.config.properties)[0].type == SOURCE)
 
 
 def _led_connectors(herder: Herder) -> Mapping[str, Mapping[str, str]]:
-    """The connectors while this driver leads."""
+    """Return the connectors while this driver leads."""
     view = herder.view()
     rows = {name: view.config.connectors[name].properties for name in view.names()} if view.ready else {}
     return {name: properties for name, properties in rows.items() if properties is not None}
 
 
 def build_herder(
-    worker: WorkerConfig, runner: TaskRunner, address: str, initial: Sequence[Mapping[str, str]] = ()
+    worker: WorkerConfig, runner: TaskRunner, addresses: Sequence[str], initial: Sequence[Mapping[str, str]] = ()
 ) -> Herder:
-    """The herder of a driver whose REST API listens at `address`; nothing is asked of the brokers yet."""
-    url = _advertised(worker, address)
+    """Return the herder of a driver whose REST API listens at `addresses`.
+
+    The brokers are not contacted yet.
+    """
+    url = _advertised(worker, addresses)
     base = {"bootstrap.servers": worker.bootstrap_servers, **worker.client}
     admin = KafkaAdmin(admin_settings(base, worker.admin))
 
@@ -213,14 +245,14 @@ def build_herder(
             worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
         )
 
-    worker_id = url.removeprefix("http://") if worker.advertised_host else worker.listeners[0].removeprefix("http://")
+    worker_id = urlsplit(url).netloc if worker.rest.advertised_host else worker.rest.listeners[0].address
     leader = LeaderProducer(lambda: leader_producer(leader_id(worker.group_id), worker))
     connectors = Connectors(topic_log(worker.config_topic, leader), worker_id, url)
     settings = Settings(
         slots=worker.slots,
         budget_ms=worker.lease_budget_ms,
         graceful_ms=worker.graceful_timeout_ms,
-        worker=worker.properties,
+        worker=worker.lease_properties,
     )
     plain = KafkaProducer(producer_settings(base, worker.producer, QUICK))
     return Herder(
@@ -239,7 +271,7 @@ def build_herder(
         prepare=prepare,
         retention_ms=admin.offsets_retention_ms,
         initial=initial,
-        secrets=secrets_of,
+        secrets=partial(secrets_of, worker=worker),
     )
 
 

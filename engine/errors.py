@@ -1,23 +1,23 @@
-"""Every exception the engine raises; the class says who is at fault.
+"""Every exception that the engine raises. The class identifies the cause.
 
 EngineError
 ├── ConfigError            the configuration (carries every problem found)
 ├── DataError              the record: its bytes or its shape
 │   ├── ConversionError    a converter could not read or write it
 │   └── TransformError     a transform or predicate could not apply
-├── RecordError            the record, by name: a sink rejects single records of a batch
-├── RetriableError         the world: the same call may succeed later
+├── RecordError            the record, by its index: a sink rejects single records of a batch
+├── RetriableError         an external condition: the same call may succeed later
 │   ├── LeaseLost          the worker of a lease died
 │   ├── ClusterAway        a cluster beside the connector's own does not answer
-│   └── Aborted            a transaction came to nothing: begin again at the last commit
-├── ProduceFailed          the world: a record was not written; its type says whose fault that is (KIP-691)
+│   └── Aborted            a transaction was aborted: begin again at the last commit
+├── ProduceFailed          an external condition: a record was not written; the type says why (KIP-691)
 ├── AbortableError         the transaction: it can't be committed, but its producer can begin another
 │   └── CommitFailed       its commit was refused, for a reason that is not fatal (KIP-691)
-├── FatalError             the world: the client can't be used any longer
+├── FatalError             an external condition: the client can't be used any longer
 ├── RequestError           the request
 │   ├── NotFound           it names a connector or a task that does not exist
-│   ├── BadRequest         it can't be met by anybody, as it stands
-│   └── Conflict           it can't be met in the present state
+│   ├── BadRequest         it is invalid
+│   └── Conflict           it conflicts with the present state
 └── TaskError              the task must stop
     ├── Fenced             a newer generation or leader owns the work
     └── OffsetsMissing     committed offsets that existed are gone
@@ -25,15 +25,83 @@ EngineError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import chain, repeat
+from json import JSONDecodeError
+from typing import Self
+
+VALUE = "'<withheld>'"  # stands for a record's value; in quotes, so that errors are grouped as before
+
+
+class Message(str):
+    """A message without content of a record. `content` is the same message with it.
+
+    `content` is made of `template` and `values`. Each `VALUE` in the text stands for the next of the values. If a value
+    is an exception, the engine's own messages are shown and others are withheld. Any exception class accepts a Message:
+    `ValueError(Message(...))`.
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: tuple[str, ...]
+
+    def __new__(cls, text: str, *values: str | BaseException) -> Self:
+        safe = text
+        for value in values:  # a plain loop: nearly all are texts
+            if type(value) is not str:
+                safe, values = _filled(text, map(_safe, values)), tuple(map(_whole, values))
+                break
+        made = str.__new__(cls, safe)
+        made.template, made.values = text, values  # type: ignore[assignment] # they are texts by now
+        return made
+
+    @classmethod
+    def of(cls, safe: str, content: str) -> Self:
+        """Return a message from the two texts."""
+        made = cls(safe, content)
+        made.template = VALUE
+        return made
+
+    @property
+    def content(self) -> str:
+        """Return the message with all values, for users who may see the record."""
+        return _filled(self.template, self.values)
+
+
+def _filled(template: str, values: Iterable[str]) -> str:
+    """Return the template with the values filled in. A marker without a value stays."""
+    first, *parts = template.split(VALUE)
+    return first + "".join(value + part for value, part in zip(chain(values, repeat(VALUE)), parts, strict=False))
+
+
+def _safe(value: str | BaseException) -> str:
+    told = _message_of(value)
+    if type(told) is Message or isinstance(value, EngineError | JSONDecodeError):
+        return str(told)
+    return VALUE
+
+
+def _whole(value: str | BaseException) -> str:
+    told = _message_of(value)
+    return told.content if type(told) is Message else str(told)
+
+
+def _message_of(value: str | BaseException) -> object:
+    """Return the value, or an exception's only argument if it is a Message."""
+    is_one = isinstance(value, BaseException) and len(value.args) == 1 and type(value.args[0]) is Message
+    return value.args[0] if is_one else value  # type: ignore[union-attr] # only an exception has any
 
 
 class EngineError(Exception):
-    """Root of all exceptions of the engine. Facts are positional, so that it pickles."""
+    """The base of all exceptions of the engine. Its arguments are positional, so that it pickles.
+
+    Its text holds no content of a record. A message with content is a `Message`.
+    """
 
 
 class ConfigError(EngineError):
-    """A configuration that can't be used; `problems` holds (option, value, message) rows."""
+    """A configuration that can't be used. `problems` holds (option, value, message) rows."""
 
     def __init__(self, problems: tuple[tuple[str, str | None, str], ...]) -> None:
         super().__init__(problems)
@@ -56,9 +124,9 @@ class TransformError(DataError):
 
 
 class RecordError(EngineError):
-    """One record of a batch was rejected by a sink; the others were, or can be, delivered.
+    """A sink rejected one record of a batch. The others were delivered, or can be.
 
-    `index` is the record's place in the batch given to `put`; `cause` the sink's own exception.
+    `index` is the record's index in the batch given to `put`. `cause` is the sink's own exception.
     """
 
     def __init__(self, index: int, cause: BaseException) -> None:
@@ -67,7 +135,9 @@ class RecordError(EngineError):
         self.cause = cause
 
     def __str__(self) -> str:
-        return f"record {self.index} of the batch was rejected: {self.cause}"
+        return (
+            f"record {self.index} of the batch was rejected: {type(self.cause).__name__}"  # its text may hold content
+        )
 
 
 class RetriableError(EngineError):
@@ -79,28 +149,34 @@ class LeaseLost(RetriableError):
 
 
 class ClusterAway(RetriableError):
-    """A cluster beside the connector's own, as of its dead letters, does not answer: to be asked less often."""
+    """A cluster beside the connector's own, such as that of its dead letters, does not answer.
+
+    It should be asked less often.
+    """
 
 
 class Aborted(RetriableError):
-    """The open transaction was aborted with all that was written in it: begin again at the last commit, in small steps,
-    so that a record which the brokers reject is found."""
+    """The open transaction was aborted with all its writes: begin again at the last commit.
+
+    The next transactions are small, so that a record that the brokers reject is found.
+    """
 
 
 class FailureType(StrEnum):
-    """Whose fault it is that a record was not written (KIP-691)."""
+    """The cause of an unwritten record (KIP-691)."""
 
-    MESSAGE_REJECTED = "MESSAGE_REJECTED"  # the record's: too large, invalid
-    DELIVERY_FAILED = "DELIVERY_FAILED"  # the brokers': a time-out, too few replicas; it may be written later
-    TRANSACTION_FAILED = "TRANSACTION_FAILED"  # its transaction's: what was written in it came to nothing
+    MESSAGE_REJECTED = "MESSAGE_REJECTED"  # the record: too large, invalid
+    DELIVERY_FAILED = "DELIVERY_FAILED"  # the brokers: a time-out, too few replicas; it may be written later
+    TRANSACTION_FAILED = "TRANSACTION_FAILED"  # its transaction, which was aborted with all its writes
 
 
 class ProduceFailed(EngineError):
-    """Records could not be written to Kafka; `failures` holds (topic, reason) rows, of the same order as `ordinals`.
+    """Records could not be written to Kafka.
 
-    `ordinals` says which ones: the place of each among the records produced since the last flush. `type` is
-    MESSAGE_REJECTED if one of them is at fault itself. `guilty` are those of the ordinals that failed by themselves:
-    in a transaction the others are lost with them. Where it is empty, nobody knows which ones.
+    `failures` holds (topic, reason) rows in the order of `ordinals`. `ordinals` are the indexes of the records among
+    those produced since the last flush. `type` is MESSAGE_REJECTED if one of the records is invalid itself. `guilty`
+    are the ordinals that failed by themselves; in a transaction the others are lost with them. If it is empty, the
+    guilty ones are unknown.
     """
 
     def __init__(
@@ -118,7 +194,7 @@ class ProduceFailed(EngineError):
 
     @property
     def retriable(self) -> bool:
-        """May the same records be written later?"""
+        """Return whether the same records may be written later."""
         return self.type is not FailureType.MESSAGE_REJECTED
 
     def __str__(self) -> str:
@@ -126,19 +202,22 @@ class ProduceFailed(EngineError):
 
 
 class AbortableError(EngineError):
-    """The open transaction can't be committed; abort it, and begin again."""
+    """The open transaction can't be committed. Abort it, and begin again."""
 
 
 class CommitFailed(AbortableError):
-    """A transaction was not committed, for a reason that is not fatal: abort it. `__cause__` is that reason, once."""
+    """A transaction was not committed, for a reason that is not fatal. Abort it.
+
+    `__cause__` is that reason, once.
+    """
 
 
 class FatalError(EngineError):
-    """The client is beyond repair; close it."""
+    """The client can't be used any longer. Close it."""
 
 
 class RequestError(EngineError):
-    """A request that can't be met; the message says why."""
+    """A request that can't be fulfilled. The message says why."""
 
 
 class NotFound(RequestError):
@@ -146,15 +225,15 @@ class NotFound(RequestError):
 
 
 class BadRequest(RequestError):
-    """It can't be met as it stands: a body of another form, a connector that would have to be stopped."""
+    """The request is invalid: a malformed body, or a connector that would have to be stopped."""
 
 
 class Conflict(RequestError):
-    """Not in the present state: the name is taken, the connector stopped, another worker leads."""
+    """The request conflicts with the state: the name is taken, it is stopped, another worker leads."""
 
 
 class NotLeading(Conflict):
-    """Another driver leads: its REST API answers at `url`, or nobody knows where."""
+    """Another driver leads. Its REST API is at `url`, if known."""
 
     def __init__(self, url: str = "") -> None:
         super().__init__(url)
@@ -169,8 +248,8 @@ class TaskError(EngineError):
 
 
 class Fenced(TaskError):
-    """A newer generation or leader owns this work; end quietly."""
+    """A newer generation or leader owns this work. End quietly."""
 
 
 class OffsetsMissing(TaskError):
-    """Offsets were committed once and are gone; never start over silently."""
+    """Committed offsets have disappeared. Never start over silently."""

@@ -1,4 +1,4 @@
-"""The values that cross from the driver (herder) to a worker and back: `Lease` goes down, `TaskReport` comes back."""
+"""Values between the driver (herder) and a worker: `Lease` goes down, `TaskReport` comes back."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from engine.record.record import TopicPartition
 
 
 class Delivery(StrEnum):
-    """How often a record arrives, and its dead letter."""
+    """The delivery guarantee of records and their dead letters."""
 
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE = "exactly_once"
 
 
 class Kind(StrEnum):
-    """What a connector does, and so how its tasks run.
+    """The kind of a connector, which determines how its tasks run.
 
-    A sink's task has partitions and runs while they hold something new; a source's has none and runs when it says
-    so; a stream's keeps its processors in memory, so that its lease is standing: it ends only on stop.
+    - A sink's task has partitions and runs while they hold new records.
+    - A source's task has none and runs when it asks to.
+    - A stream's task keeps its processors in memory, so its lease is standing: it ends only on stop.
     """
 
     SINK = "sink"
@@ -30,18 +31,18 @@ class Kind(StrEnum):
 
 
 class TaskConfig(msgspec.Struct, frozen=True):
-    """A task of one generation: the connector's options and the partitions that are its own."""
+    """A task of one generation: the connector's options and the task's own partitions."""
 
     connector: str
     task: int
     generation: int
     config: dict[str, str]
     partitions: tuple[TopicPartition, ...]
-    restarts: int = 0  # raised by an operator's restart: resets the tolerance counters
-    has_committed: bool = False  # somebody has seen committed offsets of this task: missing ones are an error
+    restarts: int = 0  # raised by an operator's restart; resets the tolerance counters
+    has_committed: bool = False  # committed offsets of this task were seen, so missing ones are an error
     kind: Kind = Kind.SINK
-    beyond: bool = False  # the leader saw positions beyond the end of a partition: the claim is to look for itself
-    exactly_once: bool = False  # it writes transactions: it may only run once older generations are fenced
+    beyond: bool = False  # the leader saw positions beyond the end of a partition, so the claim has to check
+    exactly_once: bool = False  # it writes transactions: it may only run after older generations are fenced
 
     @property
     def task_id(self) -> str:
@@ -49,9 +50,9 @@ class TaskConfig(msgspec.Struct, frozen=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """A bounded run of tasks as one Spark job. `budget_ms` is how long it may last; a standing one has no end.
+    """A bounded run of tasks as one Spark job. `budget_ms` is its time limit; a standing lease has none.
 
-    While nobody else wants its slot it may wait for more records, with one budget after the other, for `stay_ms`.
+    While nobody else wants its slot it may wait for more records, one budget after the other, for `stay_ms`.
     """
 
     lease_id: str
@@ -63,12 +64,12 @@ class Lease(msgspec.Struct, frozen=True):
 
     @property
     def standing(self) -> bool:
-        """Does it end only when it is told to?"""
+        """Return whether it ends only on a stop request."""
         return any(task.kind is Kind.STREAM for task in self.tasks)
 
 
 class LeaseEnd(StrEnum):
-    """Why a task's part of a lease ended."""
+    """The reason why a task's part of a lease ended."""
 
     CAUGHT_UP = "CAUGHT_UP"
     BUDGET = "BUDGET"
@@ -79,7 +80,7 @@ class LeaseEnd(StrEnum):
 
 
 class TaskReport(msgspec.Struct, frozen=True):
-    """What one task did in one lease, so far or in all. Positions are next offsets as `topic-partition` → int."""
+    """The result of one task in one lease, so far or final. Positions: `topic-partition` → next offset."""
 
     connector: str
     task: int
@@ -89,15 +90,15 @@ class TaskReport(msgspec.Struct, frozen=True):
     ends: dict[str, int]
     metrics: dict[str, int]  # cumulative, by the names of reporting/metrics.py
     stage_failures: dict[str, int]  # cumulative, "<index>:<stage type>:<class>" → failures
-    stage_dropped: dict[str, int]  # the same of records that a handler let go (KIP-1033)
+    stage_dropped: dict[str, int]  # cumulative, by the same keys: records that a handler dropped (KIP-1033)
     tolerance: dict[str, int]  # limit, used, rate_limit, rate_used
     progressed: bool  # did this lease commit a new position?
-    wake_at: int | None = None  # ms; when to run again although Kafka has nothing new
-    trace: str | None = None  # for FAILED, and why for PARKED
+    wake_at: int | None = None  # ms; when to run again even if Kafka has nothing new
+    trace: str | None = None  # for FAILED, and the reason for PARKED
 
 
 class LeaseProgress(msgspec.Struct, frozen=True):
-    """What a lease that goes on has done so far, as it writes it to the status topic."""
+    """The progress of a running lease, as it writes it to the status topic."""
 
     lease_id: str
     reports: tuple[TaskReport, ...]

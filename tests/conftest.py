@@ -18,8 +18,8 @@ from hypothesis import settings
 from demo.broker import Broker
 from demo.postgres import Postgres, PostgresMissing
 from demo.redis import Redis
-from tests.__main__ import is_run
-from tests.support.broker import lasting_broker
+from tests.suites import is_collected
+from tests.support.broker import BROKER_VARIABLE, lasting_broker
 from tests.support.product import Product
 
 # How long an example takes is no claim of ours: the machine is shared with brokers and browsers.
@@ -37,8 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by what it needs."""
     for item in items:
         kind = _kind(item)
-        if item.path.is_relative_to(HERE) and not is_run(kind, item.path):
-            raise pytest.UsageError(f"{item.nodeid} is a {kind} test, and tests/__main__.py has no suite for it there")
+        if item.path.is_relative_to(HERE) and not is_collected(kind, item.path):
+            raise pytest.UsageError(f"{item.nodeid} is a {kind} test, and no suite in tests/suites.py collects it")
         item.add_marker(kind)
 
 
@@ -64,7 +64,10 @@ def _kind(item: pytest.Item) -> str:
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Bootstrap servers of a real Kafka broker shared by the session; use topic names of your own."""
+    """Bootstrap servers of a real Kafka broker that other tests use too; make topic names of your own."""
+    if BROKER_VARIABLE in os.environ:
+        yield os.environ[BROKER_VARIABLE]
+        return
     started = lasting_broker(tmp_path_factory.mktemp("broker")).start()
     yield started.bootstrap_servers
     started.stop()

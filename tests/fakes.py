@@ -267,8 +267,10 @@ class Reporter:
     def __init__(self) -> None:
         self.reports: list[tuple[Any, Any]] = []
         self.topic = "dlq"
+        self.on_report: Callable[[], None] = lambda: None
 
     def report(self, context: Any, origin: Any) -> None:
+        self.on_report()
         self.reports.append((context, origin))
 
     @property

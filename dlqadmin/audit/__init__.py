@@ -1,1 +1,1 @@
-"""Who did what, and who may."""
+"""The audit trail, permissions and sign-ins."""

@@ -1,4 +1,4 @@
-"""The audit trail in the admin: to be read only."""
+"""The read-only audit trail in Django's admin."""
 
 from typing import Any
 
@@ -6,21 +6,17 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from dlqadmin.audit.models import AuditEntry
+from dlqadmin.audit.permissions import may_read_payloads
+from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    """Entries can be searched; nobody adds, changes or deletes one."""
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """A searchable list of entries. Nobody can add, change or delete one."""
 
-    list_display = ("at", "actor", "action", "object_type", "object_id")
+    list_display = ("seq", "at", "actor", "address", "action", "object_type", "object_id")
     search_fields = ("actor", "object_id")
     list_filter = ("action",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    def get_exclude(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return () if may_read_payloads(request.user) else ("detail",)  # the detail may cite content of records

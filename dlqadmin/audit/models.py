@@ -1,24 +1,61 @@
-"""What was done, by whom."""
+"""Entries of the audit trail, and the chain that seals them."""
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
+from django.utils import timezone
 
 
 class AuditEntry(models.Model):
-    """One act of a person; written in the act's own transaction and never changed."""
+    """One action of a person.
 
-    at = models.DateTimeField(auto_now_add=True)
+    It is written in the action's own transaction. Later it is only changed once, when it is sealed.
+    """
+
+    at = models.DateTimeField(default=timezone.now)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     actor = models.CharField(max_length=150)
+    address = models.CharField(max_length=45, null=True)
     action = models.CharField(max_length=100)
     object_type = models.CharField(max_length=50)
     object_id = models.CharField(max_length=300)
     detail = models.JSONField(default=dict)
-    digest = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)  # HMAC of the entry's facts, computed when it was written
+    seq = models.BigIntegerField(null=True, unique=True)  # its number in the chain; null until it is sealed
+    seal = models.CharField(max_length=64, default="")  # HMAC of seq, digest and the seal before
 
     class Meta:
         verbose_name_plural = "audit entries"
-        indexes = [models.Index(fields=["object_type", "object_id", "-id"], name="audit_by_object")]
+        indexes = [
+            models.Index(fields=["object_type", "object_id", "-id"], name="audit_by_object"),
+            models.Index(fields=["id"], condition=Q(seq=None), name="audit_unsealed"),
+            models.Index(fields=["at"], name="audit_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.actor} {self.action} {self.object_type} {self.object_id}"
+
+
+class AuditHead(models.Model):
+    """The single row that stores the end of the chain. Sealing locks it."""
+
+    ID = 1
+
+    seq = models.BigIntegerField(default=0)
+    seal = models.CharField(max_length=64, default="")
+    digest = models.CharField(max_length=64, default="")  # HMAC of seq and seal
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.seal}"
+
+
+class AuditShipment(models.Model):
+    """The last entry that was sent to one target of AUDIT_SHIP_TO."""
+
+    target = models.CharField(max_length=300, unique=True)
+    seq = models.BigIntegerField(default=0)
+    at = models.DateTimeField(default=timezone.now)
+    trouble = models.CharField(max_length=500, default="")
+
+    def __str__(self) -> str:
+        return f"{self.target} {self.seq}"

@@ -1,4 +1,4 @@
-"""Addresses of the session and the audit trail."""
+"""URLs of the session and the audit trail."""
 
 from django.urls import path
 
@@ -7,4 +7,5 @@ from dlqadmin.audit import views
 urlpatterns = [
     path("session", views.SessionView.as_view(), name="session"),
     path("audit", views.AuditView.as_view(), name="audit"),
+    path("audit/export", views.AuditExport.as_view(), name="audit-export"),
 ]

@@ -1,1 +1,1 @@
-"""Thin access to Kafka; the only importer of the client in the dashboard."""
+"""A thin layer over Kafka. Only this package of the dashboard imports the Kafka client."""

@@ -1,4 +1,4 @@
-"""Clusters by name, and the options that clients of them start with: the own cluster's, and those of OTHER_CLUSTERS."""
+"""Clusters by name, and the client options of each: the own cluster and OTHER_CLUSTERS."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from engine.config.masking import is_secret
 from engine.config.options import nearest
 from engine.errors import ConfigError
-from engine.kafka.settings import admin_settings, client_problems
+from engine.kafka.client_options import admin_settings, client_problems
 
 ClientOption = str | int | float | bool
-QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka's words go to no console
+QUIET: Mapping[str, ClientOption] = {"log_level": 0, "socket.timeout.ms": 5000}  # librdkafka must not log to stderr
 SERVERS = "bootstrap.servers"
 SECURITY = ("security.protocol", "sasl.", "ssl.")
 OTHERS = frozenset({SERVERS, "broker.address.family", "client.id", "client.rack", "socket.timeout.ms"})
 CHECKED = "enable.ssl.certificate.verification"
-# For hints only: what is meant by a misspelt name.
+# The names used for hints about misspelt options only.
 KNOWN = (
     SERVERS, "security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "sasl.jaas.config",
     "sasl.oauthbearer.method", "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret",
@@ -31,22 +31,29 @@ KNOWN = (
 
 
 def names() -> tuple[str, ...]:
-    """The other clusters that are configured, in order; the own one, whose name is "" everywhere, is not among them."""
+    """Return the names of the other configured clusters, sorted.
+
+    The own cluster is not among them; its name is "" everywhere.
+    """
     return tuple(sorted(settings.OTHER_CLUSTERS))
 
 
 def given_options(name: str = "") -> Mapping[str, str]:
-    """A cluster's options as they were configured, secrets among them. Raises KeyError for an unknown cluster."""
+    """Return a cluster's options as configured, including secrets.
+
+    Raises KeyError for an unknown cluster.
+    """
     if name:
         return {option: str(value) for option, value in settings.OTHER_CLUSTERS[name].items()}
     return {SERVERS: settings.KAFKA_BOOTSTRAP_SERVERS, **settings.KAFKA_SECURITY}
 
 
 def client_options(name: str = "") -> dict[str, ClientOption]:
-    """What every client of the cluster starts from, in librdkafka's names; "" is the own one.
+    """Return the base options of every client of the cluster, in librdkafka's names.
 
-    Java's key stores are read anew each time, so a renewed certificate is taken up by the next client.
-    Raises KeyError for an unknown cluster, BrokerUnavailable for a key store that can't be read any more.
+    "" is the own cluster. Java key stores are read at each call, so the next client uses a renewed
+    certificate. Raises KeyError for an unknown cluster, BrokerUnavailable for a key store that can no longer
+    be read.
     """
     given = given_options(name)
     if given.keys() == {SERVERS}:
@@ -58,7 +65,7 @@ def client_options(name: str = "") -> dict[str, ClientOption]:
 
 
 def problems() -> Iterator[str]:
-    """What is wrong with the configured options: a sentence each, without a secret."""
+    """Yield a sentence for each problem with the configured options, without secrets."""
     yield from _problems("", settings.KAFKA_SECURITY)
     for name, options in settings.OTHER_CLUSTERS.items():
         if not name or name == settings.CLUSTER:
@@ -91,7 +98,7 @@ def _refusal(option: str) -> str:
 
 
 def _unreadable(options: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
-    """Files that can't be read, by us or by the library that reads Java's key stores."""
+    """Yield files that the dashboard, or its reader of Java key stores, cannot read."""
     for option, value in options.items():
         if option.endswith(".location") and not os.access(value, os.R_OK):
             yield option, value, "can't be read" if Path(value).exists() else "is not there"

@@ -1,4 +1,4 @@
-"""A member of a consumer group that commits when told to."""
+"""A consumer group member with explicit commits."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -11,7 +11,7 @@ from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
 from dlqadmin.broker.topics import client_config
 from engine.record.record import RawRecord
 
-# What a running consumer gets over by itself.
+# Errors from which a running consumer recovers by itself.
 _PASSING = {
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TRANSPORT,
@@ -22,10 +22,11 @@ _PASSING = {
 
 
 class GroupConsumer:
-    """Reads committed records of subscribed topics, from the earliest offset where the group has none.
+    """A consumer of committed records of subscribed topics.
 
-    Topics are names, or regular expressions starting with `^`; new topics that match are found within
-    `refresh_ms`. Use it as a context manager, so that the group learns of the end at once.
+    It starts at the earliest offset if the group has none. Topics are names, or regular expressions starting
+    with `^`. New matching topics are found within `refresh_ms`. Use it as a context manager, so that it
+    leaves the group at once.
     """
 
     def __init__(self, group: str, topics: Sequence[str], refresh_ms: int = 5000) -> None:
@@ -48,7 +49,10 @@ class GroupConsumer:
         self._consumer.subscribe(list(topics))
 
     def poll(self, max_records: int, timeout_s: float) -> Sequence[RawRecord]:
-        """Records in order of their partition's offsets. Raises BrokerUnavailable on what does not pass by itself."""
+        """Return records in order of their partition's offsets.
+
+        Raises BrokerUnavailable for errors that do not pass by themselves.
+        """
         records = []
         for message in self._consumer.consume(max_records, timeout_s):
             error = message.error()
@@ -59,7 +63,10 @@ class GroupConsumer:
         return records
 
     def positions(self) -> Mapping[tuple[str, int], int]:
-        """The next offset of each assigned partition that has been read from; control records are passed."""
+        """Return the next offset of each assigned partition that has been read.
+
+        These offsets are beyond control records.
+        """
         try:
             found = self._consumer.position(self._consumer.assignment())
         except KafkaException as error:
@@ -70,7 +77,10 @@ class GroupConsumer:
         return [(item.topic, item.partition) for item in self._consumer.assignment()]
 
     def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Commit next offsets, synchronously. Raises BrokerUnavailable; the records then come again."""
+        """Commit next offsets synchronously.
+
+        Raises BrokerUnavailable; the records are then read again.
+        """
         if not offsets:
             return
         rows = [KafkaTopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]

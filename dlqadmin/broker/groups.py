@@ -1,4 +1,4 @@
-"""Consumer groups as the cluster knows them: who is in them, which partitions they own, what they have committed."""
+"""Consumer groups as the cluster reports them: members, owned partitions, committed offsets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.retention import Kept
 
-OWN = "dlqadmin-"  # the index, and the stand-in groups that hold the progress of replays
+OWN = "dlqadmin-"  # prefix of the indexer's group and of the stand-in groups that store the progress of replays
 AT_ONCE = 8
-MOST_S = 20.0  # for the offsets of all groups; whoever waits for them is taken for dead after a minute
+MOST_S = 20.0  # for the offsets of all groups; after a minute, a waiting worker counts as dead
 KINDS = {"CLASSIC": "classic", "CONSUMER": "consumer", "SHARE": "share"}
 UNKNOWN = "unknown"
-_PASSING = {  # what another try may get over
+_PASSING = {  # errors that a retry may resolve
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -38,13 +38,17 @@ Partition = tuple[str, int]
 
 
 class GroupOnTopic(msgspec.Struct, frozen=True):
-    """One group, by what it has of some topics.
+    """A consumer group, reduced to some topics.
 
-    `kind` is classic, consumer (KIP-848), share, or simple: offsets that somebody commits without being a member.
-    `state` is Kafka's word in lower case (stable, empty, dead, …), `members` how many there are, `owned` the
-    partitions of the topics that a member has now, `committed` the group's offsets there. `undescribed` is why the
-    cluster does not tell: state and kind are then `unknown`, and it may have something there all the same. `passing`:
-    it may tell the next time.
+    - `kind`: classic, consumer (KIP-848), share, or simple. In a simple group, clients commit offsets without
+      membership.
+    - `state`: Kafka's name in lower case (stable, empty, dead, …).
+    - `members`: the number of members.
+    - `owned`: the partitions of the topics that members own now.
+    - `committed`: the group's offsets there.
+    - `undescribed`: why the cluster does not describe the group. State and kind are then `unknown`, and it
+      may still own partitions or have offsets.
+    - `passing`: a later request may describe it.
     """
 
     name: str
@@ -58,20 +62,29 @@ class GroupOnTopic(msgspec.Struct, frozen=True):
 
     @property
     def on(self) -> bool:
-        """Has it anything to do with the topics?"""
+        """Return whether the group owns partitions of the topics or has offsets there."""
         return bool(self.committed or self.owned)
 
+    @property
+    def rebalances(self) -> bool:
+        """Return whether the members rebalance. Until they finish, a partition may have no owner.
+
+        librdkafka 2.16 reports such states of a KIP-848 group as `unknown`.
+        """
+        return self.members > 0 and self.state != "stable"
+
     def of(self, topic: str) -> GroupOnTopic:
-        """What it has of this topic alone."""
+        """Return the group reduced to one topic."""
         committed = {place: offset for place, offset in self.committed.items() if place[0] == topic}
         owned = frozenset(place for place in self.owned if place[0] == topic)
         return msgspec.structs.replace(self, committed=committed, owned=owned)
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """A group as the cluster describes it; `owned` are the partitions of whatever topic.
+    """A group as the cluster describes it. `owned` contains partitions of all topics.
 
-    `undescribed` is why it does not, in the client's words, `passing` when it may the next time.
+    `undescribed` is the client's message if the cluster does not describe it; `passing` if it may do so
+    later.
     """
 
     name: str
@@ -84,7 +97,7 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Answers(Protocol):
-    """What is asked of Kafka; the functions of this module answer. All raise BrokerUnavailable."""
+    """The Kafka queries of this module. All raise BrokerUnavailable."""
 
     def names(self) -> Sequence[str]: ...
     def described(self, names: Sequence[str]) -> Mapping[str, Listed]: ...
@@ -98,12 +111,14 @@ def groups_on(
     kafka: Answers | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[GroupOnTopic, ...]:
-    """The groups that own partitions of these topics or have committed offsets there, by name.
+    """Return the groups that own partitions of these topics or have offsets there, by name.
 
-    Those of which the cluster does not tell that are among them, `undescribed`. With `named`, these groups and no
-    others, though they may have nothing there, or not exist (`dead`); BrokerUnavailable where one may be told of soon.
-    The dashboard's own groups are left out. Share groups are known only as far as the client tells of them:
-    librdkafka 2.16 lists none. Raises BrokerUnavailable.
+    Groups that the cluster does not describe are included, as `undescribed`. The dashboard's own groups are
+    left out. Share groups are included only if the client lists them; librdkafka 2.16 lists none.
+
+    With `named`, return exactly these groups, even if they have nothing there or do not exist (`dead`). In
+    that case, BrokerUnavailable is also raised for a group that may be described later. Raises
+    BrokerUnavailable.
     """
     asked = kafka or _Kafka()
     places = [(topic, number) for topic in sorted(set(wanted)) for number in range(asked.partitions(topic) or 0)]
@@ -132,24 +147,27 @@ def groups_on(
         return GroupOnTopic(name, group.state, group.kind, group.members, committed, owned)
 
     ordered = sorted(names)
-    here = [copy_context() for _ in ordered]  # of the same cluster, see `topics.on`
+    here = [copy_context() for _ in ordered]  # threads query the same cluster, see `topics.on`
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(pool.map(lambda context, name: context.run(one, name), here, ordered))
     return tuple(group for group in found if named is not None or group.on or group.undescribed)
 
 
 def lately(wanted: Sequence[str], within_s: float) -> Mapping[str, Sequence[GroupOnTopic]]:
-    """`groups_on` of each topic, as of so many seconds ago at most: who is there, not how far they are.
+    """Return `groups_on` for each topic, at most `within_s` seconds old.
 
-    Raises BrokerUnavailable.
+    Use it for the names of groups, not for their progress. Raises BrokerUnavailable.
     """
     return _lately.get(wanted, within_s)
 
 
 def all_of(found: ListConsumerGroupsResult) -> list[str]:
-    """The names of the groups. Raises KafkaException where a broker did not list its own, which are missing."""
+    """Return the names of the groups.
+
+    Raises KafkaException if a broker did not list its groups, because these would be missing.
+    """
     if found.errors:
-        raise KafkaException(found.errors[0])  # a KafkaError, whatever the client's documentation says
+        raise KafkaException(found.errors[0])  # a KafkaError, although the client's documentation says otherwise
     return [group.group_id for group in found.valid or ()]
 
 
@@ -166,12 +184,12 @@ def _unknown(name: str, why: str, *, passing: bool) -> GroupOnTopic:
 
 
 def _passes(error: BaseException | None) -> bool:
-    """May another try get over what the client raised?"""
+    """Return whether a retry may resolve the client's error."""
     return isinstance(error, TimeoutError) or (isinstance(error, KafkaException) and error.args[0].code() in _PASSING)
 
 
 class _Kafka:
-    """Asks the cluster. Offsets are asked for by a consumer, see `topics.committed`."""
+    """The cluster's answers. A consumer requests offsets, see `topics.committed`."""
 
     def names(self) -> Sequence[str]:
         def ask() -> list[str]:
@@ -193,9 +211,9 @@ class _Kafka:
 
 
 def _described(names: Sequence[str]) -> Mapping[str, Listed]:
-    """Each group by itself; those whose coordinator is not in its place yet are asked for again. Raises KafkaException.
+    """Describe each group separately; retry groups whose coordinator is moving.
 
-    It raises where no group can be described now: that is Kafka's trouble, and no group's.
+    Raises KafkaException if no group can be described now: the problem is then Kafka's, not a group's.
     """
     found: dict[str, Listed] = {}
     errors: dict[str, KafkaException] = {}

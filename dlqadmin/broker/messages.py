@@ -1,4 +1,4 @@
-"""Records as the client gives them, turned into the engine's own value."""
+"""Convert the client's messages to the engine's records."""
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, Message
 
@@ -8,11 +8,15 @@ _TIMESTAMP_TYPES = {TIMESTAMP_CREATE_TIME: "CREATE_TIME", TIMESTAMP_LOG_APPEND_T
 
 
 class BrokerUnavailable(Exception):
-    """Kafka did not answer, or refused; the text is the client's."""
+    """Kafka did not respond, or refused the request. The text is the client's."""
+
+
+class NotAuthorized(BrokerUnavailable):
+    """Kafka denies this client access to the topic. Retrying does not help."""
 
 
 def from_kafka(message: Message) -> RawRecord:
-    """The record with its bytes untouched; header order, duplicates and null are kept."""
+    """Return the record with unchanged bytes. Header order, duplicates and null are kept."""
     kind, timestamp = message.timestamp()
     return RawRecord(
         topic=message.topic() or "",

@@ -1,4 +1,4 @@
-"""How long topics keep their records: asked of the broker for many at once, and kept for a while."""
+"""The retention of topics, requested from the broker in batches and cached."""
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 from django.conf import settings
 
 from dlqadmin.broker import topics
+from dlqadmin.broker.availability import presence
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.presence import presence
 
 KEPT_S = 30.0
 K = TypeVar("K", bound=Hashable)
@@ -18,25 +18,25 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What a topic's config says of when records leave; a negative limit is none."""
+    """A topic's retention options. A negative limit means no limit."""
 
-    policies: frozenset[str]  # of "delete" and "compact"
+    policies: frozenset[str]  # "delete", "compact" or both
     ms: int
     bytes: int
 
 
 def retentions(names: Sequence[str]) -> Mapping[str, Retention]:
-    """The retention of each topic; absent topics are left out. Raises BrokerUnavailable."""
+    """Return the retention of each topic, without missing topics. Raises BrokerUnavailable."""
     return _retentions.get(names)
 
 
 def first_offsets(partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
-    """The first offset still kept of each partition; unknown ones are left out. Raises BrokerUnavailable."""
+    """Return the first offset of each partition, without unknown ones. Raises BrokerUnavailable."""
     return _first_offsets.get(partitions)
 
 
 class Kept(Generic[K, V]):
-    """The broker's answers, each kept for half a minute; that it has none is an answer too."""
+    """A cache of the broker's answers for half a minute. Missing values are cached too."""
 
     def __init__(
         self, ask: Callable[[Sequence[K]], Mapping[K, V]], clock: Callable[[], float] = time.monotonic
@@ -45,8 +45,9 @@ class Kept(Generic[K, V]):
         self._rows: dict[tuple[str, K], tuple[float, V | None]] = {}
 
     def get(self, wanted: Sequence[K], within_s: float = KEPT_S) -> dict[K, V]:
-        """The answers, none older than so many seconds."""
+        """Return the answers, at most `within_s` seconds old."""
         address, now = settings.KAFKA_BOOTSTRAP_SERVERS, self._clock()
+        # This also drops expired answers, and answers of another cluster.
         kept = {key: row for (at, key), row in self._rows.items() if at == address and now - row[0] <= KEPT_S}
         missing = [key for key in dict.fromkeys(wanted) if key not in kept or now - kept[key][0] > within_s]
         if missing:
@@ -68,8 +69,8 @@ def _ask_first_offsets(partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[s
 
 
 def _topics() -> Mapping[str, int]:
-    """The partitions of each topic, as they are now: one made a moment ago must not be called absent."""
-    if not presence().reachable:  # asked with a short time-out, and remembered
+    """Return the partitions of each topic. Not cached: a topic created a moment ago must not seem missing."""
+    if not presence().reachable:  # this check has a short time-out and a cache
         raise BrokerUnavailable("Kafka does not answer")
     return topics.cluster().topics
 

@@ -1,4 +1,4 @@
-"""Reading what a Kafka cluster has: brokers, topics, ends, committed offsets, and records by coordinates."""
+"""Queries of a Kafka cluster: brokers, topics, end offsets, committed offsets and records."""
 
 import threading
 import time
@@ -8,18 +8,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection
 from confluent_kafka import TopicPartition as KafkaTopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]  # not in its stubs' __all__
 from django.conf import settings
 
 from dlqadmin.broker.clusters import SERVERS, ClientOption, client_options
-from dlqadmin.broker.messages import BrokerUnavailable, from_kafka
+from dlqadmin.broker.messages import BrokerUnavailable, NotAuthorized, from_kafka
 from engine.record.record import RawRecord
 
 MOVED_WAIT_S = 0.1
 T = TypeVar("T")
-# A coordinator is being moved, made or loaded: on a new cluster, after a restart, for the first offset of a group.
+# A coordinator is moving, being created or loading: on a new cluster, after a restart, for a group's first
+# offset.
 _MOVED = {
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -29,14 +30,17 @@ _MOVED = {
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """What one metadata answer says: how many brokers, and the partitions of each topic."""
+    """One metadata response: the number of brokers, and the partitions of each topic."""
 
     brokers: int
     topics: Mapping[str, int]
 
 
 def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, ClientOption]:
-    """What every client of the cluster starts from. Raises BrokerUnavailable, also where none has that name."""
+    """Return the base options of every client of the cluster.
+
+    Raises BrokerUnavailable, also if no cluster has that name.
+    """
     try:
         return {**client_options(_name.get()), **(extra or {})}
     except KeyError:
@@ -45,7 +49,7 @@ def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, 
 
 @contextmanager
 def on(name: str) -> Iterator[None]:
-    """What is asked in this block is asked of the cluster of that name; "" is the own one."""
+    """Send all queries within this block to the cluster of that name; "" is the own one."""
     before = _name.set(name)
     try:
         yield
@@ -54,7 +58,10 @@ def on(name: str) -> Iterator[None]:
 
 
 def create(name: str, count: int, config: Mapping[str, str]) -> None:
-    """Create a topic of so many partitions; one that is there already is left as it is. Raises BrokerUnavailable."""
+    """Create a topic with `count` partitions. An existing topic stays unchanged.
+
+    Raises BrokerUnavailable.
+    """
     with translated():
         topic = NewTopic(name, count, config=dict(config))
         futures = admin().create_topics([topic], request_timeout=settings.KAFKA_TIMEOUT_S)
@@ -66,7 +73,7 @@ def create(name: str, count: int, config: Mapping[str, str]) -> None:
 
 
 def cluster(timeout_s: float | None = None) -> ClusterView:
-    """Brokers and topics. Raises BrokerUnavailable."""
+    """Return brokers and topics. Raises BrokerUnavailable."""
     with translated():
         metadata = admin().list_topics(timeout=timeout_s or settings.KAFKA_TIMEOUT_S)
     topics = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
@@ -74,12 +81,15 @@ def cluster(timeout_s: float | None = None) -> ClusterView:
 
 
 def partitions(topic: str) -> int | None:
-    """How many partitions the topic has; None if there is no such topic. Raises BrokerUnavailable."""
+    """Return the number of partitions; None if the topic does not exist. Raises BrokerUnavailable."""
     return cluster().topics.get(topic)
 
 
 def topic_ids(names: Sequence[str]) -> dict[str, str]:
-    """The ids of topics, by which one that was deleted and made anew is told apart; absent ones are left out."""
+    """Return the ids of topics, without missing ones.
+
+    The id changes if a topic is deleted and created again.
+    """
     if not names:
         return {}
     with translated():
@@ -92,7 +102,7 @@ def topic_ids(names: Sequence[str]) -> dict[str, str]:
 
 
 def configs(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Every option of each topic, as text; absent topics are left out. Raises BrokerUnavailable."""
+    """Return every option of each topic as text, without missing topics. Raises BrokerUnavailable."""
     if not names:
         return {}
     resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
@@ -107,21 +117,27 @@ def configs(names: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def ends(wanted: Sequence[tuple[str, int]], *, committed: bool = True) -> dict[tuple[str, int], int]:
-    """End offsets in one call, as a read_committed reader sees them or as they are; unknown partitions are left out."""
+    """Return end offsets, from one call. Unknown partitions are left out.
+
+    `committed` selects the ends that a read_committed reader sees.
+    """
     return _offsets(wanted, OffsetSpec.latest(), committed=committed)
 
 
 def begins(wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The first offset still kept of each partition; unknown partitions are left out."""
+    """Return the first offset of each partition. Unknown partitions are left out."""
     return _offsets(wanted, OffsetSpec.earliest())
 
 
 def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The group's committed offsets; partitions without one are left out. Raises BrokerUnavailable."""
+    """Return the group's committed offsets, without partitions that have none.
+
+    Raises BrokerUnavailable.
+    """
     if not wanted:
         return {}
-    # Not list_consumer_group_offsets: while the coordinator is not there yet, as on a new cluster,
-    # librdkafka 2.16 crashes the whole process in it.
+    # Do not use list_consumer_group_offsets: librdkafka 2.16 crashes the process in it while the group's
+    # coordinator is missing, as on a new cluster.
     reader = Consumer(client_config({"group.id": group, "enable.auto.commit": False}))
     try:
         with translated():
@@ -132,7 +148,7 @@ def committed(group: str, wanted: Sequence[tuple[str, int]]) -> dict[tuple[str, 
 
 
 def patiently(call: Callable[[], T], timeout_s: float | None = None, wait: Callable[[float], None] = time.sleep) -> T:
-    """What the call returns; it is repeated until the time is over where a coordinator is not in its place yet."""
+    """Return the result of `call`; retry until the time-out while a coordinator is unavailable."""
     until = time.monotonic() + (timeout_s or settings.KAFKA_TIMEOUT_S)
     while True:
         try:
@@ -144,7 +160,10 @@ def patiently(call: Callable[[], T], timeout_s: float | None = None, wait: Calla
 
 
 def lag(group: str, topics: Sequence[str]) -> int:
-    """Records between the group's committed offsets and the ends; a partition never committed counts whole."""
+    """Return the number of records between the group's committed offsets and the ends.
+
+    A partition without a committed offset counts completely.
+    """
     known = cluster().topics
     wanted = [(topic, partition) for topic in topics for partition in range(known.get(topic, 0))]
     last, done, first = ends(wanted), committed(group, wanted), begins(wanted)
@@ -152,11 +171,15 @@ def lag(group: str, topics: Sequence[str]) -> int:
 
 
 def read_range(
-    topic: str, partition: int, start: int, count: int, timeout_s: float | None = None
+    topic: str, partition: int, start: int, count: int, timeout_s: float | None = None, *, whole: bool = False
 ) -> Sequence[RawRecord]:
-    """Up to `count` committed records from offset `start` on (compacted ones are missing). Raises BrokerUnavailable."""
+    """Return up to `count` committed records from offset `start` on, without compacted ones.
+
+    Raises BrokerUnavailable; with `whole` also if the time-out comes before `count` records or the end are
+    read.
+    """
     found: list[RawRecord] = []
-    for record in read_to_end(topic, partition, start, timeout_s or settings.KAFKA_TIMEOUT_S):
+    for record in read_to_end(topic, partition, start, timeout_s or settings.KAFKA_TIMEOUT_S, whole=whole):
         found.append(record)
         if len(found) >= count:
             break
@@ -166,9 +189,10 @@ def read_range(
 def read_to_end(
     topic: str, partition: int, start: int, timeout_s: float = 30.0, *, whole: bool = False
 ) -> Iterator[RawRecord]:
-    """The committed records from `start` to the partition's present end; stops early when the time is over.
+    """Yield the committed records from `start` to the partition's present end.
 
-    A start below the first kept offset begins there. Raises BrokerUnavailable; with `whole` also when the time is over.
+    Stops early when the time is over. A start below the first offset is moved there. Raises
+    BrokerUnavailable; with `whole` also when the time is over.
     """
     deadline = time.monotonic() + timeout_s
     config = client_config(
@@ -179,6 +203,7 @@ def read_to_end(
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
             "fetch.queue.backoff.ms": 5,
+            "fetch.wait.max.ms": 10,  # the client reports the end only when a fetch has come back empty
         }
     )
     consumer = Consumer(config)
@@ -186,7 +211,7 @@ def read_to_end(
         with translated():
             consumer.assign([KafkaTopicPartition(topic, partition, start)])
             while (left := deadline - time.monotonic()) > 0:
-                for message in consumer.consume(500, min(left, 0.5)):
+                for message in _next_messages(consumer, min(left, 0.5)):
                     error = message.error()
                     if error is None:
                         yield from_kafka(message)
@@ -200,10 +225,19 @@ def read_to_end(
         consumer.close()
 
 
+def _next_messages(consumer: Consumer, timeout_s: float) -> Sequence[Message]:
+    """Return the first message within the time-out and those that came with it.
+
+    A `consume` of many waits out its time-out, even after the end of the partition.
+    """
+    first = consumer.consume(1, timeout_s)
+    return [*first, *consumer.consume(499, 0)] if first else first
+
+
 def _committed(reader: Consumer, wanted: Sequence[tuple[str, int]]) -> Sequence[KafkaTopicPartition]:
     answer = reader.committed([KafkaTopicPartition(*item) for item in wanted], timeout=settings.KAFKA_TIMEOUT_S)
     for item in answer:
-        if item.error is not None:  # an error has no offset either, and must not read as "nothing is committed"
+        if item.error is not None:  # an error has no offset, and must not count as "nothing committed"
             raise KafkaException(item.error)
     return answer
 
@@ -213,19 +247,20 @@ _lock = threading.Lock()
 _admins: dict[str, AdminClient] = {}
 
 
-def _address() -> str:
+def address() -> str:
+    """Return a key that distinguishes clusters: the name that `on` set, and the servers."""
     name = _name.get()
     servers = settings.OTHER_CLUSTERS.get(name, {}).get(SERVERS) if name else settings.KAFKA_BOOTSTRAP_SERVERS
     return f"{name} {servers}"
 
 
 def admin() -> AdminClient:
-    """One admin client a process and address; it holds connections open and is safe to share."""
-    address = _address()
+    """Return the shared admin client of this process and cluster. It is thread-safe."""
+    here = address()
     with _lock:
-        if address not in _admins:
-            _admins[address] = AdminClient(client_config())
-        return _admins[address]
+        if here not in _admins:
+            _admins[here] = AdminClient(client_config())
+        return _admins[here]
 
 
 def _offsets(
@@ -246,17 +281,18 @@ def _offsets(
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """The border: a client's exception becomes BrokerUnavailable.
+    """Convert exceptions of the client to BrokerUnavailable.
 
-    The shared admin client is given up: one that knew the broker before a restart keeps its leader epochs
-    and is refused for ever (FENCED_LEADER_EPOCH).
+    The shared admin client is dropped. A client that knew the broker before a restart keeps its leader
+    epochs, and the broker then refuses it for ever (FENCED_LEADER_EPOCH).
     """
     try:
         yield
     except (KafkaException, TimeoutError) as error:
         with _lock:
-            _admins.pop(_address(), None)
-        raise BrokerUnavailable(str(error)) from error
+            _admins.pop(address(), None)
+        refused = isinstance(error, KafkaException) and error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+        raise (NotAuthorized if refused else BrokerUnavailable)(str(error)) from error
 
 
 @contextmanager

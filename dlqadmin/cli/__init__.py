@@ -1,1 +1,1 @@
-"""The command `dlq`: the dashboard's REST interface in a terminal or a script."""
+"""The command `dlq`: a client of the dashboard's REST API for terminals and scripts."""

@@ -1,4 +1,4 @@
-"""The command `dlq`: `python -m dlqadmin.cli`."""
+"""The entry point of the command `dlq`: `python -m dlqadmin.cli`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ NOT_DONE, INTERRUPTED = 2, 130
 
 
 def main(words: Sequence[str], environment: Mapping[str, str], source: TextIO, out: TextIO, faults: TextIO) -> int:
-    """Do what the words ask for; the exit status. argparse ends the program with 2 for words that it can't read."""
+    """Run a command line and return the exit status.
+
+    argparse exits with 2 if it cannot parse the arguments.
+    """
     asked = parser().parse_args(words)
     try:
         with Dashboard(*_settings(environment)) as dashboard:
@@ -33,7 +36,7 @@ def _settings(environment: Mapping[str, str]) -> tuple[str, str]:
     if not url.startswith(("http://", "https://")):
         raise Refused("Set DLQ_URL to the dashboard's address, such as https://dlq.example.com.")
     if not token or not (token.isascii() and token.isprintable()):
-        raise Refused("Set DLQ_TOKEN to a token; `manage.py drf_create_token USER` makes one.")
+        raise Refused("Set DLQ_TOKEN to an API token; create one on the dashboard's profile screen.")
     return url, token
 
 

@@ -1,4 +1,4 @@
-"""What can be asked for on the command line."""
+"""The command line arguments of `dlq`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 import re
 
 EPILOG = """\
-DLQ_URL is the dashboard's address, such as https://dlq.example.com, and DLQ_TOKEN a token of a user there;
-`manage.py drf_create_token USER` makes one. Exit status: 0 done, 1 a watched replay did not pass, 2 not done.
+DLQ_URL is the dashboard's address, such as https://dlq.example.com, and DLQ_TOKEN an API token of a user there;
+create one on the profile screen. Exit status: 0 done, 1 a watched replay did not pass, 2 not done.
 """
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of `dlq`; `command` names the subcommand."""
+    """Return the parser of `dlq`; `command` names the subcommand."""
     top = argparse.ArgumentParser(
         prog="dlq", description="Dead letters and their replays.", epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,4 +1,4 @@
-"""Requests to the dashboard: with a token that is never shown, and errors that are one sentence."""
+"""An HTTP client of the dashboard. It never shows the token, and its errors are one sentence."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Answer = dict[str, Any]
 
 
 class Refused(Exception):
-    """The dashboard answered an error, or nothing; or what was asked for makes no sense."""
+    """The dashboard returned an error or did not answer, or the request is invalid."""
 
 
 class Dashboard:
-    """A dashboard at a URL. Its answers are dictionaries; raises Refused."""
+    """A dashboard at a URL. Methods return dictionaries and raise Refused."""
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Token {token}", "Accept": "application/json"}
@@ -26,7 +26,7 @@ class Dashboard:
             self._http = httpx.Client(base_url=f"{url.rstrip('/')}/api/v1/", headers=headers, timeout=TIMEOUT_S)
         except httpx.InvalidURL as error:
             raise Refused("DLQ_URL is no address. It looks like https://dlq.example.com.") from error
-        if self._http.base_url.userinfo:  # it would be sent in the token's stead, and shown in errors
+        if self._http.base_url.userinfo:  # it would be sent instead of the token, and shown in errors
             raise Refused("DLQ_URL holds a user or a password; who asks is told by DLQ_TOKEN.")
 
     def __enter__(self) -> Self:
@@ -36,15 +36,15 @@ class Dashboard:
         self._http.close()
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Answer:
-        """What is at this address below `/api/v1/`."""
+        """Return the document at this path below `/api/v1/`."""
         return self._answer("GET", path, params=params)
 
     def make(self, path: str, body: Answer) -> Answer:
-        """Make one thing; it is asked for once, and made once even where a proxy asks again."""
+        """Create one object. The idempotency key prevents a second one if a proxy repeats the request."""
         return self._answer("POST", path, json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
 
     def act(self, path: str, body: Answer) -> Answer:
-        """Do something to a thing that is there."""
+        """Perform an action on an existing object."""
         return self._answer("POST", path, json=body)
 
     def _answer(self, method: str, path: str, **request: Any) -> Answer:
@@ -66,7 +66,7 @@ class Dashboard:
 
 
 def _why(response: httpx.Response) -> str:
-    """The sentence of a problem document (RFC 9457), with its status."""
+    """Return the sentence of a problem document (RFC 9457), with its status."""
     try:
         problem = response.json()
         return f"{problem['detail']} ({response.status_code})"

@@ -1,4 +1,4 @@
-"""What each subcommand asks of the dashboard, and says."""
+"""The subcommands: their requests to the dashboard, and their output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("failed_at", "stage", "exception_class", "replay_state", "message")
 
 
 class Terminal:
-    """Where is read and written; `interactive` when a person sits there."""
+    """The input and output of a command. `interactive` is true if a person can answer."""
 
     def __init__(self, source: TextIO, out: TextIO, wait: Callable[[float], None] = time.sleep) -> None:
         self._source, self._out, self.wait = source, out, wait
@@ -32,20 +32,20 @@ class Terminal:
         self._out.flush()
 
     def ask(self, question: str) -> str:
-        """What the person answers."""
+        """Ask a question and return the answer."""
         self._out.write(question)
         self._out.flush()
         return self._source.readline().strip()
 
 
 def run(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """Do what is asked for; the exit status. Raises Refused."""
+    """Run a subcommand and return the exit status. Raises Refused."""
     commands = {"list": list_, "show": show, "plan": plan, "replay": replay, "watch": watch}
     return commands[asked.command](asked, dashboard, terminal)
 
 
 def list_(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """Dead letters that match, newest first."""
+    """List matching dead letters, newest first."""
     rows: list[Answer] = []
     page: Answer = {"next": ""}
     while len(rows) < asked.limit and page["next"] is not None:
@@ -66,7 +66,7 @@ def list_(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
 
 
 def show(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """One dead letter with its bytes."""
+    """Show one dead letter with its bytes."""
     row = dashboard.get(f"dead-letters/{asked.id}")
     if asked.json:
         terminal.say(_json(row))
@@ -85,13 +85,12 @@ def show(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
         terminal.say(f"\n{name}:\n{text.payload(row[name])}")
     terminal.say("\nheaders:")
     for header in row["headers"]:
-        value = "null" if header["is_null"] else header["text"] if header["text"] is not None else header["base64"]
-        terminal.say(f"{text.visible(header['name'])}: {text.visible(value)}")
+        terminal.say(f"{text.visible(header['name'])}: {text.header(header)}")
     return DONE
 
 
 def plan(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """Freeze what matches, and plan its replay."""
+    """Freeze the matching dead letters in a selection, and plan its replay."""
     selection = dashboard.make("selections", {"filter": urlencode({"q": asked.filter})})
     options = {"target_topic": asked.target, "rate": asked.rate, "title": asked.title or None}
     chosen = {name: value for name, value in options.items() if value is not None}
@@ -108,7 +107,10 @@ def plan(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
 
 
 def replay(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """Run a replay by the plan that is shown. Raises Refused where somebody must agree, and nobody can be asked."""
+    """Run a planned replay after showing its plan.
+
+    Raises Refused if a confirmation is needed and nobody can be asked.
+    """
     found = dashboard.get(f"replays/{asked.replay}")
     if found["status"] != "planned":
         raise Refused(f"R-{asked.replay} is {found['status']}; only a planned replay is run.")
@@ -129,7 +131,10 @@ def replay(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
 
 
 def watch(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """Follow a replay until its outcomes are known, or it paused by itself; 0 only if all that was sent passed."""
+    """Follow a replay until all outcomes are known or it pauses itself.
+
+    Returns 0 only if every sent record passed.
+    """
     last = ""
     while True:
         found = dashboard.get(f"replays/{asked.replay}")
@@ -197,5 +202,5 @@ def _partial(page: Answer) -> str:
 
 
 def _json(document: Any) -> str:
-    """One line; characters outside ASCII are escaped, so that a terminal obeys none."""
+    """Return one line of JSON. Non-ASCII characters are escaped, so that a terminal does not interpret any."""
     return json.dumps(document)

@@ -1,4 +1,4 @@
-"""Records in a terminal: what they hold is shown, never obeyed."""
+"""Text output for terminals. Control characters in records are shown, never interpreted."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Controls (a terminal obeys them), marks that turn the direction of text, halves of characters, line ends.
+# Control characters (a terminal interprets them), direction marks, surrogates, line and paragraph
+# separators.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+WITHHELD = "withheld: it needs the right payload reader."
 Document = dict[str, Any]
 
 
 def visible(text: object, *, lines: bool = False) -> str:
-    """Text with everything that a terminal would obey as an escape; with `lines` line ends stay."""
+    """Escape everything that a terminal would interpret. With `lines`, line ends and tabs stay."""
     return "".join(_one(char, lines=lines) for char in str(text))
 
 
 def table(rows: Iterable[Sequence[object]]) -> str:
-    """Columns that stand below each other, the last one as long as it is."""
+    """Align rows in columns; the last column keeps its length."""
     shown = [[visible("" if cell is None else cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown)
@@ -26,9 +28,11 @@ def table(rows: Iterable[Sequence[object]]) -> str:
 
 
 def payload(shown: Document) -> str:
-    """Bytes as text, or as hexadecimal digits where they are none."""
+    """Return bytes as text, or as hexadecimal digits if they are not UTF-8."""
     if shown["is_null"]:
         return "null"
+    if shown["withheld"]:
+        return f"{WITHHELD} {shown['size']} B in all"
     if shown["size"] is None:
         return "not known any more"
     text = shown["text"]
@@ -37,13 +41,22 @@ def payload(shown: Document) -> str:
     return visible(text, lines=True) + (f"\n… {shown['size']} B in all" if shown["shown"] < shown["size"] else "")
 
 
+def header(shown: Document) -> str:
+    """Return a header's value as text, or as base64 if it is not UTF-8."""
+    if shown["is_null"]:
+        return "null"
+    if shown["withheld"]:
+        return WITHHELD
+    return visible(shown["text"] if shown["text"] is not None else shown["base64"])
+
+
 def counted(number: int, noun: str) -> str:
-    """So many of them, in words: `1 record`, `2 records`."""
+    """Return a number with its noun: `1 record`, `2 records`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def counts(replay: Document) -> str:
-    """What became of a replay's records, in one line."""
+    """Return the outcomes of a replay's records in one line."""
     known = replay["counts"]
     words = {
         name: name.replace("_", " ") for name in ("passed", "failed_again", "unknown", "skipped", "queued", "sending")

@@ -1,1 +1,1 @@
-"""Which clusters there are, how far their index is, and whether one can be reached as it must be."""
+"""The configured clusters, the progress of their index, and connection tests."""

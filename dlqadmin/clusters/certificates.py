@@ -1,4 +1,4 @@
-"""Whose certificate a client shows, and until when: read from its options, never with its key."""
+"""Client certificates, read from a client's options without the private key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHAIN, CHAIN_FILE = "ssl.certificate.pem", "ssl.certificate.location"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A client's certificate; `subject` is in RFC 4514's form, in which an authoriser knows it too."""
+    """A client's certificate. `subject` is in RFC 4514 form, as authorisers use it."""
 
     subject: str
     issuer: str
@@ -22,7 +22,7 @@ class Certificate:
 
 
 def client_certificate(options: Mapping[str, object]) -> Certificate | None:
-    """The first certificate of the client's chain; None without one, or where it can't be read."""
+    """Return the client's own certificate; None if there is none or it cannot be read."""
     text = options.get(CHAIN)
     try:
         data = str(text).encode() if text else Path(str(options[CHAIN_FILE])).read_bytes()

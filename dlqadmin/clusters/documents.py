@@ -1,4 +1,4 @@
-"""Clusters as the API shows them: how clients connect, never what they prove themselves with."""
+"""Cluster documents for the API: how clients connect, without credentials."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from django.conf import settings
 
 from dlqadmin.broker import clusters
+from dlqadmin.broker.availability import presence
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.presence import presence
-from dlqadmin.clusters import following
+from dlqadmin.clusters import index_progress
 from dlqadmin.clusters.certificates import Certificate, client_certificate
-from dlqadmin.clusters.following import Progress
+from dlqadmin.clusters.index_progress import Progress
 from dlqadmin.overview.health import index_lag
 from dlqadmin.rest.times import iso
 from engine.config.masking import mask_url
@@ -23,7 +23,7 @@ ENDPOINT = "ssl.endpoint.identification.algorithm"
 
 
 def overview(now: datetime) -> Document:
-    """Every cluster, the own one first, and how far its index is."""
+    """Return every cluster, the own one first, and the progress of the index."""
     broker = presence()
     lag = index_lag(now, broker)
     return {
@@ -32,15 +32,18 @@ def overview(now: datetime) -> Document:
             "reachable": broker.reachable,
             "patterns": list(settings.DLQ_TOPICS),
             "start": "earliest",
-            "topics": [_progress(row) for row in following.progress(lag, broker)],
-            "lookalikes": following.lookalikes(broker),
+            "topics": [_progress(row) for row in index_progress.progress(lag, broker)],
+            "lookalikes": index_progress.lookalikes(broker),
             "text": {"records_behind": lag.text.records, "seconds_behind": round(lag.text.seconds, 1)},
         },
     }
 
 
 def cluster(name: str) -> Document:
-    """How clients connect to this cluster; "" is the own one. Raises KeyError for an unknown one."""
+    """Describe how clients connect to this cluster; "" is the own one.
+
+    Raises KeyError for an unknown cluster.
+    """
     given = clusters.given_options(name)
     try:
         options: Mapping[str, object] = clusters.client_options(name)
@@ -64,7 +67,7 @@ def cluster(name: str) -> Document:
 
 
 def principal(options: Mapping[str, object]) -> str:
-    """By whom an authoriser takes these clients, unless its brokers map names: "User:…"."""
+    """Return the principal of these clients ("User:…"), unless the brokers map names."""
     protocol = str(options.get("security.protocol", "plaintext")).upper()
     if protocol.startswith("SASL"):
         return f"User:{options.get('sasl.username', '<who the token names>')}"

@@ -1,4 +1,4 @@
-"""The documents of clusters and of connections on trial."""
+"""Serializers of clusters and connection tests."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from rest_framework import serializers
 
 
 class SaslDocument(serializers.Serializer[Any]):
-    """How clients sign in; the password is nobody's to see."""
+    """The SASL settings of clients. The password is never returned."""
 
     mechanism = serializers.CharField()
     username = serializers.CharField(allow_null=True)
 
 
 class CertificateDocument(serializers.Serializer[Any]):
-    """The certificate that clients show."""
+    """The certificate of the clients."""
 
     subject = serializers.CharField()
     issuer = serializers.CharField()
@@ -21,7 +21,7 @@ class CertificateDocument(serializers.Serializer[Any]):
 
 
 class TlsDocument(serializers.Serializer[Any]):
-    """How the broker's certificate is checked (`ca` null: by the CAs that the system trusts), and which is shown."""
+    """The TLS settings of clients. A null `ca` means the CAs that the system trusts."""
 
     ca = serializers.CharField(allow_null=True)
     checks_host_name = serializers.BooleanField()
@@ -29,7 +29,10 @@ class TlsDocument(serializers.Serializer[Any]):
 
 
 class ClusterDocument(serializers.Serializer[Any]):
-    """A cluster and how clients connect to it. Environment and read-only are the own one's; else null."""
+    """A cluster and its connection settings.
+
+    `environment` and `read_only` are set for the own cluster, and null for others.
+    """
 
     name = serializers.CharField()
     own = serializers.BooleanField()
@@ -44,7 +47,10 @@ class ClusterDocument(serializers.Serializer[Any]):
 
 
 class TopicProgress(serializers.Serializer[Any]):
-    """How far the index has read a topic, in offsets; `rate` is per second, null until it was looked at twice."""
+    """The index's progress in a topic, in offsets.
+
+    `rate` is offsets per second, and null until two samples exist.
+    """
 
     topic = serializers.CharField()
     partitions = serializers.IntegerField()
@@ -57,14 +63,17 @@ class TopicProgress(serializers.Serializer[Any]):
 
 
 class TextBehind(serializers.Serializer[Any]):
-    """How far words are behind the list."""
+    """The distance of the text index behind the list."""
 
     records_behind = serializers.IntegerField()
     seconds_behind = serializers.FloatField()
 
 
 class IndexProgress(serializers.Serializer[Any]):
-    """What the index follows, from where, and how far it is; `lookalikes` are topics it does not follow."""
+    """The topics that the index follows, its start and its progress.
+
+    `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
+    """
 
     reachable = serializers.BooleanField()
     patterns = serializers.ListField(child=serializers.CharField())
@@ -75,21 +84,21 @@ class IndexProgress(serializers.Serializer[Any]):
 
 
 class ClusterList(serializers.Serializer[Any]):
-    """Every cluster, the own one first."""
+    """All clusters, the own one first."""
 
     results = ClusterDocument(many=True)
     index = IndexProgress()
 
 
 class BrokerAddress(serializers.Serializer[Any]):
-    """A broker that was found."""
+    """A broker of the cluster."""
 
     id = serializers.IntegerField()
     address = serializers.CharField()
 
 
 class Permission(serializers.Serializer[Any]):
-    """What must be allowed, whether it is, and the line that allows it."""
+    """A required permission, whether it is granted, and the command that grants it."""
 
     operations = serializers.ListField(child=serializers.CharField())
     resource = serializers.ChoiceField(choices=["cluster", "topic", "group", "transactional-id"])
@@ -103,9 +112,9 @@ class Permission(serializers.Serializer[Any]):
 
 
 class TestAnswer(serializers.Serializer[Any]):
-    """How a connection went; `detail` is in the client's own words."""
+    """The result of a connection test. `detail` is the client's own message."""
 
-    __test__ = False  # to pytest
+    __test__ = False  # pytest must not collect this class
 
     reached = serializers.BooleanField()
     kind = serializers.ChoiceField(

@@ -1,4 +1,4 @@
-"""Addresses of clusters."""
+"""URL patterns of clusters."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Clusters over REST, and a connection on trial."""
+"""REST views of clusters and connection tests."""
 
 from typing import Any
 
@@ -14,12 +14,15 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import role_of
 from dlqadmin.broker import clusters
-from dlqadmin.clusters import documents, testing
+from dlqadmin.clusters import connection_tests, documents
 from dlqadmin.clusters.serializers import ClusterList, TestAnswer
 
 
 class MayTest(BasePermission):
-    """May connect on trial: operators, on a read-only cluster too, since nothing is written."""
+    """Permission of operators to test a connection.
+
+    It also applies to a read-only cluster, because a test writes nothing.
+    """
 
     message = "This needs the role operator."
 
@@ -28,16 +31,19 @@ class MayTest(BasePermission):
 
 
 class ClustersView(APIView):
-    """Which clusters there are."""
+    """The configured clusters."""
 
     @extend_schema(operation_id="clusters_list", responses=ClusterList)
     def get(self, request: Request) -> Response:
-        """Every cluster and how clients connect to it, without secrets; how far the index is."""
+        """Return every cluster with its connection settings, and the progress of the index.
+
+        Secrets are left out.
+        """
         return Response(documents.overview(timezone.now()))
 
 
 class ClusterTestView(APIView):
-    """A connection on trial."""
+    """A connection test."""
 
     permission_classes = (MayTest,)
     throttle_classes = (ScopedRateThrottle,)
@@ -45,7 +51,7 @@ class ClusterTestView(APIView):
 
     @extend_schema(operation_id="clusters_test", request=None, responses=TestAnswer)
     def post(self, request: Request, name: str) -> Response:
-        """Connect anew, and find out what is allowed; nothing is changed there. It takes up to some ten seconds."""
+        """Connect a new client and check its permissions without changing anything. It takes up to ten seconds."""
         if name != settings.CLUSTER and name not in clusters.names():
             raise NotFound(f"There is no cluster {name}.")
-        return Response(testing.test("" if name == settings.CLUSTER else name))
+        return Response(connection_tests.test("" if name == settings.CLUSTER else name))

@@ -1,5 +1,8 @@
-"""The engine's REST API, asked with short time-outs; any Kafka Connect worker answers the same."""
+"""An HTTP client of the engine's REST API, with short timeouts. It also works with a Kafka Connect worker."""
 
+import ssl
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -8,6 +11,7 @@ from django.conf import settings
 
 TIMEOUT = httpx.Timeout(3.0, connect=1.0)
 CONNECTORS = "/connectors?expand=status&expand=info"
+MOST_REDIRECTS = 2
 
 
 class EngineUnavailable(Exception):
@@ -15,7 +19,7 @@ class EngineUnavailable(Exception):
 
 
 class EngineRefused(Exception):
-    """The engine answered, and said no; `status` is its HTTP status."""
+    """The engine rejected the request. `status` is its HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(status, message)
@@ -26,13 +30,17 @@ class EngineRefused(Exception):
         return self.message
 
 
+class EngineMisconfigured(EngineRefused):
+    """The dashboard's own settings prevent access to the engine. The message names the setting to change."""
+
+
 def get(address: str) -> Any:
-    """The JSON document at an address of the engine. Raises EngineUnavailable or EngineRefused."""
+    """Return the JSON document at an address of the engine. Raises EngineUnavailable or EngineRefused."""
     return _call("GET", address)
 
 
 def control(connector: str, action: str) -> None:
-    """Pause, resume, stop or restart a connector with its tasks. Raises EngineUnavailable or EngineRefused."""
+    """Pause, resume, stop or restart a connector and its tasks. Raises EngineUnavailable or EngineRefused."""
     if action == "restart":
         _call("POST", f"/connectors/{_segment(connector)}/restart?includeTasks=true&onlyFailed=false")
     else:
@@ -45,7 +53,10 @@ def restart_task(connector: str, task: int) -> None:
 
 
 def _segment(name: str) -> str:
-    """A name as one segment of a path; `.` and `..` would be resolved away and name something else."""
+    """Quote a name as one path segment.
+
+    `.` and `..` are refused: a URL parser resolves them, and the request would reach another resource.
+    """
     if name in ("", ".", ".."):
         raise EngineRefused(404, f"Connector {name} not found")
     return quote(name, safe="")
@@ -53,14 +64,85 @@ def _segment(name: str) -> str:
 
 def _call(method: str, address: str) -> Any:
     try:
-        # A worker that stands by sends its clients to the one that leads.
-        answer = httpx.request(method, settings.ENGINE_URL + address, timeout=TIMEOUT, follow_redirects=True)
-        document = answer.json() if answer.content else None
+        answer = _ask(method, httpx.URL(settings.ENGINE_URL + address))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise EngineUnavailable(f"{type(error).__name__}: {error}") from error
+    if answer.status_code == 401:
+        raise EngineMisconfigured(401, _refused_credentials())
+    try:
+        document = answer.json() if answer.content else None
     except ValueError as error:
         raise EngineUnavailable(f"the answer is not JSON: {error}") from error
     if answer.is_error:
         message = document.get("message") if isinstance(document, dict) else None
         raise EngineRefused(answer.status_code, str(message or answer.reason_phrase))
     return document
+
+
+def _ask(method: str, url: httpx.URL) -> httpx.Response:
+    """Send a request and follow a standby worker's redirects.
+
+    Credentials are sent to the configured addresses only.
+    """
+    trusted = {_origin(httpx.URL(address)) for address in (settings.ENGINE_URL, *settings.ENGINE_URLS)}
+    headers, trust = _authorization(), _trust(settings.ENGINE_CA_FILE)
+    for _ in range(MOST_REDIRECTS + 1):
+        answer = httpx.request(method, url, headers=headers, timeout=TIMEOUT, verify=trust, follow_redirects=False)
+        if answer.status_code not in {307, 308} or "location" not in answer.headers:
+            return answer
+        url = url.join(answer.headers["location"])
+        if _origin(url) not in trusted:
+            shown = f"{url.scheme}://{url.netloc.decode(errors='replace').rpartition('@')[2]}"
+            text = f"The engine redirects to {shown}, which the dashboard doesn't trust: add it to ENGINE_URLS."
+            raise EngineMisconfigured(answer.status_code, text)
+    raise EngineUnavailable("the engine's workers redirect to each other")
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port  # httpx omits default ports
+
+
+def _authorization() -> dict[str, str]:
+    """Return the header with the token or user of the settings. A token file is read for every request."""
+    token = _first_token(Path(settings.ENGINE_TOKEN_FILE)) if settings.ENGINE_TOKEN_FILE else settings.ENGINE_TOKEN
+    if token and not token.isascii():
+        raise EngineMisconfigured(401, "The token of ENGINE_TOKEN_FILE or ENGINE_TOKEN has characters beyond ASCII.")
+    if token:
+        return {"Authorization": f"Bearer {token}"}
+    if settings.ENGINE_USER:
+        request = httpx.Request("GET", "http://engine")
+        signed = next(httpx.BasicAuth(settings.ENGINE_USER, settings.ENGINE_PASSWORD).auth_flow(request))
+        return {"Authorization": signed.headers["Authorization"]}
+    return {}
+
+
+def _first_token(path: Path) -> str:
+    try:
+        lines = [line.strip() for line in path.read_text().splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        text = f"ENGINE_TOKEN_FILE can't be read: {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8'}."
+        raise EngineMisconfigured(401, text) from error
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def _refused_credentials() -> str:
+    if settings.ENGINE_TOKEN_FILE or settings.ENGINE_TOKEN:
+        name = "ENGINE_TOKEN_FILE" if settings.ENGINE_TOKEN_FILE else "ENGINE_TOKEN"
+        return f"The engine refused the dashboard's token: set {name} to a token of the engine's rest.auth.token.file."
+    if settings.ENGINE_USER:
+        return "The engine refused the dashboard's user or password: set ENGINE_USER and ENGINE_PASSWORD."
+    return (
+        "The engine wants credentials, and the dashboard has none: "
+        "set ENGINE_TOKEN_FILE, or ENGINE_USER and ENGINE_PASSWORD."
+    )
+
+
+@lru_cache(maxsize=4)
+def _trust(ca_file: str) -> ssl.SSLContext:
+    """Return the CAs for the engine's TLS certificate: the system's, or those of `ca_file`."""
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except OSError as error:  # raised also if the file holds no certificate
+        raise EngineMisconfigured(
+            401, f"ENGINE_CA_FILE can't be used: {ca_file}: {error.strerror or error}."
+        ) from error

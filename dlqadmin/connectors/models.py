@@ -1,10 +1,10 @@
-"""The last good answers of the engine, so that its absence leaves something to show."""
+"""The engine's last good responses, which are shown while the engine is unreachable."""
 
 from django.db import models
 
 
 class EngineAnswer(models.Model):
-    """What the engine last said at one address, and when."""
+    """The engine's last response at one address, with its time."""
 
     address = models.CharField(max_length=300, unique=True)
     body = models.JSONField()

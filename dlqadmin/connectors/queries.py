@@ -1,4 +1,4 @@
-"""Connectors as the screen shows them: the engine's answer joined with each task's latest figures."""
+"""Connector documents: the engine's response joined with the latest figures of each task."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from dlqadmin.connectors import budgets, client
-from dlqadmin.connectors.figures import Asked, Paces, add_stages, document, task_document, text_or_none
+from dlqadmin.connectors import client, error_budgets
 from dlqadmin.connectors.models import EngineAnswer
+from dlqadmin.connectors.task_figures import Asked, Paces, add_stages, document, task_document, text_or_none
 from dlqadmin.metrics import queries as metrics
+from dlqadmin.metrics.error_rates import errors_per_hour
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.metrics.pace import errors_per_hour
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import iso_or_none
 from engine.config.errors_policy import DLQ_ENABLE
@@ -25,21 +25,31 @@ DEAD_LETTER_TOPIC = ("errors.deadletterqueue.topic.name", "errors.dlq.topic.name
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the engine says, or said last when it is away. `at` is None when it never answered."""
+    """The engine's current response, or its last one if it is unreachable.
+
+    `at` is None if the engine never answered. `trouble` is a sentence if the engine refused the
+    dashboard, or if the dashboard's settings prevent access.
+    """
 
     reachable: bool
     at: datetime | None
     body: Mapping[str, Any]
+    trouble: str | None = None
 
 
 def ask(now: datetime | None = None) -> Answer:
-    """The engine's connectors, secrets masked; its last good answer, with its age, when it is away."""
+    """Return the engine's connectors with masked secrets.
+
+    If the engine is unreachable, return its last good response with its time.
+    """
     now = now or timezone.now()
     kept = EngineAnswer.objects.filter(address=client.CONNECTORS).first()
     try:
         found = client.get(client.CONNECTORS)
-    except (client.EngineUnavailable, client.EngineRefused):
-        return Answer(reachable=False, at=kept.at if kept else None, body=kept.body if kept else {})
+    except (client.EngineUnavailable, client.EngineRefused) as error:
+        return Answer(
+            reachable=False, at=kept.at if kept else None, body=kept.body if kept else {}, trouble=_trouble(error)
+        )
     body = storable({str(name): _masked(row) for name, row in found.items()}) if isinstance(found, dict) else {}
     if kept is None or kept.body != body or now - kept.at > SAVED_EVERY:
         EngineAnswer.objects.update_or_create(address=client.CONNECTORS, defaults={"body": body, "at": now})
@@ -47,16 +57,16 @@ def ask(now: datetime | None = None) -> Answer:
 
 
 def connectors() -> dict[str, Any]:
-    """Every connector, by name."""
+    """Return every connector, sorted by name."""
     now = timezone.now()
     answer = ask(now)
     rows = documents(answer, now)
-    freshness = {"reachable": answer.reachable, "as_of": iso_or_none(answer.at)}
-    return {**freshness, "nearest": budgets.nearest(rows), "results": rows}
+    freshness = {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), "trouble": answer.trouble}
+    return {**freshness, "nearest": error_budgets.nearest(rows), "results": rows}
 
 
 def documents(answer: Answer, now: datetime) -> list[dict[str, Any]]:
-    """Every connector of an answer, by name."""
+    """Return the documents of all connectors of a response, sorted by name."""
     figures, paces = metrics.snapshots(), errors_per_hour(now)
     return [
         connector_document(name, answer.body[name], figures.get(name, []), paces, now) for name in sorted(answer.body)
@@ -64,7 +74,7 @@ def documents(answer: Answer, now: datetime) -> list[dict[str, Any]]:
 
 
 def connector(name: str) -> dict[str, Any] | None:
-    """One connector; None if there is no such one."""
+    """Return one connector; None if it does not exist."""
     now = timezone.now()
     answer = ask(now)
     if name not in answer.body:
@@ -77,14 +87,14 @@ def connector(name: str) -> dict[str, Any] | None:
 def connector_document(
     name: str, row: Mapping[str, Any], figures: list[TaskSnapshot], paces: Paces, now: datetime
 ) -> dict[str, Any]:
-    """One connector from the engine's answer and what its tasks last reported. Pure."""
+    """Join one connector of the engine's response with its tasks' last reports. Pure."""
     info, status = document(row, "info"), document(row, "status")
     config = document(info, "config")
     state = document(status, "connector")
     newest = max(figures, key=lambda snapshot: snapshot.reported_at, default=None)
     report = newest.status if newest else {}
     kind = str(report.get("kind") or info.get("type") or status.get("type") or "sink")
-    asked = Asked(budgets.rules(config, kind), paces, now)
+    asked = Asked(error_budgets.rules(config, kind), paces, now)
     reports = {snapshot.task: snapshot for snapshot in figures}
     known = status.get("tasks")
     told = [task for task in (known if isinstance(known, list) else []) if isinstance(task, dict)]
@@ -111,7 +121,10 @@ def connector_document(
 
 
 def dead_letter_topics() -> set[str]:
-    """Topics that connectors name for dead letters, written to or not, by the engine's last answer; nobody is asked."""
+    """Return the topics that connectors name for dead letters, whether written to or not.
+
+    Uses the engine's last response and sends no request.
+    """
     kept = EngineAnswer.objects.filter(address=client.CONNECTORS).first()
     rows = kept.body.values() if kept else ()
     found = {_dead_letter_topic(document(document(row, "info"), "config")) for row in rows}
@@ -119,7 +132,7 @@ def dead_letter_topics() -> set[str]:
 
 
 def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[str]:
-    """The topics a connector reads: as its tasks say, else as it is configured."""
+    """Return the topics that a connector reads: as its tasks report, otherwise as configured."""
     for report in figures:
         found = report.status.get("topics")
         if isinstance(found, list) and found:
@@ -128,8 +141,20 @@ def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[s
     return [topic.strip() for topic in configured.split(",") if topic.strip()]
 
 
+def _trouble(error: Exception) -> str | None:
+    """Return the trouble as a sentence; None if the engine is only unreachable.
+
+    The sentence is for people who can change the settings.
+    """
+    if isinstance(error, client.EngineMisconfigured):
+        return error.message
+    if isinstance(error, client.EngineRefused):
+        return f"The engine refused with status {error.status}: {error.message}"
+    return None
+
+
 def _masked(row: Any) -> dict[str, Any]:
-    """A connector's part of the answer, with no secret in it; what is not a document becomes an empty one."""
+    """Return a connector's part of the response without secrets. Any part that is not a document becomes empty."""
     info, status = document(row, "info"), document(row, "status")
     config = {str(name): str(value) for name, value in document(info, "config").items()}
     return {"info": {**info, "config": mask(config)}, "status": status}
@@ -140,7 +165,7 @@ def _dead_letter_topic(config: Mapping[str, Any]) -> str | None:
 
 
 def _writes_dead_letters(config: Mapping[str, str]) -> bool:
-    """A topic's name alone also enables it."""
+    """Return whether dead letters are written. A topic name alone also enables them."""
     own = {name: config[name] for name in DLQ_ENABLE.spellings if name in config}
     values, _ = read((DLQ_ENABLE,), own)
     return bool(values[DLQ_ENABLE.name]) or not given(DLQ_ENABLE, own)

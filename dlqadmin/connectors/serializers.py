@@ -1,16 +1,16 @@
-"""The documents of connectors and their tasks."""
+"""Serializers of connectors and their tasks."""
 
 from typing import Any
 
 from rest_framework import serializers
 
-from dlqadmin.connectors.budgets import RISKS
+from dlqadmin.connectors.error_budgets import RISKS
 
 
 class StageCounts(serializers.Serializer[Any]):
-    """One stage: its failures (KIP-298), and the records that a handler dropped there (KIP-1033).
+    """The failures of a stage (KIP-298), and the records that a handler dropped there (KIP-1033).
 
-    `name` is the node of a stream's processor, and empty elsewhere.
+    `name` is the processor node of a stream, and empty for other connectors.
     """
 
     index = serializers.IntegerField()
@@ -22,9 +22,9 @@ class StageCounts(serializers.Serializer[Any]):
 
 
 class Limit(serializers.Serializer[Any]):
-    """One limit of the errors a task may make; −1 is none, and then `left` is null.
+    """One limit on the errors of a task. −1 means no limit, and then `left` is null.
 
-    `left` errors are still tolerated: the one after them fails the task.
+    `left` errors are still tolerated; the next one fails the task.
     """
 
     limit = serializers.IntegerField()
@@ -33,19 +33,28 @@ class Limit(serializers.Serializer[Any]):
 
 
 class Nearness(serializers.Serializer[Any]):
-    """How near a task is to failing by its errors (KIP-298, "Task Tolerance Limits").
+    """The distance of a task from failing because of errors (KIP-298, "Task Tolerance Limits").
 
-    `risk`, from the nearest on: `failed`; `exhausted`: the next error fails it; `near`: half of a limit is used, or
-    all of it will be within the hour; `within`; `fail_fast`: nothing is tolerated, and nothing happened yet; `unused`;
-    `unlimited`; `handler`: a handler of its own decides; `unknown`: not reported yet.
+    `risk`, from the closest to failing:
 
-    `left` is the smaller one of both limits. `rate` counts errors within the last `window_ms`. `errors_per_hour` are
-    those of the last hour, null before five minutes are known; `empty_in_ms` is when the task would fail if they went
-    on like this.
+    * `failed`
+    * `exhausted`: the next error fails the task
+    * `near`: half of a limit is used, or the rest will be used within an hour
+    * `within`
+    * `fail_fast`: no error is tolerated, and none happened yet
+    * `unused`
+    * `unlimited`
+    * `handler`: a custom handler decides
+    * `unknown`: not reported yet
 
-    `handlers` are those the connector names (KIP-1033), by what they decide about: `processing`, `deserialization`,
-    `production`. The limits count and decide about everything else. `decided_by` is `handlers` where that is nothing,
-    or in a stream without limits, where default handlers fail the task; then there is nothing to count.
+    `left` is the smaller value of both limits. `rate` counts the errors of the last `window_ms`.
+    `errors_per_hour` covers the last hour, and is null until five minutes are known. `empty_in_ms` is
+    the time until the task fails at that rate.
+
+    `handlers` are the handlers that the connector configures (KIP-1033), by what they decide about:
+    `processing`, `deserialization`, `production`. The limits count and decide about all other errors.
+    `decided_by` is `handlers` if no errors remain for the limits. It is also `handlers` for a stream
+    without limits, where default handlers fail the task; then there is nothing to count.
     """
 
     risk = serializers.ChoiceField(choices=RISKS)
@@ -60,18 +69,18 @@ class Nearness(serializers.Serializer[Any]):
 
 
 class NearTask(Nearness):
-    """One of the tasks that are nearest to failing."""
+    """One of the tasks that are closest to failing."""
 
     connector = serializers.CharField()
     task = serializers.IntegerField()
 
 
 class TaskDocument(serializers.Serializer[Any]):
-    """One task: its state, and its latest figures.
+    """One task, with its state and its latest figures.
 
-    `metrics` has the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records a second over the
-    last report. `parked_until` and `parked_reason`: it waits for a retry. `tolerance` is what the task reported,
-    `budget` what is left of it at present.
+    `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
+    per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
+    a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
     """
 
     id = serializers.IntegerField()
@@ -91,11 +100,13 @@ class TaskDocument(serializers.Serializer[Any]):
 
 
 class ConnectorDocument(serializers.Serializer[Any]):
-    """One connector; secrets in its configuration are masked.
+    """One connector. Secrets in its configuration are masked.
 
-    `kind` is sink, source or stream; `type` is Kafka Connect's word. `dead_letters` is `durable`, `best_effort` where
-    the dead letter topic's cluster acknowledges nothing, or null without dead letters. `delivery` is null before the
-    first report; `dlq_topic` is null where nothing is written to it.
+    `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
+    first report. `dlq_topic` is null if no dead letters are written.
+
+    `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
+    nothing. It is null without dead letters.
     """
 
     name = serializers.CharField()
@@ -116,29 +127,34 @@ class ConnectorDocument(serializers.Serializer[Any]):
 
 
 class ConnectorAnswer(ConnectorDocument):
-    """One connector, and how fresh the answer is."""
+    """One connector, with the age of the engine's response."""
 
     reachable = serializers.BooleanField()
     as_of = serializers.CharField(allow_null=True)
 
 
 class ConnectorList(serializers.Serializer[Any]):
-    """Every connector; when the engine is away, as it last answered. `nearest` to failing comes first."""
+    """All connectors; the engine's last response if it is unreachable.
+
+    `nearest` lists the tasks closest to failing, in that order. `trouble` says why the engine refused
+    the dashboard and which setting to change. It is null if the engine is only unreachable.
+    """
 
     reachable = serializers.BooleanField()
     as_of = serializers.CharField(allow_null=True)
+    trouble = serializers.CharField(allow_null=True)
     nearest = NearTask(many=True)
     results = ConnectorDocument(many=True)
 
 
 class ControlRequest(serializers.Serializer[Any]):
-    """Why the operator does it; for the audit trail."""
+    """The operator's reason, for the audit trail."""
 
     reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
 
 
 class ControlAnswer(serializers.Serializer[Any]):
-    """The engine accepted the wish; the state follows."""
+    """The engine accepted the request; the state changes later."""
 
     connector = serializers.CharField()
     task = serializers.IntegerField(allow_null=True)

@@ -1,4 +1,4 @@
-"""Addresses of the connectors."""
+"""URL patterns of the connectors."""
 
 from django.urls import path
 

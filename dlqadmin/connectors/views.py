@@ -1,4 +1,4 @@
-"""Connectors over REST: read through to the engine, controlled by operators."""
+"""REST views of connectors. Reads pass through to the engine; operators control connectors."""
 
 from typing import ClassVar, cast
 
@@ -9,9 +9,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator
-from dlqadmin.connectors import controlling, queries
-from dlqadmin.connectors.client import EngineRefused
-from dlqadmin.connectors.controlling import Action
+from dlqadmin.connectors import controls, queries
+from dlqadmin.connectors.client import EngineMisconfigured, EngineRefused
+from dlqadmin.connectors.controls import Action
 from dlqadmin.connectors.serializers import ConnectorAnswer, ConnectorList, ControlAnswer, ControlRequest
 from dlqadmin.rest.problems import Conflict, UpstreamUnavailable
 
@@ -21,7 +21,10 @@ class ConnectorsView(APIView):
 
     @extend_schema(operation_id="connectors_list", responses=ConnectorList)
     def get(self, request: Request) -> Response:
-        """Every connector with its tasks and figures; as last seen when the engine is away."""
+        """Return every connector with its tasks and figures.
+
+        If the engine is unreachable, they are its last known ones.
+        """
         return Response(queries.connectors())
 
 
@@ -30,7 +33,7 @@ class ConnectorView(APIView):
 
     @extend_schema(operation_id="connectors_retrieve", responses=ConnectorAnswer)
     def get(self, request: Request, name: str) -> Response:
-        """One connector with its tasks and figures."""
+        """Return one connector with its tasks and figures."""
         found = queries.connector(name)
         if found is None:
             raise NotFound(f"There is no connector {name}.")
@@ -38,39 +41,42 @@ class ConnectorView(APIView):
 
 
 class ControlView(APIView):
-    """One action on a connector; a subclass for each."""
+    """Request an action on a connector; its state changes within seconds.
+
+    Each action has its own subclass, whose schema shows this text.
+    """
 
     permission_classes = (IsOperator,)
     action: ClassVar[Action]
 
     @extend_schema(request=ControlRequest, responses={202: ControlAnswer})
     def post(self, request: Request, name: str) -> Response:
-        """Ask the engine for it; the state follows within seconds."""
+        """Ask the engine for the action; the state changes within seconds."""
         reason = _reason(request)
         try:
-            controlling.control(request.user, name, self.action, reason)
+            controls.control(request.user, name, self.action, reason)
         except EngineRefused as error:
             raise _refusal(error) from error
         return Response({"connector": name, "task": None, "action": self.action}, status=202)
 
 
 def control_view(action: str) -> type[ControlView]:
-    """The view of one action; each has a name of its own in the API's description."""
+    """Create the view of one action. Each view has its own name in the API schema."""
     view = type(f"{action.title()}View", (ControlView,), {"action": cast("Action", action)})
     return extend_schema_view(post=extend_schema(operation_id=f"connectors_{action}"))(view)
 
 
 class TaskRestartView(APIView):
-    """One task's restart."""
+    """The restart of one task."""
 
     permission_classes = (IsOperator,)
 
     @extend_schema(operation_id="connectors_task_restart", request=ControlRequest, responses={202: ControlAnswer})
     def post(self, request: Request, name: str, task: int) -> Response:
-        """Restart one task; its tolerance counters begin anew."""
+        """Restart one task; its tolerance counters start at zero."""
         reason = _reason(request)
         try:
-            controlling.restart_task(request.user, name, task, reason)
+            controls.restart_task(request.user, name, task, reason)
         except EngineRefused as error:
             raise _refusal(error) from error
         return Response({"connector": name, "task": task, "action": "restart"}, status=202)
@@ -83,9 +89,11 @@ def _reason(request: Request) -> str:
 
 
 def _refusal(error: EngineRefused) -> NotFound | Conflict | UpstreamUnavailable:
-    """The engine's no, as ours."""
+    """Convert a refusal of the engine to an API error."""
     if error.status == 404:
         return NotFound(error.message)
     if error.status == 409:
         return Conflict(error.message)
+    if isinstance(error, EngineMisconfigured):
+        return UpstreamUnavailable(error.message)
     return UpstreamUnavailable(f"The engine refused with status {error.status}: {error.message}")

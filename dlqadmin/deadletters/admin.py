@@ -1,36 +1,17 @@
-"""The index in Django's admin: to look at, not to change."""
+"""Read-only views of the index in Django's admin."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, Group, IndexPosition
-
-if TYPE_CHECKING:
-    _ModelAdmin = admin.ModelAdmin[Any]
-else:
-    _ModelAdmin = admin.ModelAdmin
-
-
-class ReadOnlyAdmin(_ModelAdmin):
-    """Rows are written by the indexer, and by people over REST, where it is audited."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ReadOnlyAdmin):
-    list_display = ["id", "failed_at", "topic", "partition", "offset", "key_text", "message"]
+    list_display = ["id", "failed_at", "topic", "partition", "offset", "message"]
+    exclude = ["key_text", "key_hash"]  # the dashboard shows content, because it audits each read
     list_select_related = True
     show_full_result_count = False
 

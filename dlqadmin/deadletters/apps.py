@@ -1,4 +1,4 @@
-"""The index of dead letters, as a Django app."""
+"""The Django app of the dead letter index."""
 
 from django.apps import AppConfig
 

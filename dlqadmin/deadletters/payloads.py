@@ -1,18 +1,65 @@
-"""Bytes as a screen needs them: exact, with text beside them where they are text."""
+"""Record content in API responses, withheld from users without permission to read payloads.
+
+Content is returned as exact bytes, with text beside them if they are UTF-8.
+"""
 
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import orjson
+
+from dlqadmin.audit.payload_reads import note_read
+from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, may_read_payloads
 
 SHOWN_BYTES = 64 * 1024
 OPENINGS = (b"{", b"[", b'"')
+WITHHELD = f"Content withheld. {NEEDS_PAYLOAD_READER}"
+Content = TypeVar("Content")
 
 
-def payload(data: bytes | None, shown: int = SHOWN_BYTES) -> dict[str, Any]:
-    """The first `shown` bytes as base64 and, when all of them are UTF-8, as text; and whether it is JSON."""
+class Reader(msgspec.Struct, frozen=True):
+    """A user to whom records are shown.
+
+    Content is withheld from users without the permission "payload reader".
+    """
+
+    user: Any
+    may_read: bool
+
+    def note(self, object_type: str, object_id: str, detail: dict[str, Any], *, records: int | None = None) -> None:
+        """Audit that content is about to be shown. Raises NotAudited.
+
+        Without permission no content is shown, so nothing is audited.
+        """
+        if self.may_read:
+            note_read(self.user, object_type, object_id, detail, records=records)
+
+
+def reader_of(user: Any) -> Reader:
+    """Return this user as a reader of records."""
+    return Reader(user, may_read_payloads(user))
+
+
+def release(content: Content, reader: Reader) -> Content | None:
+    """Return the content for this reader, or None without permission.
+
+    All content that leaves the dashboard passes through this function. Put rules about visible fields here.
+    """
+    return content if reader.may_read else None
+
+
+def payload(data: bytes | None, reader: Reader, shown: int = SHOWN_BYTES) -> dict[str, Any]:
+    """Return the first `shown` bytes as base64, and as text if they are UTF-8.
+
+    The result also tells whether all bytes are JSON.
+    Readers without permission still see the size and whether the value is null.
+    """
+    size, data = None if data is None else len(data), release(data, reader)
+    if size is not None and data is None:
+        return {**payload(None, reader), "size": size, "is_null": False, "withheld": True}
     if data is None:
         return {
             "size": None,
@@ -22,6 +69,7 @@ def payload(data: bytes | None, shown: int = SHOWN_BYTES) -> dict[str, Any]:
             "shown": 0,
             "json": False,
             "parse_error": None,
+            "withheld": False,
         }
     head = data[:shown]
     valid, error = _json(data)
@@ -33,25 +81,32 @@ def payload(data: bytes | None, shown: int = SHOWN_BYTES) -> dict[str, Any]:
         "shown": len(head),
         "json": valid,
         "parse_error": error,
+        "withheld": False,
     }
 
 
 def both(data: bytes | None) -> dict[str, str | None]:
-    """All bytes as base64, and as text when they are UTF-8."""
+    """Return released bytes as base64, and as text if they are UTF-8."""
     if data is None:
         return {"base64": None, "text": None}
     return {"base64": base64.b64encode(data).decode(), "text": _text(data, cut=False)}
 
 
-def header(name: str, value: bytes | None) -> dict[str, Any]:
-    """A header row; null is not empty."""
+def header(name: str, value: bytes | None, reader: Reader) -> dict[str, Any]:
+    """Return a header for the API. A null value differs from an empty one."""
     size = None if value is None else len(value)
     head = None if value is None else value[:SHOWN_BYTES]
-    return {"name": name, "size": size, **both(head), "is_null": value is None}
+    return {
+        "name": name,
+        "size": size,
+        **both(release(head, reader)),
+        "is_null": value is None,
+        "withheld": not reader.may_read,
+    }
 
 
 def _text(data: bytes, cut: bool) -> str | None:
-    """The bytes as UTF-8; a character broken by the cut at the end is left out."""
+    """Return the bytes as UTF-8 text, or None. A character that the cut broke is left out."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -61,7 +116,10 @@ def _text(data: bytes, cut: bool) -> str | None:
 
 
 def _json(data: bytes) -> tuple[bool, dict[str, Any] | None]:
-    """Is it JSON? If it only looks like it: where it stops being so, in bytes from 0, line and column from 1."""
+    """Return whether the bytes are JSON, and the position of the syntax error.
+
+    The position is None if the bytes do not even start like JSON. Bytes count from 0, lines and columns from 1.
+    """
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError as error:

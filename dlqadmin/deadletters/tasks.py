@@ -1,27 +1,28 @@
-"""Celery's way to what is done to the index by the clock."""
+"""Periodic Celery tasks that maintain the index."""
 
 from __future__ import annotations
 
 from celery import shared_task
 from django.utils import timezone
 
-from dlqadmin.deadletters import muting, retention, statistics
+from dlqadmin.deadletters.index import mutes, retention
+from dlqadmin.deadletters.search import planner_statistics
 
 
 @shared_task
 def prune_dead_letters() -> None:
-    """Forget dead letters older than RETENTION_DAYS; 0 keeps them all."""
+    """Delete dead letters older than RETENTION_DAYS; 0 keeps all of them."""
     if before := retention.horizon(timezone.now()):
         retention.prune(before)
 
 
 @shared_task
 def end_mutes() -> None:
-    """Open the muted groups whose time has come."""
-    muting.sweep(timezone.now())
+    """Reopen muted groups whose mute time is over."""
+    mutes.sweep(timezone.now())
 
 
 @shared_task
 def gather_statistics() -> None:
-    """Let SQLite's planner know how large the tables are by now; elsewhere nothing."""
-    statistics.gather()
+    """Update the table statistics of SQLite's query planner. Does nothing on other databases."""
+    planner_statistics.gather()

@@ -1,13 +1,17 @@
-"""Addresses of dead letters and groups, below /api/v1/."""
+"""URLs of dead letters and groups, below /api/v1/."""
 
 from django.urls import path
 
-from dlqadmin.deadletters import expiry_views, group_act_views, group_views, lookup_views, search_views, views
+from dlqadmin.deadletters.groups import action_views
+from dlqadmin.deadletters.groups import views as group_views
+from dlqadmin.deadletters.records import expiry_views, lookup_views, views
+from dlqadmin.deadletters.search import list_views
+from dlqadmin.deadletters.search import views as search_views
 
 urlpatterns = [
-    path("dead-letters", views.DeadLetterList.as_view()),
-    path("dead-letters/facets", views.DeadLetterFacets.as_view()),
-    path("dead-letters/histogram", views.DeadLetterHistogram.as_view()),
+    path("dead-letters", list_views.DeadLetterList.as_view()),
+    path("dead-letters/facets", list_views.DeadLetterFacets.as_view()),
+    path("dead-letters/histogram", list_views.DeadLetterHistogram.as_view()),
     path("dead-letters/complete", search_views.Completions.as_view()),
     path("queries/<str:query_id>", search_views.RunningQuery.as_view()),
     path("saved-searches", search_views.SavedSearches.as_view()),
@@ -20,16 +24,16 @@ urlpatterns = [
     path("groups", group_views.GroupList.as_view()),
     path("groups/<int:pk>", group_views.GroupRecord.as_view()),
     path("groups/<int:pk>/retention", expiry_views.GroupRetentionView.as_view()),
-    path("groups/<int:pk>/resolve", group_act_views.GroupResolve.as_view()),
-    path("groups/<int:pk>/reopen", group_act_views.GroupReopen.as_view()),
-    path("groups/<int:pk>/assign", group_act_views.GroupAssign.as_view()),
-    path("groups/<int:pk>/notes", group_act_views.GroupNotes.as_view()),
+    path("groups/<int:pk>/resolve", action_views.GroupResolve.as_view()),
+    path("groups/<int:pk>/reopen", action_views.GroupReopen.as_view()),
+    path("groups/<int:pk>/assign", action_views.GroupAssign.as_view()),
+    path("groups/<int:pk>/notes", action_views.GroupNotes.as_view()),
     path("groups/<int:pk>/common", group_views.GroupCommon.as_view()),
-    path("groups/<int:pk>/split", group_act_views.GroupSplit.as_view()),
-    path("groups/merge", group_act_views.GroupsMerge.as_view()),
-    path("groups/mute", group_act_views.GroupsMute.as_view()),
-    path("groups/reopen", group_act_views.GroupsReopen.as_view()),
-    path("groups/resolve", group_act_views.GroupsResolve.as_view()),
-    path("groups/assign", group_act_views.GroupsAssign.as_view()),
-    path("regroupings/<int:pk>/undo", group_act_views.RegroupingUndo.as_view()),
+    path("groups/<int:pk>/split", action_views.GroupSplit.as_view()),
+    path("groups/merge", action_views.GroupsMerge.as_view()),
+    path("groups/mute", action_views.GroupsMute.as_view()),
+    path("groups/reopen", action_views.GroupsReopen.as_view()),
+    path("groups/resolve", action_views.GroupsResolve.as_view()),
+    path("groups/assign", action_views.GroupsAssign.as_view()),
+    path("regroupings/<int:pk>/undo", action_views.RegroupingUndo.as_view()),
 ]

@@ -1,1 +1,1 @@
-"""Dead letters as files: streamed at once, or written by a worker."""
+"""Exports of dead letters to files: streamed immediately, or written by a worker."""

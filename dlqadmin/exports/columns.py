@@ -1,14 +1,14 @@
-"""What a file of dead letters holds: one table, from which every format and manifest takes its columns."""
+"""The columns of an export file. Every format and manifest takes its columns from this table."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-SCHEMA_VERSION = 1  # raised when a column changes its name, its type or its meaning; a new one is no change
+SCHEMA_VERSION = 1  # increased if a column's name, type or meaning changes; a new column does not change it
 
 
 class Column(NamedTuple):
-    """A column's name, and what its values are."""
+    """A column's name, and the type of its values."""
 
     name: str
     type: str
@@ -38,7 +38,7 @@ FACTS = (
     Column("original", "text"),
     Column("replay_state", "text"),
 )
-# In JSON and CSV exact bytes are base64, with their text beside them where they are UTF-8.
+# JSON and CSV hold exact bytes as base64, and also as text if they are UTF-8.
 NDJSON = (
     *FACTS,
     Column("trace", "text"),

@@ -1,25 +1,33 @@
-"""Exports as the API shows them."""
+"""Export documents for the API."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
+from django.http import QueryDict
 
+from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.search.filters import address_asks_content
 from dlqadmin.exports.columns import SCHEMA_VERSION
 from dlqadmin.exports.formats import FORMATS
 from dlqadmin.exports.models import Export
 from dlqadmin.rest.times import iso, iso_or_none
 
 
-def export_document(export: Export) -> dict[str, Any]:
-    """An export as a list shows it."""
+def export_document(export: Export, reader: Reader) -> dict[str, Any]:
+    """Return an export for a list.
+
+    The filter is withheld from readers without payload access if it asks for content.
+    """
+    told = reader.may_read or not address_asks_content(QueryDict(export.query))
     return {
         "id": export.pk,
         "created_at": iso(export.created_at),
         "created_by": _maker(export),
         "format": export.format,
-        "query": export.query,
+        "query": export.query if told else "",
+        "withheld": not told,
         "state": export.state,
         "trouble": export.trouble,
         "rows": export.rows,
@@ -33,7 +41,7 @@ def export_document(export: Export) -> dict[str, Any]:
 
 
 def manifest(export: Export) -> dict[str, Any]:
-    """What a complete file holds, and how that was chosen: enough to check it, and to ask for it again."""
+    """Describe a complete file and its selection, so that it can be verified and requested again."""
     return {
         "schema": SCHEMA_VERSION,
         "export": str(export),
@@ -55,7 +63,7 @@ def manifest(export: Export) -> dict[str, Any]:
 
 
 def download_name(export: Export) -> str:
-    """What the file is called where it is saved."""
+    """Return the file name for downloads."""
     return f"dead-letters-{export}-{export.created_at:%Y%m%dT%H%M%SZ}.{export.format}"
 
 

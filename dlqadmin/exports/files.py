@@ -1,6 +1,6 @@
-"""The folder of files that workers wrote: names, and which part of a file a client wants.
+"""File names in the exports folder, and HTTP byte ranges.
 
-Other dashboards may have the same folder: names begin with what only this one has.
+Several dashboards may share the folder, so names begin with a prefix that is unique to this one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
 
 
 class RangeNotSatisfiable(APIException):
-    """The client asked for bytes behind the end of the file."""
+    """The client asked for bytes beyond the end of the file."""
 
     status_code = 416
     default_detail = "The file is shorter than that."
@@ -28,47 +28,48 @@ class RangeNotSatisfiable(APIException):
 
 
 def path(name: str) -> Path:
-    """Where the file of this name is."""
+    """Return the path of the file with this name."""
     return Path(settings.EXPORTS_DIR) / name
 
 
 def part(runner: str) -> str:
-    """What a file that is not complete is called; each attempt writes its own."""
+    """Return the name of a partial file. Each attempt writes its own."""
     return f"{_owner()}-{runner}.part"
 
 
 def complete(export: str, runner: str, form: str) -> str:
-    """What a complete file is called."""
+    """Return the name of a complete file."""
     return f"{_owner()}-{export}-{runner}.{form}"
 
 
 def own() -> re.Pattern[str]:
-    """The names that this dashboard gives."""
+    """Return the pattern of all names that this dashboard gives."""
     return re.compile(rf"{_owner()}-(E-\d+-)?[0-9a-f]{{32}}\.(part|ndjson|csv|parquet)", re.ASCII)
 
 
 def create(where: Path) -> BinaryIO:
-    """A new file that nobody else may read."""
+    """Create a file that other users cannot read."""
     where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return os.fdopen(os.open(where, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def settle(file: BinaryIO, where: Path, name: str) -> None:
-    """Give the complete file its name, once it is on the disk whatever happens to the machine."""
+    """Sync the complete file to disk, then give it its name. It then survives a crash of the machine."""
     file.flush()
     os.fsync(file.fileno())
     where.rename(path(name))
 
 
 def free_bytes() -> int:
-    """What is left on the disk of exports."""
+    """Return the free bytes on the disk that holds the exports."""
     return shutil.disk_usage(settings.EXPORTS_DIR).free
 
 
 def span(header: str | None, size: int) -> tuple[int, int] | None:
-    """The first byte that is wanted and the last; None for the whole file. Raises RangeNotSatisfiable.
+    """Parse a Range header to the first and last byte. Raises RangeNotSatisfiable.
 
-    Anything but one range from a byte on is answered with the whole file, as RFC 9110 §14.2 allows.
+    Returns None for the whole file. Only a single range with a first byte is supported. Other headers
+    are answered with the whole file, as RFC 9110 §14.2 allows.
     """
     match = RANGE.fullmatch(header or "")
     if match is None:
@@ -80,6 +81,6 @@ def span(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 def _owner() -> str:
-    """The cluster, and the moment that its database was made."""
+    """Return a hash of the cluster name and the creation time of its database."""
     made = MigrationRecorder.Migration.objects.order_by("pk").values_list("applied", flat=True).first()
     return hashlib.sha256(f"{settings.CLUSTER} {made}".encode()).hexdigest()[:10]

@@ -1,4 +1,4 @@
-"""From rows to the bytes of a file: NDJSON, CSV or Parquet."""
+"""The file formats: convert rows to NDJSON, CSV or Parquet bytes."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 
-from dlqadmin.deadletters.filters import Filters
-from dlqadmin.deadletters.payloads import both
+from dlqadmin.deadletters.payloads import Reader, both
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.exports import columns, parquet
 from dlqadmin.exports.columns import FACTS, Column
-from dlqadmin.exports.reading import Row, slices
+from dlqadmin.exports.row_reader import Row, slices
 from dlqadmin.rest.times import iso_or_none
 
 NAMES = tuple(column.name for column in FACTS)
 TIMES = tuple(column.name for column in FACTS if column.type == "time")
-# A spreadsheet takes a cell that starts so for a formula.
+# A spreadsheet treats a cell that begins with one of these as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Encoder(Protocol):
-    """Turns rows into the bytes of a file, in order; it may keep some back until the end."""
+    """An encoder of rows to file bytes, in order. It may hold some bytes back until the end."""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        """What the file goes on with."""
+        """Return the next bytes of the file."""
 
     def end(self) -> bytes:
-        """What it ends with."""
+        """Return the last bytes of the file."""
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A kind of file: its name, how the web calls it, and its columns."""
+    """A file format: its name, its media type and its columns."""
 
     name: str
     content_type: str
@@ -52,21 +52,28 @@ FORMATS = {
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The next bytes of a file, and how many rows were read for it so far."""
+    """The next bytes of a file, and the number of rows read for it so far."""
 
     data: bytes
     rows: int
 
 
 def pieces(
-    form: str, filters: Filters, last: int, *, after: int = 0, limit: int | None = None, head: bool = True
+    form: str,
+    filters: Filters,
+    last: int,
+    reader: Reader,
+    *,
+    after: int = 0,
+    limit: int | None = None,
+    head: bool = True,
 ) -> Iterator[Piece]:
-    """The file of the matching dead letters with ids above `after` up to `last`; at most `limit` of them.
+    """Yield the file of at most `limit` matching dead letters with `after` < id <= `last`.
 
-    Without `head` a CSV file has no line of names, so that it goes on where another one was broken off.
+    Without `head`, a CSV file has no header line, so that it can continue an interrupted one.
     """
     encoder, read = _encoder(form, head=head), 0
-    for rows in slices(filters, after, last):
+    for rows in slices(filters, after, last, reader):
         taken = rows if limit is None else rows[: limit - read]
         read += len(taken)
         yield Piece(encoder.rows(taken), read)
@@ -94,7 +101,7 @@ class _Csv:
         return self._beginning()
 
     def _beginning(self) -> bytes:
-        """The line of names, once: a file without rows has it, too."""
+        """Return the header line on the first call only. A file without rows has it too."""
         head, self._head = self._head, b""
         return head
 
@@ -131,7 +138,7 @@ def _facts(row: Row) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell no spreadsheet runs; the base64 columns hold the exact bytes."""
+    """Escape a cell so that no spreadsheet runs it. The base64 columns hold the exact bytes."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 

@@ -1,4 +1,4 @@
-"""The table of the files that workers write."""
+"""The table of exports that workers write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class ExportState(models.TextChoices):
-    """Where an export stands. DELETED: its file is gone, by its age or by a person."""
+    """The state of an export. DELETED means that its file expired or that a person deleted it."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -18,11 +18,14 @@ class ExportState(models.TextChoices):
 
 
 class Export(models.Model):
-    """One file of dead letters: what was asked for, how far it is, and what it holds.
+    """One file of dead letters: the request, the progress and the result.
 
-    `filters` are the filters with absolute times, `query` the list's address that they came from. `expected` is
-    null where nobody knows how many match. A worker holds the export by `runner` and keeps `heartbeat` fresh.
-    `file` is a name in the folder of exports, given when the file is complete; `expires_at` is when it is deleted.
+    `filters` are the filters with absolute times; `query` is the list's query string that they came
+    from. `expected` is null if the number of matches is unknown. A worker holds the export through
+    `runner` and updates `heartbeat`.
+
+    `file` is a name in the exports folder, set when the file is complete. The file is deleted at
+    `expires_at`.
     """
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -45,7 +48,7 @@ class Export(models.Model):
     done_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
-    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body sent with the key
 
     class Meta:
         indexes = [models.Index(fields=["state"], name="export_state")]

@@ -1,4 +1,4 @@
-"""Rows as a Parquet file, written while it is read: a row group is in memory, never the file."""
+"""A streaming Parquet writer. It keeps one row group in memory, never the whole file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dlqadmin.exports.columns import PARQUET, SCHEMA_VERSION
-from dlqadmin.exports.reading import Row
+from dlqadmin.exports.row_reader import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,10 +17,10 @@ GROUP_BYTES = 16 * 1024 * 1024
 
 
 class Parquet:
-    """The bytes of one file; its row groups have at most 20 000 rows, and about 16 MB."""
+    """The bytes of one file. Its row groups have at most 20 000 rows, and about 16 MB."""
 
     def __init__(self) -> None:
-        from pyarrow.parquet import ParquetWriter  # 60 MB of memory: only for whoever writes such a file
+        from pyarrow.parquet import ParquetWriter  # imported here because it takes 60 MB of memory
 
         self._schema = _schema()
         self._sink = _Sink()
@@ -28,7 +28,7 @@ class Parquet:
         self._waiting: list[pa.RecordBatch] = []
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        """What the file goes on with: nothing, until a row group is full."""
+        """Return the next bytes of the file; empty until a row group is full."""
         import pyarrow as pa
 
         if rows:
@@ -40,7 +40,7 @@ class Parquet:
         return self._sink.taken()
 
     def end(self) -> bytes:
-        """The last row group, and the footer without which nobody reads the file."""
+        """Return the last row group and the footer, without which the file is unreadable."""
         self._write_group()
         self._writer.close()
         return self._sink.taken()
@@ -54,7 +54,7 @@ class Parquet:
 
 
 class _Sink(io.RawIOBase):
-    """A file that hands out what was written to it since it was last asked."""
+    """A file object that returns the bytes written to it since the last call."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -73,7 +73,7 @@ class _Sink(io.RawIOBase):
         return len(part)
 
     def taken(self) -> bytes:
-        """The bytes since the last time."""
+        """Return the bytes since the last call."""
         taken, self._parts = b"".join(self._parts), []
         return taken
 

@@ -1,4 +1,4 @@
-"""Reads of exports."""
+"""Queries of exports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 
 
 def page(cursor: str | None, limit: int) -> tuple[list[Export], str | None]:
-    """Exports, newest first, and where the next page begins. Raises ParameterError."""
+    """Return exports, newest first, and the cursor of the next page. Raises ParameterError."""
     rows = Export.objects.select_related("created_by").order_by("-pk")
     if after := decode_cursor(cursor, int):
         rows = rows.filter(pk__lt=after[0])

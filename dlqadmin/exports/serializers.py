@@ -1,18 +1,18 @@
-"""The shapes of exports as the schema describes them, and the body that asks for one."""
+"""Serializers of exports, and of the request that creates one."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from dlqadmin.deadletters.serializers import Document
 from dlqadmin.exports.formats import FORMATS
 from dlqadmin.exports.models import ExportState
+from dlqadmin.rest.documents import Document
 
 FORMAT_CHOICES = list(FORMATS)
 
 
 class ExportBody(Document):
-    """A file that a worker shall write."""
+    """A file that a worker must write."""
 
     format = serializers.ChoiceField(choices=FORMAT_CHOICES)
     filter = serializers.CharField(
@@ -27,7 +27,8 @@ class ExportDocument(Document):
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField(allow_null=True)
     format = serializers.ChoiceField(choices=FORMAT_CHOICES)
-    query = serializers.CharField()
+    query = serializers.CharField(allow_blank=True)
+    withheld = serializers.BooleanField(help_text="The query asks for content that the reader may not see.")
     state = serializers.ChoiceField(choices=ExportState.choices)
     trouble = serializers.CharField()
     rows = serializers.IntegerField(help_text="Records written so far.")

@@ -1,4 +1,4 @@
-"""Celery's tasks: write the exports that wait, one after another; delete old files."""
+"""Celery tasks that write queued exports one after another, and delete old files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from celery import shared_task
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from dlqadmin.exports import pruning, writing
+from dlqadmin.exports import file_expiry, file_writer
 
 log = logging.getLogger(__name__)
 _writing = threading.Lock()
 
 
 def wake() -> None:
-    """Ask a worker to look now; where the message queue is away, the next beat does."""
+    """Ask a worker to look for exports now. If the message queue is down, the next beat does."""
     try:
         write_exports.apply_async(retry=False)
     except OperationalError as error:
@@ -25,11 +25,11 @@ def wake() -> None:
 
 @shared_task
 def write_exports() -> None:
-    """Write what waits. One file at a time in a process: writing takes a whole core."""
+    """Write all queued exports. A process writes one file at a time, because writing uses a whole core."""
     if not _writing.acquire(blocking=False):
         return
     try:
-        while writing.write_next():
+        while file_writer.write_next():
             pass
     finally:
         _writing.release()
@@ -37,5 +37,5 @@ def write_exports() -> None:
 
 @shared_task
 def prune_exports() -> None:
-    """Delete files past their time."""
-    pruning.prune(timezone.now())
+    """Delete expired files."""
+    file_expiry.prune(timezone.now())

@@ -1,4 +1,4 @@
-"""Addresses of exports, below /api/v1/."""
+"""URL patterns of exports, below /api/v1/."""
 
 from django.urls import path
 

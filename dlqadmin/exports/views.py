@@ -1,4 +1,4 @@
-"""Dead letters as files over REST: streamed at once, or written by a worker and fetched later."""
+"""REST views of exports: streamed immediately, or written by a worker and downloaded later."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from dlqadmin.audit.entries import record
 from dlqadmin.audit.permissions import IsOperator, IsViewer
-from dlqadmin.audit.recording import record
-from dlqadmin.deadletters.filters import check_address
-from dlqadmin.deadletters.views import FILTERS, PAGING, AnyFormat
-from dlqadmin.exports import asking, exporting, files, queries, streaming
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.filters import check_address
+from dlqadmin.deadletters.search.list_views import FILTERS, PAGING
+from dlqadmin.exports import export_jobs, files, queries, requests, streams
 from dlqadmin.exports.documents import download_name, export_document, manifest
 from dlqadmin.exports.formats import FORMATS, pieces
 from dlqadmin.exports.models import Export, ExportState
 from dlqadmin.exports.permissions import IsExporter
 from dlqadmin.exports.serializers import ExportBody, ExportDocument, ExportPage, ManifestDocument
 from dlqadmin.rest.idempotency import IDEMPOTENCY, Once, made_by, once
+from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
 from dlqadmin.rest.problems import Conflict
 
@@ -49,35 +51,43 @@ class DeadLetterExport(APIView):
 
     @extend_schema(operation_id="dead_letters_export", parameters=[*FILTERS, *STREAM], responses=FILE)
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Streams up to a million of them in the order of their ids; more are refused before the first byte.
+        """Stream up to a million dead letters in id order.
 
-        A file that broke off goes on with `resume` and `after`: NDJSON and CSV continue byte for byte.
+        A larger result is refused before the first byte. `resume` and `after` continue an interrupted file:
+        NDJSON and CSV continue byte for byte.
         """
-        wanted = asking.parse_stream(request.query_params)
-        asking.refuse_too_many(wanted)
-        asked, form = asking.settle(wanted.asked), wanted.format
+        reader = reader_of(request.user)
+        wanted = requests.parse_stream(request.query_params, reader)
+        requests.refuse_too_many(wanted)
+        asked, form = requests.settle(wanted.asked), wanted.format
         detail = {"query": request.META.get("QUERY_STRING", ""), "watermark": asked.watermark}
         record(request.user, "export", "dead letters", form.name, detail)
         found = pieces(
-            form.name, asked.filters, asked.watermark, after=wanted.after, limit=wanted.limit, head=not wanted.after
+            form.name,
+            asked.filters,
+            asked.watermark,
+            reader,
+            after=wanted.after,
+            limit=wanted.limit,
+            head=not wanted.after,
         )
         name = f"dead-letters-{timezone.now():%Y%m%dT%H%M%SZ}.{form.name}"
-        headers = {"Export-Resume": asking.frozen(asked)}
-        return _download(streaming.from_database(found), form.content_type, name, headers)
+        headers = {"Export-Resume": requests.frozen(asked)}
+        return _download(streams.from_database(found), form.content_type, name, headers)
 
 
 class ExportList(APIView):
     """The files that workers write."""
 
     def get_permissions(self) -> list[Any]:
-        return [IsOperator()] if self.request.method == "POST" else [IsViewer()]
+        return [IsOperator(), IsExporter()] if self.request.method == "POST" else [IsViewer()]
 
     @extend_schema(operation_id="exports_list", parameters=PAGING, responses=ExportPage)
     def get(self, request: Request) -> Response:
-        """Exports, newest first."""
+        """Return exports, newest first."""
         params = request.query_params
         rows, following = queries.page(params.get("cursor"), parse_limit(params.get("limit"), default=50))
-        return Response({"results": [export_document(row) for row in rows], "next": following})
+        return Response({"results": [export_document(row, reader_of(request.user)) for row in rows], "next": following})
 
     @extend_schema(
         operation_id="exports_create",
@@ -86,19 +96,22 @@ class ExportList(APIView):
         responses={200: ExportDocument, 201: ExportDocument},
     )
     def post(self, request: Request) -> Response:
-        """Let a worker write all that a filter matches now; the same Idempotency-Key answers the same export."""
+        """Queue a file of all current matches of a filter.
+
+        The same Idempotency-Key returns the same export.
+        """
         asked_once = once(request)
         if known := made_by(Export, asked_once):
-            return Response(export_document(known))
+            return Response(export_document(known, reader_of(request.user)))
         form = ExportBody(data=request.data)
         form.is_valid(raise_exception=True)
         try:
             made = _create(form.validated_data, _actor(request), asked_once)
         except IntegrityError:
-            if known := made_by(Export, asked_once):  # the same request, twice at once
-                return Response(export_document(known))
+            if known := made_by(Export, asked_once):  # the same request arrived twice concurrently
+                return Response(export_document(known, reader_of(request.user)))
             raise
-        return Response(export_document(made), status=201)
+        return Response(export_document(made, reader_of(request.user)), status=201)
 
 
 class ExportRecord(APIView):
@@ -109,14 +122,14 @@ class ExportRecord(APIView):
 
     @extend_schema(operation_id="exports_retrieve", responses=ExportDocument)
     def get(self, request: Request, pk: int) -> Response:
-        """How far it is."""
-        return Response(export_document(find(pk)))
+        """Return the export with its progress."""
+        return Response(export_document(find(pk), reader_of(request.user)))
 
     @extend_schema(operation_id="exports_destroy", responses=ExportDocument)
     def delete(self, request: Request, pk: int) -> Response:
-        """Delete its file now; what it held stays known."""
-        exporting.delete(find(pk), _actor(request), timezone.now())
-        return Response(export_document(find(pk)))
+        """Delete the export's file now and keep its metadata."""
+        export_jobs.delete(find(pk), _actor(request), timezone.now())
+        return Response(export_document(find(pk), reader_of(request.user)))
 
 
 class ExportCancel(APIView):
@@ -126,17 +139,22 @@ class ExportCancel(APIView):
 
     @extend_schema(operation_id="exports_cancel", request=None, responses=ExportDocument)
     def post(self, request: Request, pk: int) -> Response:
-        """Write it no further."""
-        exporting.cancel(find(pk), _actor(request), timezone.now())
-        return Response(export_document(find(pk)))
+        """Stop writing the export."""
+        export_jobs.cancel(find(pk), _actor(request), timezone.now())
+        return Response(export_document(find(pk), reader_of(request.user)))
 
 
 class ExportManifest(APIView):
-    """What a complete file holds."""
+    """The description of a complete file."""
+
+    permission_classes = (IsExporter,)  # the manifest names the filter and the file's digest
 
     @extend_schema(operation_id="exports_manifest", responses=ManifestDocument)
     def get(self, request: Request, pk: int) -> Response:
-        """Filter, watermark, count, columns and SHA-256 of the file; they stay when the file is deleted."""
+        """Return the file's filter, watermark, row count, columns and SHA-256.
+
+        They remain available after the file is deleted.
+        """
         export = find(pk)
         if not export.sha256:
             raise Conflict(f"{export} is {export.state}: there is no complete file.")
@@ -151,7 +169,7 @@ class ExportFile(APIView):
 
     @extend_schema(operation_id="exports_file", responses=FILE)
     def get(self, request: Request, pk: int) -> HttpResponse | StreamingHttpResponse:
-        """Its bytes, or those from a byte on (`Range: bytes=n-`)."""
+        """Return the file's bytes, or those from an offset on (`Range: bytes=n-`)."""
         export = find(pk)
         if export.state != ExportState.DONE:
             raise Conflict(f"{export} is {export.state}: there is no file.")
@@ -165,13 +183,13 @@ class ExportFile(APIView):
         if wanted:
             headers["Content-Range"] = f"bytes {first}-{last}/{export.size}"
         content_type = FORMATS[export.format].content_type
-        response = _download(streaming.from_disk(path, first, length), content_type, download_name(export), headers)
+        response = _download(streams.from_disk(path, first, length), content_type, download_name(export), headers)
         response.status_code = 206 if wanted else 200
         return response
 
 
 def find(pk: int) -> Export:
-    """The export with this id. Raises Http404."""
+    """Return the export with this id. Raises Http404."""
     found = Export.objects.select_related("created_by").filter(pk=pk).first() if pk <= MAX_ID else None
     if found is None:
         raise Http404("There is no export with this id.")
@@ -182,17 +200,19 @@ def _create(body: dict[str, Any], actor: User, asked_once: Once) -> Export:
     query = body["filter"].removeprefix("?")
     params = QueryDict(query)
     check_address(params)
-    return exporting.create(asking.ask(params), FORMATS[body["format"]], query, actor, asked_once, timezone.now())
+    return export_jobs.create(
+        requests.ask(params, reader_of(actor)), FORMATS[body["format"]], query, actor, asked_once, timezone.now()
+    )
 
 
 def _actor(request: Request) -> User:
-    """Who asks; strangers were refused before."""
+    """Return the user. Permission checks have already rejected anonymous requests."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def _range(request: Request, export: Export) -> str | None:
-    """The range that the client wants, unless it is one of another file."""
+    """Return the requested range, unless If-Range names another file."""
     same = request.headers.get("If-Range", f'"{export.sha256}"') == f'"{export.sha256}"'
     return request.headers.get("Range") if same else None
 

@@ -1,1 +1,1 @@
-"""The figures of the engine's tasks over time."""
+"""The metrics of the engine's tasks over time."""

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from dlqadmin.deadletters import counters
-from dlqadmin.deadletters.bounding import TimedOut, bounded
-from dlqadmin.deadletters.filters import Filters
+from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
-from dlqadmin.deadletters.titles import short
+from dlqadmin.deadletters.search import counters
+from dlqadmin.deadletters.search.filters import Filters
+from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
 from dlqadmin.rest.times import from_ms, iso
 
 EPOCH = from_ms(0)
@@ -18,7 +18,7 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 WEEK = timedelta(days=7)
 MOST_SERIES = 8
-# The widest range of each bucket; about fifty columns, as a chart has room for.
+# The widest range of each bucket width. The result has about fifty columns, which fit a chart.
 BUCKETS = (
     (3 * HOUR_MS, 5 * MINUTE_MS),
     (48 * HOUR_MS, HOUR_MS),
@@ -31,11 +31,11 @@ MOST_RECORDS = 20_000
 SERIES = ("group", "exception", "stage", "topic")
 
 
-Counted = tuple[int, str, int, int]  # where (ms), topic, fingerprint, how many
+Counted = tuple[int, str, int, int]  # column start (ms), topic, fingerprint, count
 
 
 def bucket_ms(span_ms: int) -> int:
-    """The width of a column for a range of that width."""
+    """Return the column width for a range of this length."""
     for widest, width in BUCKETS:
         if span_ms <= widest:
             return width
@@ -44,10 +44,11 @@ def bucket_ms(span_ms: int) -> int:
 
 
 def series(start: datetime, end: datetime, by: str) -> dict[str, Any]:
-    """Columns of the errors in [start, end), exactly; `from` is where the first whole column begins.
+    """Return exact columns of the errors in [start, end). `from` is the start of the first column.
 
-    Narrow columns are counted from the records while these are few, wide ones from the hour counters. The eight
-    biggest series stand alone, the others together; `week_before` is None where columns are narrower than an hour.
+    Narrow columns are counted from records if there are few, wide ones from the hour counters. The eight
+    biggest series are separate, the others are added up. `week_before` is None if columns are narrower than
+    an hour.
     """
     width = bucket_ms(ms(end) - ms(start))
     try:
@@ -74,10 +75,10 @@ def series(start: datetime, end: datetime, by: str) -> dict[str, Any]:
 
 
 def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, width: int) -> list[dict[str, Any]]:
-    """What was counted in [start, end), as series of columns, the biggest first.
+    """Combine counts in [start, end) into series of columns, biggest first.
 
-    There are thousands of counts and few that belong together: these are added up before anything is named. A series
-    of two stages shows its bigger one.
+    There are thousands of counts but few keys, so counts are added before names are looked up. A series with
+    two stages shows the bigger one.
     """
     first, last = begin(start, width), -(-ms(end) // width) * width
     found: dict[tuple[str, int], list[int]] = {}
@@ -101,12 +102,15 @@ def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, w
 
 
 def count_between(start: datetime, end: datetime) -> int:
-    """Exactly how many failed in [start, end)."""
+    """Return the exact number of failures in [start, end)."""
     return counters.count(Filters(start, end))
 
 
 def count_24h(now: datetime) -> dict[str, Any]:
-    """Errors of the last 24 hours, exactly, beside the mean of the six days before, which are of whole hours."""
+    """Return the exact errors of the last 24 hours, and the mean of the six days before.
+
+    These six days consist of whole hours.
+    """
     day = timedelta(days=1)
     days = [*counters.days_before(now - day, 6), count_between(now - day, now)]
     mean = sum(days[:-1]) / 6
@@ -115,7 +119,7 @@ def count_24h(now: datetime) -> dict[str, Any]:
 
 
 def _biggest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The biggest series, and one of all others where there is more than one."""
+    """Return the biggest series, and the sum of the others if there is more than one."""
     if len(rows) <= MOST_SERIES + 1:
         return rows
     shown, others = rows[:MOST_SERIES], rows[MOST_SERIES:]
@@ -128,7 +132,7 @@ def _biggest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _week_before(start: datetime, end: datetime, width: int) -> dict[str, Any]:
-    """What failed a week before, each column where it stands a week later."""
+    """Return the failures of the week before, each in the column one week later."""
     first, last = begin(start, width), -(-ms(end) // width) * width
     origin = (first - WEEK // MS) // HOUR_MS
     points = [0] * ((last - first) // width)
@@ -138,25 +142,25 @@ def _week_before(start: datetime, end: datetime, width: int) -> dict[str, Any]:
 
 
 def begin(start: datetime, width: int) -> int:
-    """Where the column that holds `start` begins."""
+    """Return the start of the column that contains `start`."""
     return ms(start) // width * width
 
 
 def columns(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
-    """What failed in [start, end) in columns of whole hours."""
+    """Yield the failures in [start, end) in columns of whole hours."""
     found = counters.columns(Filters(start, end), begin(start, width) // HOUR_MS, width // HOUR_MS)
     return ((hour * HOUR_MS, topic, fingerprint, n) for hour, topic, fingerprint, n in found)
 
 
 def _narrow(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
-    """Columns narrower than an hour, from the records."""
+    """Yield columns narrower than an hour, counted from records."""
     found = DeadLetter.objects.filter(failed_at__gte=start, failed_at__lt=end)
     rows = found.values_list("failed_at", "topic", "fingerprint_id")
     return ((ms(at) // width * width, topic, fingerprint, 1) for at, topic, fingerprint in rows)
 
 
 def _names(fingerprints: Collection[int], by: str) -> dict[int, tuple[str, str, str]]:
-    """(key, label, stage) of each; an exception is labelled by the last part of its name."""
+    """Return (key, label, stage) of each. The label of an exception is the last part of its name."""
     rows = Fingerprint.objects.filter(pk__in=fingerprints)
     known = rows.values_list("pk", "group_id", "group__title", "exception_class", "stage")
     return {
@@ -171,5 +175,5 @@ def _name(by: str, group: str, title: str, exception: str, stage: str) -> tuple[
 
 
 def ms(moment: datetime) -> int:
-    """Milliseconds since the epoch."""
+    """Return milliseconds since the epoch."""
     return (moment - EPOCH) // MS

@@ -1,10 +1,10 @@
-"""What the engine's tasks reported: their latest state, and their figures minute by minute."""
+"""Reports of the engine's tasks: their latest state, and their metrics by minute."""
 
 from django.db import models
 
 
 class StatusPosition(models.Model):
-    """How far a topic of the engine has been read; moved in the transaction that stores what was read."""
+    """The read position of an engine topic. It moves in the transaction that stores the records."""
 
     topic = models.CharField(max_length=249)
     partition = models.IntegerField()
@@ -19,7 +19,7 @@ class StatusPosition(models.Model):
 
 
 class TaskSnapshot(models.Model):
-    """The latest status of one task. A task that is no more keeps its counts: they are still part of the balance."""
+    """The latest status of one task. A removed task keeps its counts, as part of the balance."""
 
     connector = models.CharField(max_length=200)
     task = models.IntegerField()
@@ -39,7 +39,7 @@ class TaskSnapshot(models.Model):
 
 
 class TaskMinute(models.Model):
-    """The cumulative figures of one task at the end of one minute."""
+    """The cumulative metrics of one task at the end of one minute."""
 
     connector = models.CharField(max_length=200)
     task = models.IntegerField()

@@ -1,4 +1,4 @@
-"""Reading the figures: the balance, the stages, and each task's latest word."""
+"""Queries of metrics: the balance, the stages, and each task's latest status."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -21,14 +21,17 @@ PARTS = {
 
 
 def collected_at() -> datetime | None:
-    """When the status topic was last read to its end; None: never."""
+    """Return when the status topic was last read to its end; None if never."""
     rows = StatusPosition.objects.filter(topic=settings.STATUS_TOPIC)
     moment: datetime | None = rows.aggregate(at=Max("collected_at"))["at"]
     return moment
 
 
 def balance() -> dict[str, Any]:
-    """Consumed = delivered + dead-lettered + skipped + filtered, in all and by connector."""
+    """Return the balance in total and by connector.
+
+    Consumed = delivered + dead-lettered + skipped + filtered.
+    """
     by_connector: dict[str, list[TaskSnapshot]] = {}
     for snapshot in TaskSnapshot.objects.order_by("connector", "task").defer("status"):
         by_connector.setdefault(snapshot.connector, []).append(snapshot)
@@ -41,7 +44,7 @@ def balance() -> dict[str, Any]:
 
 
 def add(rows: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The figures of several tasks as one: sums, and the latest of times."""
+    """Add the metrics of several tasks. Of times, keep the latest."""
     total: dict[str, int] = {}
     for row in rows:
         for name, value in row.items():
@@ -51,7 +54,7 @@ def add(rows: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def snapshots(connector: str | None = None) -> dict[str, list[TaskSnapshot]]:
-    """The latest status of the tasks that exist, by connector."""
+    """Return the latest status of the existing tasks, by connector."""
     rows = TaskSnapshot.objects.filter(removed=False).order_by("connector", "task")
     if connector is not None:
         rows = rows.filter(connector=connector)
@@ -62,7 +65,10 @@ def snapshots(connector: str | None = None) -> dict[str, list[TaskSnapshot]]:
 
 
 def task_lag(status: Mapping[str, Any]) -> int | None:
-    """Records a task has not consumed yet: as it says, else from its positions and ends; None when it has not said."""
+    """Return the records that a task has not consumed yet; None if it did not report them.
+
+    The task reports its lag, or else its positions and ends.
+    """
     if isinstance(said := status.get("lag"), int):
         return said
     positions, ends = status.get("positions"), status.get("ends")
@@ -72,15 +78,15 @@ def task_lag(status: Mapping[str, Any]) -> int | None:
 
 
 def last_error_at(metrics: Mapping[str, int]) -> str | None:
-    """When a task or connector last failed, as text; None: never."""
+    """Return when a task or connector last failed, as text; None if never."""
     moment = metrics.get(LAST_FAILURE, 0)
     return iso(from_ms(moment)) if 0 < moment < 2**47 else None
 
 
 def stages(connector: str) -> dict[str, Any]:
-    """How many records came to each stage of a connector, and how many failed there.
+    """Return how many records reached each stage of a connector, and how many failed there.
 
-    `exact` is false while failures that were retried are among them: a record may then have failed twice.
+    `exact` is false if these failures include retried ones, because a record may then have failed twice.
     """
     tasks = list(TaskSnapshot.objects.filter(connector=connector).order_by("removed", "-reported_at"))
     pipeline = _pipeline(tasks)
@@ -97,16 +103,20 @@ def stages(connector: str) -> dict[str, Any]:
 
 
 def pipeline_of(status: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The stages a task says it has; `name` is the node of a stream's processor, and empty elsewhere."""
+    """Return the stages that a task reports.
+
+    `name` is the node of a stream's processor, and empty for other stages.
+    """
     found = status.get("stages")
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return [{name: str(row.get(name) or "") for name in ("type", "class", "name")} for row in rows]
 
 
 def by_stage(pipeline: Sequence[Mapping[str, str]], told: object) -> list[int]:
-    """The counts of these stages in order; a task tells them by `<index>:<stage type>:<class, or a node's name>`.
+    """Return the counts of these stages in order.
 
-    A count of any other stage, as from before a change of the pipeline, belongs to none of these.
+    A task reports them by `<index>:<stage type>:<class, or a node's name>`. Counts of other stages, as before
+    a change of the pipeline, are ignored.
     """
     known = told if isinstance(told, dict) else {}
     keys = (f"{index}:{stage['type']}:{stage['name'] or stage['class']}" for index, stage in enumerate(pipeline))

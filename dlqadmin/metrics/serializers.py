@@ -1,4 +1,4 @@
-"""The documents of the metrics."""
+"""The API documents of metrics."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 
 class ConnectorBalance(serializers.Serializer[Any]):
-    """What became of one connector's records."""
+    """The record counts of one connector, by bucket."""
 
     name = serializers.CharField()
     consumed = serializers.IntegerField()
@@ -18,7 +18,10 @@ class ConnectorBalance(serializers.Serializer[Any]):
 
 
 class Balance(serializers.Serializer[Any]):
-    """What became of every record: consumed = delivered + dead-lettered + skipped + filtered."""
+    """The record counts of all connectors, by bucket.
+
+    Consumed = delivered + dead-lettered + skipped + filtered.
+    """
 
     consumed = serializers.IntegerField()
     delivered = serializers.IntegerField()
@@ -31,7 +34,7 @@ class Balance(serializers.Serializer[Any]):
 
 
 class ErrorSeries(serializers.Serializer[Any]):
-    """The columns of one series; `stage` is where most of them failed."""
+    """The columns of one series. `stage` is the stage at which most records failed."""
 
     key = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field's name is also an attribute of the base
@@ -42,7 +45,7 @@ class ErrorSeries(serializers.Serializer[Any]):
 
 
 class WeekBefore(serializers.Serializer[Any]):
-    """The same time a week before, column by column."""
+    """The same time a week before, by column."""
 
     total = serializers.IntegerField()
     points = serializers.ListField(child=serializers.IntegerField())
@@ -58,7 +61,7 @@ class HeatRow(serializers.Serializer[Any]):
 
 
 class Heat(serializers.Serializer[Any]):
-    """Errors by topic and time; the range is widened to whole columns."""
+    """Errors by topic and time. The range is widened to whole columns."""
 
     locals()["from"] = serializers.CharField()
     to = serializers.CharField()
@@ -69,7 +72,7 @@ class Heat(serializers.Serializer[Any]):
 
 
 class Errors(serializers.Serializer[Any]):
-    """Errors over time; the range is widened to whole buckets."""
+    """Errors over time. The range is widened to whole buckets."""
 
     locals()["from"] = serializers.CharField()
     to = serializers.CharField()
@@ -81,7 +84,7 @@ class Errors(serializers.Serializer[Any]):
 
 
 class StageFigures(serializers.Serializer[Any]):
-    """One stage: how many records came in, how many failed."""
+    """One stage, with the number of records that arrived and that failed."""
 
     index = serializers.IntegerField()
     type = serializers.CharField()

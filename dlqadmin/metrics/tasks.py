@@ -1,4 +1,4 @@
-"""Celery's way to the collector."""
+"""Celery tasks that collect metrics and delete old ones."""
 
 from datetime import timedelta
 
@@ -6,21 +6,21 @@ from celery import shared_task
 from django.utils import timezone
 
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.metrics import collecting
+from dlqadmin.metrics import collector
 
 KEPT_DAYS = 30
 
 
 @shared_task
 def collect_metrics() -> None:
-    """Read the status topic to its end; a broker that is away is tried again at the next beat."""
+    """Read the status topic to its end. If Kafka is unavailable, the next run tries again."""
     try:
-        collecting.collect()
+        collector.collect()
     except BrokerUnavailable:
         return
 
 
 @shared_task
 def prune_metrics() -> None:
-    """Forget minutes older than thirty days."""
-    collecting.prune(timezone.now() - timedelta(days=KEPT_DAYS))
+    """Delete minutes older than thirty days."""
+    collector.prune(timezone.now() - timedelta(days=KEPT_DAYS))

@@ -1,4 +1,4 @@
-"""Addresses of the metrics."""
+"""URLs of the metrics."""
 
 from django.urls import path
 

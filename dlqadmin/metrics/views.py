@@ -1,4 +1,4 @@
-"""The metrics over REST."""
+"""REST views of the metrics."""
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.metrics import errors, heat, queries
+from dlqadmin.metrics import errors, heatmap, queries
 from dlqadmin.metrics.serializers import Balance, Errors, Heat, Stages
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
@@ -18,11 +18,11 @@ RANGE = [
 
 
 class BalanceView(APIView):
-    """Nothing is lost, nothing is doubled."""
+    """The balance of records, which shows that none was lost or duplicated."""
 
     @extend_schema(operation_id="metrics_balance", responses=Balance)
     def get(self, request: Request) -> Response:
-        """What became of every record, in all and by connector."""
+        """Return the counts of consumed records by bucket, in total and by connector."""
         return Response(queries.balance())
 
 
@@ -35,7 +35,7 @@ class ErrorsView(APIView):
         responses=Errors,
     )
     def get(self, request: Request) -> Response:
-        """Columns of errors, stacked by group, exception, stage or topic."""
+        """Return columns of errors, stacked by group, exception, stage or topic."""
         start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
         by = request.query_params.get("by") or "group"
         if by not in errors.SERIES:
@@ -44,17 +44,17 @@ class ErrorsView(APIView):
 
 
 class HeatView(APIView):
-    """Which topic fails when."""
+    """Errors by topic and time."""
 
     @extend_schema(operation_id="metrics_heat", parameters=RANGE, responses=Heat)
     def get(self, request: Request) -> Response:
-        """Errors by dead letter topic and hour, or several hours where the range is longer than two days."""
+        """Return errors by topic and hour; columns are longer if the range exceeds two days."""
         start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
-        return Response(heat.heat(start, end))
+        return Response(heatmap.heat(start, end))
 
 
 class StagesView(APIView):
-    """Where records fail."""
+    """Records and failures by stage."""
 
     @extend_schema(
         operation_id="metrics_stages",
@@ -62,7 +62,7 @@ class StagesView(APIView):
         responses=Stages,
     )
     def get(self, request: Request) -> Response:
-        """One connector, stage by stage; of a connector that never reported there are no stages."""
+        """Return the stages of one connector; empty if it never reported."""
         connector = request.query_params.get("connector")
         if not connector or "\0" in connector:
             raise ParameterError("connector", "must name a connector")

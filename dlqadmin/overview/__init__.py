@@ -1,1 +1,1 @@
-"""Is anything wrong, is it new, and what must I do first?"""
+"""The overview: present problems, their age, and their priority."""

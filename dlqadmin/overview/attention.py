@@ -1,11 +1,11 @@
-"""What an operator must look at first: pure findings over figures read elsewhere."""
+"""Findings that need an operator's attention. Pure functions of data read elsewhere."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from dlqadmin.deadletters.expiry import SOON, Leaving
+from dlqadmin.deadletters.records.expiry import SOON, Leaving
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.health import BEHIND_SECONDS, IndexLag
 from dlqadmin.replays.models import Replay, ReplayStatus
@@ -21,12 +21,12 @@ Item = dict[str, Any]
 
 
 def item(kind: str, title: str, text: str, at: datetime | None, href: str) -> Item:
-    """One thing that needs attention, and where to go."""
+    """Return a finding with a link to the relevant page."""
     return {"kind": kind, "title": title, "text": text, "at": iso(at) if at else None, "href": href}
 
 
 def failed_tasks(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[Item]:
-    """Tasks that stopped, with the first line of their trace."""
+    """Return the tasks that stopped, with the first line of their trace."""
     return [
         item("failed_task", f"{task} stopped", _first_line(row.status.get("trace")), row.reported_at, _page(row))
         for task, row in _named(snapshots)
@@ -35,7 +35,7 @@ def failed_tasks(snapshots: Mapping[str, list[TaskSnapshot]]) -> list[Item]:
 
 
 def budgets(connectors: Iterable[Mapping[str, Any]]) -> list[Item]:
-    """Tasks whose next error fails them, and those that near a limit of the errors they may make."""
+    """Return tasks whose next error makes them fail, and tasks near a tolerance limit."""
     found = []
     for connector in connectors:
         for task in connector["tasks"]:
@@ -47,7 +47,7 @@ def budgets(connectors: Iterable[Mapping[str, Any]]) -> list[Item]:
 
 
 def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[Item]:
-    """The index reads too slowly, or nobody runs it; or words are not found yet."""
+    """Return findings if the index lags, nobody runs it, or the search text lags."""
     if stopped_since:
         text = "Nothing was indexed since; what fails now is not shown."
         return [item("index_behind", "The index is not being updated", text, stopped_since, "/records")]
@@ -62,7 +62,7 @@ def index_behind(lag: IndexLag, stopped_since: datetime | None) -> list[Item]:
 
 
 def retention_soon(rows: Iterable[Leaving], now: datetime) -> list[Item]:
-    """Topics whose time retention may take dead letters of unresolved groups soon, with when the first may go."""
+    """Return topics that may soon lose dead letters of unresolved groups, with the first time."""
     found = []
     for row in rows:
         keeps = timedelta(milliseconds=row.keeps_ms)
@@ -74,7 +74,10 @@ def retention_soon(rows: Iterable[Leaving], now: datetime) -> list[Item]:
 
 
 def replays(rows: Iterable[tuple[Replay, int, int]]) -> list[Item]:
-    """Replays that paused by themselves, and those whose records failed again: each with sent and failed."""
+    """Return replays that paused by themselves, and replays with records that failed again.
+
+    Each row contains the replay and its numbers of sent and failed records.
+    """
     found = []
     for replay, sent, failed in rows:
         page = f"/replays/{replay.pk}"
@@ -89,7 +92,7 @@ def replays(rows: Iterable[tuple[Replay, int, int]]) -> list[Item]:
 def all_well(
     snapshots: Mapping[str, list[TaskSnapshot]], workers: int, brokers: int, troubled: set[str], *, indexed: bool
 ) -> str:
-    """The parts that are well, in a sentence; empty when none is."""
+    """Return a sentence that lists the healthy parts; empty if there are none."""
     failed = sum(row.state == "FAILED" for rows in snapshots.values() for row in rows)
     tasks = sum(len(rows) for rows in snapshots.values())
     parts = [
@@ -111,7 +114,7 @@ def _named(snapshots: Mapping[str, list[TaskSnapshot]]) -> Iterable[tuple[str, T
 
 
 def _left(budget: Mapping[str, Any]) -> str:
-    """What is used of each limit that there is."""
+    """Return how much of each limit is used."""
     window = WINDOWS.get(budget["window_ms"], f"{budget['window_ms']:,} ms")
     rows = ((budget["total"], "in all"), (budget["rate"], f"within the last {window}"))
     limits = [(one, words) for one, words in rows if one and one["limit"] >= 0]

@@ -1,4 +1,4 @@
-"""How the dashboard's parts are: index, broker, engine, Redis, database."""
+"""The health of the dashboard's parts: index, broker, engine, Redis, database."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,22 +9,24 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from dlqadmin.audit.queries import trail_health
 from dlqadmin.broker import topics
+from dlqadmin.broker.availability import Presence, presence
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.presence import Presence, presence
 from dlqadmin.connectors.queries import Answer
-from dlqadmin.deadletters import text_indexing
+from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.rest.times import iso
 
 BEHIND_RECORDS = 1000
 BEHIND_SECONDS = 30.0
 STOPPED_SECONDS = 60.0
+UNSEALED_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
-    """How far the index has read one partition of a dead letter topic."""
+    """The index lag of one partition of a dead letter topic."""
 
     topic: str
     partition: int
@@ -40,7 +42,7 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class TextLag:
-    """How far the text is behind the list: dead letters that no word finds yet."""
+    """The lag of search text: dead letters that cannot be searched by words yet."""
 
     records: int = 0
     seconds: float = 0.0
@@ -48,7 +50,7 @@ class TextLag:
 
 @dataclass(frozen=True, slots=True)
 class IndexLag:
-    """How far the index is behind the dead letter topics, and the text behind the index."""
+    """The lag of the index behind the dead letter topics, and of search text behind the index."""
 
     partitions: list[PartitionLag]
     text: TextLag = TextLag()
@@ -67,7 +69,10 @@ class IndexLag:
 
 
 def index_lag(now: datetime, broker: Presence) -> IndexLag:
-    """The index beside the topics' ends: the broker's when it answers, else those last seen."""
+    """Return the lag of the index.
+
+    The ends are the broker's if it responds, else the last known ones.
+    """
     rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by("topic", "partition")
     known = {(row.topic, row.partition): row for row in rows}
     ends = {key: row.end_offset or row.position for key, row in known.items()}
@@ -79,17 +84,18 @@ def index_lag(now: datetime, broker: Presence) -> IndexLag:
 
 
 def text_lag(now: datetime) -> TextLag:
-    """How many dead letters wait for their text, and how long the first of them has."""
-    waiting = text_indexing.lag()
+    """Return how many dead letters wait for their text, and how long the first one has waited."""
+    waiting = word_index.lag()
     return TextLag(waiting.records, max(0.0, (now - waiting.since).total_seconds()) if waiting.since else 0.0)
 
 
 def health(now: datetime, engine: Answer) -> dict[str, Any]:
-    """Every part, and `degraded` if one of them is not well."""
+    """Return the health of every part. The status is `degraded` if a part is unhealthy."""
     broker = presence()
     lag = index_lag(now, broker)
-    has_redis = redis_answers()
-    well = broker.reachable and engine.reachable and has_redis and not lag.behind
+    has_redis, audit = redis_answers(), trail_health(now)
+    is_sealed = audit["unsealed_seconds"] <= UNSEALED_SECONDS and not audit["shipping_trouble"]
+    well = broker.reachable and engine.reachable and has_redis and not lag.behind and is_sealed
     return {
         "status": "ok" if well else "degraded",
         "index": {
@@ -111,11 +117,12 @@ def health(now: datetime, engine: Answer) -> dict[str, Any]:
         "engine": {"reachable": engine.reachable, "workers": len(workers(engine))},
         "redis": {"reachable": has_redis},
         "database": {"vendor": connection.vendor},
+        "audit": audit,
     }
 
 
 def workers(engine: Answer) -> set[str]:
-    """The workers that hold a connector or a task."""
+    """Return the workers that run a connector or a task."""
     found: set[str] = set()
     for row in engine.body.values():
         status = row.get("status", {})
@@ -125,7 +132,7 @@ def workers(engine: Answer) -> set[str]:
 
 
 def redis_answers() -> bool:
-    """Does Redis answer within a second?"""
+    """Return whether Redis responds within a second."""
     client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
     try:
         client.ping()
@@ -137,10 +144,13 @@ def redis_answers() -> bool:
 
 
 def _lag(row: IndexPosition, end: int, now: datetime) -> PartitionLag:
-    """Seconds count from the last record indexed, while there are later ones."""
+    """Return the lag of one partition.
+
+    The seconds count from the last indexed record, if there are later records.
+    """
     since = row.last_record_at or row.updated_at
     seconds = max(0.0, (now - since).total_seconds()) if end > row.position else 0.0
     if row.end_offset is None or row.end_offset <= row.position:
-        # At the last look nothing was left: the first new record is younger than that look.
+        # The index was at the end at the last check, so the first new record is younger than that check.
         seconds = min(seconds, max(0.0, (now - row.updated_at).total_seconds()))
     return PartitionLag(row.topic, row.partition, row.position, end, row.updated_at, seconds)

@@ -1,4 +1,4 @@
-"""The dashboard's figures as Prometheus reads them, counted anew at each scrape."""
+"""The dashboard's metrics for Prometheus, computed at each scrape."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,10 @@ from dlqadmin.metrics.queries import PARTS
 
 
 class DashboardCollector(Collector):
-    """Dead letters, the index's lag, and the engine's tasks; nothing at registration, the tables at a scrape."""
+    """A collector of dead letters, the index's lag, and the engine's tasks.
+
+    It reads no tables at registration, only at a scrape.
+    """
 
     def describe(self) -> list[Metric]:
         return []
@@ -25,7 +28,7 @@ class DashboardCollector(Collector):
 
 
 def register() -> None:
-    """Make the figures part of the process' registry; once."""
+    """Register the collector in the process's registry. Call it once."""
     REGISTRY.register(DashboardCollector())
 
 

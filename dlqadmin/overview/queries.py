@@ -1,4 +1,4 @@
-"""The overview: what fails, how much, and what needs attention."""
+"""Queries of the overview: failures, their numbers, and what needs attention."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,14 +7,14 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from dlqadmin.broker.presence import Presence, presence
+from dlqadmin.broker.availability import Presence, presence
 from dlqadmin.connectors.queries import Answer, ask, documents, topics_of
-from dlqadmin.deadletters import resolving
-from dlqadmin.deadletters.counters import cells
-from dlqadmin.deadletters.expiry import expiring_soon
-from dlqadmin.deadletters.filters import Filters
-from dlqadmin.deadletters.groups import Summary, of_cells, summaries, tab_counts
+from dlqadmin.deadletters.groups.summaries import Summary, of_cells, summaries, tab_counts
 from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.deadletters.records.expiry import expiring_soon
+from dlqadmin.deadletters.search import name_lookup
+from dlqadmin.deadletters.search.counters import cells
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.metrics import errors
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview import attention
@@ -32,11 +32,11 @@ GROUP_TEXTS = {
 
 
 def summary(start: datetime, end: datetime) -> dict[str, Any]:
-    """The four figures that head the overview."""
+    """Return the four figures at the top of the overview."""
     now = timezone.now()
     counted = cells(Filters(start, end))
     counts = tab_counts(of_cells(counted, now))
-    failing, is_all = resolving.failing_origins(start, end)
+    failing, is_all = name_lookup.failing_origins(start, end)
     watched = sorted(set(failing) | set(watched_topics(ask(now))))
     return {
         "failing_topics": {"count": len(failing), "exact": is_all, "watched": len(watched), "names": failing},
@@ -48,7 +48,10 @@ def summary(start: datetime, end: datetime) -> dict[str, Any]:
 
 
 def replays_of(start: datetime, end: datetime) -> dict[str, Any]:
-    """How many replays were started in this time, and those whose records failed again, the newest in figures."""
+    """Return how many replays started in this time, and how many had records that failed again.
+
+    The newest of the latter is returned with its counts.
+    """
     started = Replay.objects.filter(started_at__gte=start, started_at__lt=end)
     failing = started.filter(Exists(_failed_again())).order_by("-started_at", "-pk")
     newest = failing.first()
@@ -68,13 +71,13 @@ def replays_of(start: datetime, end: datetime) -> dict[str, Any]:
 
 
 def watched_topics(engine: Answer) -> list[str]:
-    """The topics that the engine's connectors read."""
+    """Return the topics that the engine's connectors read."""
     figures = metrics.snapshots()
     return [topic for name, row in engine.body.items() for topic in topics_of(row, figures.get(name, []))]
 
 
 def needs_attention() -> dict[str, Any]:
-    """What to look at first, the gravest first; and what is well."""
+    """Return the findings that need attention, most severe first, and the healthy parts."""
     now = timezone.now()
     broker, engine, figures = presence(), ask(now), metrics.snapshots()
     lag = index_lag(now, broker)
@@ -94,7 +97,10 @@ def needs_attention() -> dict[str, Any]:
 
 
 def troubled_replays(now: datetime) -> list[tuple[Replay, int, int]]:
-    """The newest replays of the last 24 hours with how many records they sent and how many failed again."""
+    """Return the newest troubled replays of the last 24 hours.
+
+    Each comes with its numbers of records sent and failed again. Paused replays are included, however old they are.
+    """
     rows = Replay.objects.filter(Q(started_at__gte=now - NEW_FOR) | Q(status=ReplayStatus.PAUSED)).annotate(
         sent=Count("items", filter=Q(items__sent_at__isnull=False)),
         failed=Count("items", filter=Q(items__state=ItemState.FAILED_AGAIN)),
@@ -119,7 +125,7 @@ def _away(broker: Presence, engine: Answer) -> list[Item]:
 
 
 def _groups(now: datetime) -> list[Item]:
-    """The newest regressed, new and escalating groups of the last 24 hours."""
+    """Return the newest regressed, new and escalating groups of the last 24 hours."""
     found = sorted(summaries(Filters(now - NEW_FOR, now), now), key=lambda row: row.group.last_seen, reverse=True)
     items = []
     for kind in ("regressed", "new", "escalating"):
@@ -133,7 +139,7 @@ def _group(kind: str, row: Summary) -> Item:
 
 
 def _stopped_since(now: datetime) -> datetime | None:
-    """When the indexer last showed a sign of life, if that is over a minute ago."""
+    """Return when the indexer was last active, if that is over a minute ago."""
     row = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by("-updated_at").first()
     if row is None or (now - row.updated_at).total_seconds() <= STOPPED_SECONDS:
         return None

@@ -1,4 +1,4 @@
-"""The documents of the overview and of health."""
+"""The API documents of the overview and of health."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 
 class FailingTopics(serializers.Serializer[Any]):
-    """How many of the watched origin topics fail; at least so many where it is not exact."""
+    """The number of watched origin topics with failures. It is a lower bound if it is not exact."""
 
     count = serializers.IntegerField()
     exact = serializers.BooleanField()
@@ -15,7 +15,7 @@ class FailingTopics(serializers.Serializer[Any]):
 
 
 class UnresolvedGroups(serializers.Serializer[Any]):
-    """Groups that wait for someone."""
+    """Groups that need a decision."""
 
     count = serializers.IntegerField()
     new = serializers.IntegerField()
@@ -23,7 +23,7 @@ class UnresolvedGroups(serializers.Serializer[Any]):
 
 
 class ErrorsOfDay(serializers.Serializer[Any]):
-    """Errors of the last 24 hours beside the six days before; `days` ends with the last."""
+    """Errors of the last 24 hours and of the six days before. `days` ends with the last 24 hours."""
 
     count = serializers.IntegerField()
     mean_before = serializers.FloatField()
@@ -42,7 +42,7 @@ class NewestFailing(serializers.Serializer[Any]):
 
 
 class ReplaysOfTime(serializers.Serializer[Any]):
-    """Replays that were started, and those with records that failed again."""
+    """Replays that started in the time range, and those with records that failed again."""
 
     started = serializers.IntegerField()
     failing = serializers.IntegerField()
@@ -50,7 +50,7 @@ class ReplaysOfTime(serializers.Serializer[Any]):
 
 
 class SummaryDocument(serializers.Serializer[Any]):
-    """The figures that head the overview."""
+    """The figures at the top of the overview."""
 
     failing_topics = FailingTopics()
     unresolved_groups = UnresolvedGroups()
@@ -66,7 +66,7 @@ KINDS = (
 
 
 class AttentionItem(serializers.Serializer[Any]):
-    """One thing to look at, and where."""
+    """A finding, with a link to the relevant page."""
 
     kind = serializers.ChoiceField(choices=KINDS)
     title = serializers.CharField()
@@ -76,14 +76,14 @@ class AttentionItem(serializers.Serializer[Any]):
 
 
 class Attention(serializers.Serializer[Any]):
-    """What needs attention, the gravest first, and what is well."""
+    """The findings that need attention, most severe first, and the healthy parts."""
 
     items = AttentionItem(many=True)
     ok = serializers.CharField()
 
 
 class IndexTopic(serializers.Serializer[Any]):
-    """How far the index has read one partition."""
+    """The index position of one partition."""
 
     topic = serializers.CharField()
     partition = serializers.IntegerField()
@@ -93,14 +93,14 @@ class IndexTopic(serializers.Serializer[Any]):
 
 
 class TextHealth(serializers.Serializer[Any]):
-    """How far the text is behind the list."""
+    """The lag of search text behind the index."""
 
     records_behind = serializers.IntegerField()
     seconds_behind = serializers.FloatField()
 
 
 class IndexHealth(serializers.Serializer[Any]):
-    """How far the index is behind."""
+    """The lag of the index."""
 
     records_behind = serializers.IntegerField()
     seconds_behind = serializers.FloatField()
@@ -109,33 +109,41 @@ class IndexHealth(serializers.Serializer[Any]):
 
 
 class BrokerHealth(serializers.Serializer[Any]):
-    """Does Kafka answer?"""
+    """The state of Kafka."""
 
     reachable = serializers.BooleanField()
     brokers = serializers.IntegerField()
 
 
 class EngineHealth(serializers.Serializer[Any]):
-    """Does the engine answer?"""
+    """The state of the engine."""
 
     reachable = serializers.BooleanField()
     workers = serializers.IntegerField()
 
 
+class AuditHealth(serializers.Serializer[Any]):
+    """The progress of sealing the audit trail and of sending it to its external target."""
+
+    unsealed_seconds = serializers.FloatField()
+    unshipped = serializers.IntegerField()
+    shipping_trouble = serializers.CharField(allow_blank=True)
+
+
 class RedisHealth(serializers.Serializer[Any]):
-    """Does Redis answer?"""
+    """The state of Redis."""
 
     reachable = serializers.BooleanField()
 
 
 class DatabaseHealth(serializers.Serializer[Any]):
-    """Which database it is; without one there is no answer at all."""
+    """The database in use. Without a database there is no response."""
 
     vendor = serializers.CharField()
 
 
 class Health(serializers.Serializer[Any]):
-    """How every part is."""
+    """The health of every part."""
 
     status = serializers.ChoiceField(choices=["ok", "degraded"])
     index = IndexHealth()
@@ -143,9 +151,10 @@ class Health(serializers.Serializer[Any]):
     engine = EngineHealth()
     redis = RedisHealth()
     database = DatabaseHealth()
+    audit = AuditHealth()
 
 
 class Alive(serializers.Serializer[Any]):
-    """The web process answers."""
+    """A sign that the web process responds."""
 
     alive = serializers.BooleanField()

@@ -1,4 +1,4 @@
-"""Addresses of the overview and of health."""
+"""URLs of the overview and of health."""
 
 from django.urls import path
 

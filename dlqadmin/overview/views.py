@@ -1,4 +1,4 @@
-"""The overview over REST, health, and Prometheus' text."""
+"""REST views of the overview and of health, and the metrics for Prometheus."""
 
 from django.http import HttpResponse
 from django.utils import timezone
@@ -17,50 +17,56 @@ from dlqadmin.rest.times import parse_range
 
 
 class SummaryView(APIView):
-    """The figures that head the overview."""
+    """The figures at the top of the overview."""
 
     @extend_schema(operation_id="metrics_summary", parameters=RANGE, responses=SummaryDocument)
     def get(self, request: Request) -> Response:
-        """Failing topics, unresolved groups, errors of the last 24 hours, errors of the range."""
+        """Return failing topics, unresolved groups, errors of the last 24 hours and of the range."""
         start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
         return Response(queries.summary(start, end))
 
 
 class AttentionView(APIView):
-    """What to do first."""
+    """Findings that need attention."""
 
     @extend_schema(operation_id="metrics_attention", responses=Attention)
     def get(self, request: Request) -> Response:
-        """What needs attention, the gravest first; and what is well."""
+        """Return the findings, most severe first, and the healthy parts."""
         return Response(queries.needs_attention())
 
 
 class HealthView(APIView):
-    """How the parts are."""
+    """The health of the dashboard's parts."""
 
     @extend_schema(operation_id="health_retrieve", responses=Health)
     def get(self, request: Request) -> Response:
-        """Index, broker, engine, Redis and database; a part that is away is an answer, not an error."""
+        """Return the health of index, broker, engine, Redis and database.
+
+        An unavailable part is a result, not an error.
+        """
         now = timezone.now()
         return Response(health.health(now, ask(now)))
 
 
 class AliveView(APIView):
-    """For whatever restarts the web process."""
+    """A liveness check for whatever restarts the web process."""
 
     permission_classes = (AllowAny,)
     authentication_classes = ()
 
     @extend_schema(operation_id="alive_retrieve", responses=Alive)
     def get(self, request: Request) -> Response:
-        """The web process answers; it says nothing of other parts."""
+        """Return that the web process responds. Other parts are not checked."""
         return Response({"alive": True})
 
 
 class PrometheusView(APIView):
-    """The figures for a Prometheus server, which signs in with a token (`authorization: {type: Token}`)."""
+    """The metrics for a Prometheus server.
+
+    The server sends an API token (`authorization: {credentials_file: …}`).
+    """
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        """Every registered figure as text."""
+        """Return every registered metric as text."""
         return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)

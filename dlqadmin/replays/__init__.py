@@ -1,1 +1,1 @@
-"""Writing records back: drafts, selections, plans, replays, and what became of each record."""
+"""Repair and replay of dead letters: drafts, selections, plans, replays, and outcomes."""

@@ -1,29 +1,15 @@
-"""Replays in the admin: to be read only."""
-
-from typing import Any
+"""Read-only admin pages of replays."""
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from dlqadmin.replays.models import LedgerEntry, Replay, Selection
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    """Rows can be searched; nobody adds, changes or deletes one here."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
 @admin.register(Selection)
 class SelectionAdmin(ReadOnlyAdmin):
     list_display = ("id", "title", "count", "created_by", "created_at")
+    exclude = ("filters",)  # filters may contain keys and values of records
 
 
 @admin.register(Replay)

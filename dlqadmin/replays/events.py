@@ -1,4 +1,4 @@
-"""The log of a replay as a whole."""
+"""The log of a replay."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import datetime
 
 from dlqadmin.replays.models import ReplayEvent
 
-ITSELF = "dlqadmin"  # who acts when no person does
+ITSELF = "dlqadmin"  # the actor when no person acts
 
 
 def note(replay: int, kind: str, text: str, now: datetime, actor: str = ITSELF) -> None:
-    """Write down what happened."""
+    """Add an entry to the replay's log."""
     ReplayEvent.objects.create(replay_id=replay, at=now, actor=actor, kind=kind, text=text)

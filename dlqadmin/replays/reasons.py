@@ -1,10 +1,10 @@
-"""Why an item is in the state it is in, as far as sending and watching say so."""
+"""The reasons of item states that sending and watching set."""
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """What qualifies a state. The first four belong to `sent`: nothing is known yet."""
+    """The reason that qualifies a state. The first four belong to `sent`: the outcome is still open."""
 
     WAITING = "waiting"
     IN_RETRY = "in_retry"

@@ -1,10 +1,10 @@
-"""Records as the schema describes them: where they are, and their exact bytes."""
+"""The schemas of records: coordinates and exact bytes."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from dlqadmin.deadletters.serializers import Document
+from dlqadmin.rest.documents import Document
 
 
 class BytesDocument(Document):
@@ -32,3 +32,4 @@ class PlaceDocument(Document):
 
 class LetterDocument(PlaceDocument):
     key_text = serializers.CharField(allow_null=True)
+    withheld = serializers.BooleanField()  # the content and the key

@@ -1,17 +1,14 @@
-"""Addresses of fixes, selections and replays, below /api/v1/."""
+"""The URLs of fixes, selections and replays, below /api/v1/."""
 
 from django.urls import path
 
-from dlqadmin.replays import (
-    bulk_views,
-    control_views,
-    disposal_views,
-    fix_views,
-    outcome_views,
-    plan_views,
-    rehearsal_views,
-    views,
-)
+from dlqadmin.replays.disposals import views as disposal_views
+from dlqadmin.replays.fixes import bulk_views
+from dlqadmin.replays.fixes import views as fix_views
+from dlqadmin.replays.jobs import control_views, plan_views, views
+from dlqadmin.replays.outcomes import views as outcome_views
+from dlqadmin.replays.rehearsals import views as rehearsal_views
+from dlqadmin.replays.selections import views as selection_views
 
 urlpatterns = [
     path("dead-letters/<int:pk>/fix", fix_views.FixRecord.as_view()),
@@ -32,8 +29,8 @@ urlpatterns = [
     path("disposals/<int:pk>/undo", disposal_views.DisposalUndo.as_view()),
     path("rehearsals", rehearsal_views.RehearsalList.as_view()),
     path("rehearsals/<int:pk>", rehearsal_views.RehearsalRecord.as_view()),
-    path("selections", views.SelectionList.as_view()),
-    path("selections/<int:pk>", views.SelectionRecord.as_view()),
+    path("selections", selection_views.SelectionList.as_view()),
+    path("selections/<int:pk>", selection_views.SelectionRecord.as_view()),
     path("replays", views.ReplayList.as_view()),
     path("replays/<int:pk>", views.ReplayRecord.as_view()),
     path("replays/<int:pk>/plan", plan_views.ReplayPlan.as_view()),

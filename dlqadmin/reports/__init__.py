@@ -1,1 +1,1 @@
-"""Incidents as documents that leave the dashboard: of a group, of a replay."""
+"""Incident reports about a group or a replay, for use outside the dashboard."""

@@ -1,4 +1,4 @@
-"""A few of the dead letters an incident is about, by their coordinates."""
+"""Example dead letters of an incident report."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from typing import Any
 from django.db.models import BinaryField
 from django.db.models.functions import Substr
 
-from dlqadmin.deadletters.details import as_bytes
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody
+from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.rest.times import iso
 
 MOST = 5
 VALUE_BYTES = 1000
 
 
-def documents(rows: Sequence[DeadLetter], *, values: bool) -> list[dict[str, Any]]:
-    """These dead letters, with the first 1 000 bytes of key and value if `values`; null is null or not told."""
-    heads = _heads([row.pk for row in rows]) if values else {}
+def documents(rows: Sequence[DeadLetter], reader: Reader) -> list[dict[str, Any]]:
+    """Return these dead letters with the first 1 000 bytes of key and value.
+
+    Key and value are withheld from readers without access. A null may be a null in the record, or
+    withheld content.
+    """
+    heads = _heads([row.pk for row in rows]) if reader.may_read else {}
     return [
         {
             "dead_letter": row.pk,
@@ -26,8 +31,8 @@ def documents(rows: Sequence[DeadLetter], *, values: bool) -> list[dict[str, Any
             "origin": f"{row.origin_topic} / {row.origin_partition} / {row.origin_offset}" if row.origin_topic else "",
             "failed_at": iso(row.failed_at),
             "message": row.message,
-            "key": row.key_text if values else None,
-            "value": _text(heads.get(row.pk)),
+            "key": release(row.key_text, reader),
+            "value": _text(release(heads.get(row.pk), reader)),
             "value_size": row.value_size,
         }
         for row in rows
@@ -42,7 +47,10 @@ def _heads(ids: Sequence[int]) -> dict[int, bytes | None]:
 
 
 def _text(value: bytes | None) -> str | None:
-    """The bytes as text; what is none as hexadecimal digits. A character that the cut broke is left out."""
+    """Return the bytes as text, or as hexadecimal digits if they are not UTF-8.
+
+    A character that the cut split is left out.
+    """
     if value is None:
         return None
     try:

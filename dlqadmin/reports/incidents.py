@@ -1,4 +1,4 @@
-"""What an incident report says, as a document: of a group, of a replay."""
+"""Incident reports about a group or a replay, as documents."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Count, Exists, OuterRef
 
-from dlqadmin.deadletters import common, group_details, groups
-from dlqadmin.deadletters.bounding import TimedOut, bounded
-from dlqadmin.deadletters.filters import Filters, apply
-from dlqadmin.deadletters.histogram import histogram
+from dlqadmin.deadletters.groups import common_values, details, summaries
 from dlqadmin.deadletters.models import DeadLetter, Group
-from dlqadmin.replays import queries
+from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.search.filters import Filters, apply
+from dlqadmin.deadletters.search.histogram import histogram
+from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.replays.jobs import queries
 from dlqadmin.replays.models import Disposal, DisposalAct, ItemState, Replay, ReplayItem
 from dlqadmin.reports import examples
 from dlqadmin.rest.times import iso, iso_or_none
@@ -30,25 +31,30 @@ TROUBLE_FIRST = (ItemState.FAILED_AGAIN, ItemState.UNKNOWN, ItemState.SKIPPED, I
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Who asked for a report, and when; `values`: they may take away what the records hold."""
+    """The person who requests a report, and the time. `values`: they may export record contents."""
 
     actor: User
     now: datetime
     values: bool
 
+    @property
+    def reader(self) -> Reader:
+        """Return the reader of the report; a reader without the right to export gets no content."""
+        return Reader(self.actor, self.values)
+
 
 def of_group(group: Group, filters: Filters, asked: Asked) -> dict[str, Any]:
-    """What failed, since when, how often, why it is one group, what was done, and examples; in a time range.
+    """Report on a group in a time range: failures, causes, actions and examples.
 
-    `left_out` names the parts that took too long to find.
+    `left_out` names the parts that took too long to query.
     """
     own = list(group.fingerprints.values_list("pk", flat=True))
     mine = Filters(filters.start, filters.end, {"group": (str(group.pk),)})
-    shown, detail = groups.document(group, mine, asked.now), group_details.detail(group, mine)
+    shown, detail = summaries.document(group, mine, asked.now), details.detail(group, mine)
     missing: list[str] = []
     replays = _within("replays", missing, lambda: _replays_of(own)) or []
     rows = _within("examples", missing, lambda: list(_newest(mine))) or []
-    found = common.common(own, filters.start, filters.end)
+    found = common_values.common(own, filters.start, filters.end, asked.reader)
     decided, decisions = _within("decisions", missing, lambda: _decisions(own)) or ({}, [])
     return {
         **_head("group", str(group.pk), group.title, asked),
@@ -58,10 +64,7 @@ def of_group(group: Group, filters: Filters, asked: Asked) -> dict[str, Any]:
         "owner": shown["owner"],
         "chart": _chart(mine),
         "why": detail["fingerprints"][:10],
-        "common": {
-            **group_details.traits(found),
-            "traits": group_details.traits(found)["traits"] if asked.values else [],
-        },
+        "common": {**details.traits(found), "withheld": not asked.values},
         "decided": decided,
         "replays": queries.documents(replays),
         "timeline": _timeline(
@@ -69,20 +72,20 @@ def of_group(group: Group, filters: Filters, asked: Asked) -> dict[str, Any]:
             [line for replay in replays for line in _acts_on(replay)],
             [(iso(act.created_at), _name(act.actor), _said(act, n)) for act, n in decisions],
         ),
-        "examples": examples.documents(rows, values=asked.values),
+        "examples": examples.documents(rows, asked.reader),
         "left_out": missing,
     }
 
 
 def of_replay(replay: Replay, asked: Asked) -> dict[str, Any]:
-    """What was sent back, by whom and why, what became of it, and examples of what did not pass."""
+    """Report on a replay: items sent, people, reasons, outcomes and examples of failures."""
     missing: list[str] = []
     items = _within("examples", missing, lambda: _worst(replay)) or []
     failed = _within("groups", missing, lambda: _groups_of(replay)) or ([], 0)
     shown = queries.documents([replay])[0]
     chart = _within("chart", missing, lambda: _sent(replay, asked.now)) or {"bucket_ms": 0, "points": []}
     log = [(row["at"], row["actor"], row["text"]) for row in queries.log(replay)[:MOST_EVENTS]]
-    letters = examples.documents([item.dead_letter for item in items], values=asked.values)
+    letters = examples.documents([item.dead_letter for item in items], asked.reader)
     return {
         **_head("replay", str(replay), replay.title, asked),
         **{name: shown[name] for name in _OF_REPLAY},
@@ -124,7 +127,10 @@ def _head(kind: str, of: str, title: str, asked: Asked) -> dict[str, Any]:
 
 
 def _within(what: str, missing: list[str], find: Callable[[], Found]) -> Found | None:
-    """What is found in 2 s; else its name is noted, and nothing is answered."""
+    """Return the result of a query that takes at most 2 s.
+
+    On a timeout, add its name to `missing` and return None.
+    """
     try:
         with bounded():
             return find()
@@ -138,14 +144,14 @@ def _newest(filters: Filters) -> Iterable[DeadLetter]:
 
 
 def _replays_of(fingerprints: Collection[int]) -> list[Replay]:
-    """The newest replays that took up a record of these."""
+    """Return the newest started replays that contain a dead letter of these fingerprints."""
     mine = ReplayItem.objects.filter(replay=OuterRef("pk"), dead_letter__fingerprint__in=fingerprints)
     rows = Replay.objects.filter(Exists(mine), started_at__isnull=False).order_by("-pk")
     return list(rows.select_related("selection__created_by", "created_by", "started_by", "approved_by")[:MOST_REPLAYS])
 
 
 def _decisions(fingerprints: Collection[int]) -> tuple[dict[str, int], list[tuple[DisposalAct, int]]]:
-    """What was decided that still stands, and about how many: by its kind, and the newest acts."""
+    """Return the disposals in force: the number of dead letters per kind, and the newest acts."""
     standing = Disposal.objects.filter(dead_letter__fingerprint__in=fingerprints, act__isnull=False).order_by()
     kinds = dict(standing.values_list("act__kind").annotate(n=Count("pk")))
     counts = dict(standing.values_list("act").annotate(n=Count("pk")).order_by("-act")[:MOST_EVENTS])
@@ -154,7 +160,7 @@ def _decisions(fingerprints: Collection[int]) -> tuple[dict[str, int], list[tupl
 
 
 def _worst(replay: Replay) -> list[ReplayItem]:
-    """Items that need a look first."""
+    """Return the items to show as examples, failed and unknown ones first."""
     found: list[ReplayItem] = []
     for state in TROUBLE_FIRST:
         rows = replay.items.filter(state=state).select_related("dead_letter").order_by("ordinal")
@@ -163,7 +169,7 @@ def _worst(replay: Replay) -> list[ReplayItem]:
 
 
 def _groups_of(replay: Replay) -> tuple[list[dict[str, Any]], int]:
-    """The groups of its first 2 000 items, and how many items these are."""
+    """Return the groups of the first 2 000 items, and the number of these items."""
     first = replay.items.order_by("ordinal").values_list("dead_letter__fingerprint__group", flat=True)[:LOOKED_AT]
     counts = Counter(first)
     titles = Group.objects.in_bulk([pk for pk, _ in counts.most_common(MOST_GROUPS)])
@@ -172,7 +178,7 @@ def _groups_of(replay: Replay) -> tuple[list[dict[str, Any]], int]:
 
 
 def _chart(filters: Filters) -> dict[str, Any]:
-    """Failures over time, from the first bucket that has one to the last, in at most 40 rows."""
+    """Return failures over time in at most 40 rows, without empty rows at both ends."""
     found = histogram(filters)
     totals = [sum(points) for points in zip(*(row.points for row in found.series), strict=True)]
     rows = [(found.start + MS * found.bucket_ms * place, n) for place, n in enumerate(totals)]
@@ -186,7 +192,7 @@ def _chart(filters: Filters) -> dict[str, Any]:
 
 
 def _sent(replay: Replay, now: datetime) -> dict[str, Any]:
-    """Sent and settled, cumulative, at the end of at most 40 buckets."""
+    """Return cumulative sent and settled counts at the end of at most 40 buckets."""
     found = queries.series(replay, now)
     every = max(1, -(-len(found["sent"]) // MOST_BARS))
     start = datetime.fromisoformat(found["from"])
@@ -202,11 +208,14 @@ def _sent(replay: Replay, now: datetime) -> dict[str, Any]:
     return {"bucket_ms": found["bucket_ms"] * every, "points": points}
 
 
-Line = tuple[str, str, str]  # when, who, what
+Line = tuple[str, str, str]  # time, actor, text
 
 
 def _acts_on(replay: Replay, *, log: bool = False) -> list[Line]:
-    """What people did to a replay, and its end; with its own `log` only what that does not tell."""
+    """Return people's actions on a replay, and its end.
+
+    With `log`, leave out what the replay's own log already tells.
+    """
     lines = []
     if replay.approved_at is not None:
         lines.append((iso(replay.approved_at), _name(replay.approved_by), f"approved {replay}"))

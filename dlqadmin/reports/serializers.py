@@ -1,12 +1,16 @@
-"""The documents of reports, as far as both kinds have them; a kind's own parts are described by its group or replay."""
+"""Serializers of reports.
+
+They describe the parts that both kinds share. The serializers of groups and replays describe the
+rest.
+"""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from dlqadmin.deadletters.group_serializers import CommonDocument, FingerprintDocument
-from dlqadmin.deadletters.serializers import Document
-from dlqadmin.replays.serializers import ReplayDocument
+from dlqadmin.deadletters.groups.serializers import CommonDocument, FingerprintDocument
+from dlqadmin.replays.jobs.serializers import ReplayDocument
+from dlqadmin.rest.documents import Document
 
 KINDS = ("group", "replay")
 
@@ -29,7 +33,10 @@ class TimelineDocument(Document):
 
 
 class ReportDocument(Document):
-    """What every report begins and ends with. `values`: it holds keys and values; `left_out`: what took too long."""
+    """The common part of all reports.
+
+    `values`: the report contains keys and values. `left_out`: the parts that took too long to query.
+    """
 
     kind = serializers.ChoiceField(KINDS)
     id = serializers.CharField()

@@ -1,4 +1,4 @@
-"""Addresses of incident reports."""
+"""URL patterns of incident reports."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Incident reports over REST."""
+"""REST views of incident reports."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from dlqadmin.audit.recording import record
-from dlqadmin.deadletters import group_views
-from dlqadmin.deadletters.filters import parse_filters
-from dlqadmin.deadletters.views import TIME, AnyFormat
+from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.groups import views
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.filters import parse_filters
+from dlqadmin.deadletters.search.list_views import TIME
 from dlqadmin.exports.permissions import IsExporter
-from dlqadmin.replays.bodies import actor, replay_of
+from dlqadmin.replays.lookup import replay_of
+from dlqadmin.replays.requests import actor
 from dlqadmin.reports import incidents
 from dlqadmin.reports.incidents import Asked
+from dlqadmin.reports.markdown_report import markdown
 from dlqadmin.reports.serializers import GroupReport, ReplayReport
-from dlqadmin.reports.writing import markdown
+from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import ParameterError
 
 FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
@@ -40,9 +43,12 @@ class GroupReportFile(APIView):
         responses={(200, "application/json"): GroupReport, (200, "text/markdown"): MARKDOWN},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """What failed, since when, how often and why, and what was done; with values only for who may export."""
-        form, group = _format(request), group_views.find(pk)
-        filters = parse_filters(request.query_params)
+        """Return what failed, when, how often and why, and the actions taken.
+
+        Keys and values are included only if the reader may export.
+        """
+        form, group = _format(request), views.find(pk)
+        filters = parse_filters(request.query_params, reader_of(request.user))
         return _file(request, incidents.of_group(group, filters, _asked(request, self)), form, "group", str(group.pk))
 
 
@@ -57,7 +63,10 @@ class ReplayReportFile(APIView):
         responses={(200, "application/json"): ReplayReport, (200, "text/markdown"): MARKDOWN},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """Who sent what back and why, and what became of it; with values only for who may export."""
+        """Return what was sent, by whom, why, and with which outcomes.
+
+        Keys and values are included only if the reader may export.
+        """
         form, replay = _format(request), replay_of(pk)
         return _file(request, incidents.of_replay(replay, _asked(request, self)), form, "replay", str(replay))
 
@@ -74,7 +83,7 @@ def _asked(request: Request, view: APIView) -> Asked:
 
 
 def _file(request: Request, report: dict[str, Any], form: str, kind: str, name: str) -> HttpResponse:
-    """The report as a download; that it was taken away is audited."""
+    """Return the report as a download, and audit the download."""
     record(request.user, "report", kind, name, {"format": form, "values": report["values"]})
     body = markdown(report).encode("utf-8", "replace") if form == "md" else orjson.dumps(report)
     file = f"incident-{kind}-{name}.{form}"

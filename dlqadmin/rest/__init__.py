@@ -1,1 +1,1 @@
-"""What every view shares: one error envelope, cursors, times."""
+"""Code that all API views share: problem documents, cursors, times, idempotency."""

@@ -1,4 +1,4 @@
-"""The Content-Security-Policy header on every response."""
+"""Middleware that adds security and caching headers to every response."""
 
 from collections.abc import Callable
 
@@ -7,9 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
+NEVER_STORED = ("/api/", "/metrics")  # no-store, because a browser's cache outlives the session
+PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+
 
 class ContentSecurityPolicyMiddleware(MiddlewareMixin):
-    """Adds `settings.CONTENT_SECURITY_POLICY` to each response."""
+    """Middleware that adds the headers, among them `settings.CONTENT_SECURITY_POLICY`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         super().__init__(get_response)
@@ -17,4 +20,8 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response.headers.setdefault("Content-Security-Policy", self.policy)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        if request.path.startswith(NEVER_STORED):
+            response.headers["Cache-Control"] = "no-store"
         return response

@@ -1,4 +1,7 @@
-"""Requests that may come twice: the same Idempotency-Key answers what the first one made."""
+"""Idempotent requests.
+
+A request with a repeated Idempotency-Key returns the object that the first request created.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ Made = TypeVar("Made", bound=Model)
 
 
 class Once(msgspec.Struct, frozen=True):
-    """A request's key, each person's apart, and SHA-256 of its body."""
+    """A request's idempotency key, which is separate for each user, and the SHA-256 of its body."""
 
     key: str | None = None
     digest: str = ""
 
 
 def once(request: Request, body: bytes | None = None) -> Once:
-    """The key that the request carries, if it does; `body` is what was asked for, where that is no JSON.
+    """Return the request's idempotency key, if it has one. Raises ParameterError.
 
-    Raises ParameterError.
+    Pass `body` if the request body is not JSON.
     """
     key = request.headers.get("Idempotency-Key")
     if not key:
@@ -47,9 +50,10 @@ def once(request: Request, body: bytes | None = None) -> Once:
 
 
 def made_by(model: type[Made], asked: Once) -> Made | None:
-    """What an earlier request with this key made. Raises Conflict when that one had another body.
+    """Return the object that an earlier request with this key created; None if there is none.
 
-    The model has the columns `idempotency_key` and `request_digest`.
+    Raises Conflict if the earlier request had another body. The model must have the columns
+    `idempotency_key` and `request_digest`.
     """
     if asked.key is None:
         return None

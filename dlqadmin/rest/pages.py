@@ -1,4 +1,4 @@
-"""The frontend's shell."""
+"""The view of the frontend's HTML page."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 @require_safe
 @never_cache
 def frontend(request: HttpRequest) -> HttpResponse:
-    """The single page of the frontend; its router reads the address."""
+    """Return the frontend's single page. Its router reads the URL."""
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
         return HttpResponse("The frontend is not built: run `make build`.", status=503, content_type="text/plain")

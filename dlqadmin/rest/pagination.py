@@ -1,4 +1,4 @@
-"""Opaque cursors for keyset pages."""
+"""Opaque cursors for keyset pagination."""
 
 import base64
 import binascii
@@ -14,12 +14,15 @@ MAX_ID = 2**63 - 1
 
 
 def encode_cursor(values: Sequence[str | int | float]) -> str:
-    """The sort values of a page's last row, as one word."""
+    """Encode the sort values of a page's last row."""
     return base64.urlsafe_b64encode(orjson.dumps(list(values))).decode().rstrip("=")
 
 
 def decode_cursor(text: str | None, *types: type[str] | type[int] | type[float]) -> Cursor | None:
-    """The sort values, each of the type asked for; None without a cursor. Raises ParameterError."""
+    """Decode the sort values and check their types. Raises ParameterError.
+
+    Returns None without a cursor.
+    """
     if not text:
         return None
     try:
@@ -35,7 +38,7 @@ def decode_cursor(text: str | None, *types: type[str] | type[int] | type[float])
 
 
 def parse_limit(text: str | None, default: int = 100, maximum: int = 500) -> int:
-    """How many rows a page has. Raises ParameterError."""
+    """Parse the page size. Raises ParameterError."""
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= maximum and len(text) <= 10):

@@ -1,4 +1,4 @@
-"""JSON bodies, read so that no body can raise anything but a parse error."""
+"""A JSON parser that raises only parse errors, whatever the body."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -8,7 +8,7 @@ from rest_framework.parsers import JSONParser
 
 
 class BoundedJSONParser(JSONParser):
-    """DRF's strict JSON parser; a body nested beyond the interpreter's stack is a parse error too."""
+    """DRF's strict JSON parser. A body nested beyond the interpreter's stack is a parse error too."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None

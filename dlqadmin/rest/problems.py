@@ -1,4 +1,4 @@
-"""One envelope for every error: problem details (RFC 9457) as application/problem+json."""
+"""The format of every error response: problem details (RFC 9457), application/problem+json."""
 
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -14,7 +14,10 @@ CONTENT_TYPE = "application/problem+json"
 
 
 class ParameterError(exceptions.ValidationError):
-    """A query parameter that can't be used; the problem names it, and where in it the fault is if that is known."""
+    """An invalid query parameter.
+
+    The problem names the parameter, and the range of the fault in it if that is known.
+    """
 
     def __init__(self, parameter: str, message: str, at: tuple[int, int] | None = None) -> None:
         super().__init__({parameter: [message]})
@@ -22,7 +25,7 @@ class ParameterError(exceptions.ValidationError):
 
 
 class Conflict(exceptions.APIException):
-    """The request does not fit the state the thing is in."""
+    """The request conflicts with the current state of the resource."""
 
     status_code = 409
     default_detail = "The request does not fit the present state."
@@ -30,7 +33,7 @@ class Conflict(exceptions.APIException):
 
 
 class UpstreamUnavailable(exceptions.APIException):
-    """Something the dashboard depends on does not answer."""
+    """A service that the dashboard depends on does not answer."""
 
     status_code = 503
     default_detail = "A service the dashboard depends on does not answer."
@@ -38,16 +41,20 @@ class UpstreamUnavailable(exceptions.APIException):
 
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """DRF's exception handler: any API exception as a problem; None leaves a bug to Django."""
+    """Convert any API exception to a problem. Returns None for bugs, which Django handles."""
     if isinstance(error, Http404):
         error = exceptions.NotFound(str(error) or "Not found.")
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     if not isinstance(error, exceptions.APIException):
         return None
+    if isinstance(error, exceptions.NotAuthenticated):  # a session that ended by itself has an error with the reason
+        ended: exceptions.NotAuthenticated = getattr(context["request"], "session_ended", error)
+        error = ended
     set_rollback()
     at = error.at if isinstance(error, ParameterError) else None
-    response = problem(context["request"].get_full_path(), error.status_code, *_describe(error), at=at)
+    code = getattr(error, "problem_code", None)
+    response = problem(context["request"].get_full_path(), error.status_code, *_describe(error), at=at, code=code)
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
     if (wait := getattr(error, "wait", None)) is not None:
@@ -61,8 +68,13 @@ def problem(
     detail: str,
     errors: list[dict[str, str]] | None = None,
     at: tuple[int, int] | None = None,
+    code: str | None = None,
 ) -> HttpResponse:
-    """A problem document as a response; `at` is the faulty range of the parameter's characters."""
+    """Return a problem document as a response.
+
+    `at` is the faulty range of the parameter's characters. `code` is a name for clients that must
+    distinguish this problem from others with the same status.
+    """
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -73,38 +85,40 @@ def problem(
     }
     if at is not None:
         body["at"] = {"start": at[0], "end": at[1]}
-    # A query string may hold surrogates that no encoder accepts.
+    if code is not None:
+        body["code"] = code
+    # A query string may hold surrogates, which no encoder accepts.
     text = orjson.dumps({key: _clean(value) if isinstance(value, str) else value for key, value in body.items()})
     return HttpResponse(text, status=status, content_type=CONTENT_TYPE)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's 400: a request it refused to read."""
+    """Handle Django's 400: a request that Django could not parse."""
     return problem(request.get_full_path(), 400, "The request can't be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's 403."""
+    """Handle Django's 403."""
     return problem(request.get_full_path(), 403, "You do not have permission to do this.")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Django's 404, and the answer to every unknown address of the API."""
+    """Handle Django's 404, and every unknown URL of the API."""
     return problem(request.get_full_path(), 404, "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's 500: a bug, told without its details."""
+    """Handle Django's 500: a bug, reported without its details."""
     return problem(request.get_full_path(), 500, "The dashboard failed; its log has the trace.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A write without the CSRF token."""
+    """Handle a write request without a valid CSRF token."""
     return problem(request.get_full_path(), 403, f"CSRF check failed: {reason}")
 
 
 def _describe(error: exceptions.APIException) -> tuple[str, list[dict[str, str]]]:
-    """The sentence of a problem, and its single findings as (parameter, message) rows."""
+    """Return a problem's sentence, and its findings as (parameter, message) rows."""
     if not isinstance(error, exceptions.ValidationError):
         return str(error.detail), []
     errors = [{"parameter": name, "message": _clean(message)} for name, message in _flatten("", error.detail)]
@@ -113,7 +127,7 @@ def _describe(error: exceptions.APIException) -> tuple[str, list[dict[str, str]]
 
 
 def _flatten(path: str, detail: Any) -> Iterator[tuple[str, str]]:
-    """Every message of DRF's nested error detail, with the dotted path of its field."""
+    """Yield every message of DRF's nested error detail, with the dotted path of its field."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = "" if name == "non_field_errors" else str(name)

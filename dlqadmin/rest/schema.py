@@ -1,4 +1,4 @@
-"""How the API describes itself: each operation also answers with a problem document."""
+"""The OpenAPI schema class. It adds a problem document to every operation's responses."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 
 class ProblemFinding(serializers.Serializer[Any]):
-    """One finding of a problem: the parameter or field, and what is wrong with it."""
+    """One finding of a problem: the parameter or field, and its error."""
 
     parameter = serializers.CharField()
     message = serializers.CharField()
@@ -30,10 +30,11 @@ class Problem(serializers.Serializer[Any]):
     instance = serializers.CharField()
     errors = ProblemFinding(many=True)  # type: ignore[assignment]  # a field's name is also an attribute of the base
     at = ProblemPlace(required=False)
+    code = serializers.CharField(required=False)
 
 
 class ProblemAutoSchema(AutoSchema):
-    """Adds the problem document as the default response of every operation."""
+    """A schema class with the problem document as default response of every operation."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)

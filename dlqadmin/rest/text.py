@@ -1,4 +1,4 @@
-"""Text that any database stores."""
+"""Helpers for stored and displayed text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def storable(value: Any) -> Any:
-    """The value with every text in it free of NUL and lone surrogates, which PostgreSQL refuses."""
+    """Replace NUL and lone surrogates in every text of a value, because PostgreSQL refuses them."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -17,5 +17,5 @@ def storable(value: Any) -> Any:
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of them, in words: `1 record`, `2 records`."""
+    """Return a number with its noun: `1 record`, `2 records`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

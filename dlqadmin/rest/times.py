@@ -1,4 +1,4 @@
-"""Times as the API reads and writes them: ISO 8601 in UTC, or relative to now."""
+"""Times in the API: ISO 8601 in UTC, or relative to now."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,10 @@ _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 def parse_range(from_: str | None, to: str | None, now: datetime | None = None) -> tuple[datetime, datetime]:
-    """The half-open range [from, to); defaults: the last 7 days. Raises ParameterError naming the parameter."""
+    """Return the half-open range [from, to); the default is the last 7 days.
+
+    Raises ParameterError that names the parameter.
+    """
     now = now or timezone.now()
     start = parse_time("from", from_ or "now-7d", now)
     end = parse_time("to", to or "now", now)
@@ -24,13 +27,16 @@ def parse_range(from_: str | None, to: str | None, now: datetime | None = None) 
 
 
 def parse_time(parameter: str, text: str, now: datetime) -> datetime:
-    """One time: `now`, `now-6h` (s, m, h, d, w) or ISO 8601; without a zone it is UTC."""
+    """Parse `now`, `now-6h` (s, m, h, d, w) or ISO 8601. A time without a zone is UTC.
+
+    Raises ParameterError.
+    """
     if match := _RELATIVE.fullmatch(text):
         count, unit = match.groups()
         back = timedelta(**{_UNITS[unit]: int(count)}) if count else timedelta(0)
         return now - min(back, now - _EARLIEST)
     try:
-        # A plus sign that was not escaped in the query arrives as a blank.
+        # An unescaped plus sign in a query string arrives as a space.
         moment = datetime.fromisoformat(re.sub(r" (\d\d:?\d\d)$", r"+\1", text))
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
@@ -41,15 +47,15 @@ def parse_time(parameter: str, text: str, now: datetime) -> datetime:
 
 
 def iso(moment: datetime) -> str:
-    """The time in UTC with milliseconds, as every answer writes it."""
+    """Format a time in UTC with milliseconds, as all responses do."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def iso_or_none(moment: datetime | None) -> str | None:
-    """The same; None stays None."""
+    """Format a time like `iso`; None stays None."""
     return iso(moment) if moment else None
 
 
 def from_ms(milliseconds: int) -> datetime:
-    """Milliseconds since the epoch as a time in UTC."""
+    """Convert milliseconds since the epoch to a UTC time."""
     return _EARLIEST + timedelta(milliseconds=milliseconds)

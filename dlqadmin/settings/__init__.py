@@ -1,4 +1,7 @@
-"""Settings of the dashboard; every deployment choice is an environment variable with a default that works locally."""
+"""The dashboard's Django settings.
+
+Every deployment choice is an environment variable with a default that works locally.
+"""
 
 from typing import Any
 
@@ -13,35 +16,65 @@ CLUSTER = env.str("DLQADMIN_CLUSTER", default="local")
 READ_ONLY = env.bool("DLQADMIN_READ_ONLY", default=False)
 DEBUG = env.bool("DJANGO_DEBUG", default=False)
 
-# Outside LOCAL a missing key stops the start.
-SECRET_KEY = env.str("SECRET_KEY", default="") or (environment.local_secret() if LOCAL else env.str("SECRET_KEY"))
+SECRET_KEY = env.str("SECRET_KEY", default="") or (environment.local_secret() if LOCAL else "")
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+if not LOCAL:
+    environment.refuse_weak(SECRET_KEY, ALLOWED_HOSTS, debug=DEBUG)
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # Kafka, engine, Redis
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="127.0.0.1:19092")
-KAFKA_TIMEOUT_S = env.float("KAFKA_TIMEOUT_S", default=3.0)  # for one question to the broker
+KAFKA_TIMEOUT_S = env.float("KAFKA_TIMEOUT_S", default=3.0)  # for one request to the broker
 KAFKA_SECURITY = environment.client_security()
-OTHER_CLUSTERS = environment.other_clusters()  # where replays may write besides the own cluster
+OTHER_CLUSTERS = environment.other_clusters()  # clusters besides the own one, to which replays may write
 ENGINE_URL = env.str("ENGINE_URL", default="http://127.0.0.1:8083").rstrip("/")
-REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:16379/0")
-# The engine's own topics, as its `*.storage.topic` options name them: no replay writes there.
+# Other drivers to which a standby driver may redirect. The credentials below are sent only to these
+# addresses and to ENGINE_URL.
+ENGINE_URLS: list[str] = env.list("ENGINE_URLS", default=[])
+ENGINE_TOKEN = env.str("ENGINE_TOKEN", default="")
+ENGINE_TOKEN_FILE = env.str("ENGINE_TOKEN_FILE", default="")  # takes precedence over ENGINE_TOKEN
+ENGINE_USER = env.str("ENGINE_USER", default="")
+ENGINE_PASSWORD = env.str("ENGINE_PASSWORD", default="")
+ENGINE_CA_FILE = env.str("ENGINE_CA_FILE", default="")  # PEM; unset: the system's certificates
+REDIS_URL = env.str("REDIS_URL", default="") or environment.local_redis_url()
+# The engine's own topics, as its `*.storage.topic` options name them. No replay writes there.
 STATUS_TOPIC = env.str("STATUS_TOPIC", default="connect-status")
 OUTCOME_TOPIC = env.str("OUTCOME_TOPIC", default="connect-outcomes")
-# How long a record that a foreign consumer group committed past must not come back before it is called passed.
+# Seconds without a new failure, after a foreign consumer group committed past a record, until the
+# record counts as passed.
 OBSERVED_SETTLE_S = env.float("OBSERVED_SETTLE_S", default=60.0)
 CONFIG_TOPIC = env.str("CONFIG_TOPIC", default="connect-configs")
 OFFSET_TOPIC = env.str("OFFSET_TOPIC", default="connect-offsets")
 DLQ_TOPICS: list[str] = env.list("DLQ_TOPICS", default=[r".*[.-]dlq$"])
 
-# Dead letters that failed longer ago are forgotten, but for those that a replay or a draft refers to; 0 keeps all.
+# Origin topics from which pointers and the neighbours of dead letters are read, by dead letter
+# topic. Without an entry, every topic may be read except internal topics, the engine's own topics and
+# other dead letter topics.
+POINTER_TOPICS = environment.pointer_topics()
+
+# Dead letters that failed earlier are deleted, except those that a replay or a draft refers to. 0
+# keeps all.
 RETENTION_DAYS = env.int("RETENTION_DAYS", default=0)
 
-# A replay of more records is run only after a second person, an approver, has agreed to its plan; 0: never.
+# A replay of more records needs the approval of a second person. 0 never needs it.
 APPROVAL_ABOVE = env.int("APPROVAL_ABOVE", default=0 if LOCAL else 1000)
+# The threshold counts all records that one person sent without approval in this many hours.
+APPROVAL_WINDOW_HOURS = env.int("APPROVAL_WINDOW_HOURS", default=24)
+# A replay to a topic or cluster other than the origin needs the approval of a second person.
+APPROVAL_FOR_OTHER_TARGETS = env.bool("APPROVAL_FOR_OTHER_TARGETS", default=not LOCAL)
+# Allowed replay targets: names and regular expressions, `cluster/topic` on another cluster. None
+# allows every target that is not denied. A name overrides a denial by an internal topic's ending, but
+# never the protection of Kafka's and Connect's stores.
+REPLAY_TARGETS: list[str] | None = (
+    environment.patterns("REPLAY_TARGETS", given) if (given := env.list("REPLAY_TARGETS", default=[])) else None
+)
 
-# Files of dead letters that workers write: where, for how long, and how many rows one may have. Web servers and
-# workers see the same folder.
+# Foreign programs run in a sandbox (bubblewrap or unshare). These kinds also run where no sandbox
+# works: `foreign-classes` (rehearsals of classes that are not built in), `jq`.
+ALLOWED_WITHOUT_SANDBOX: list[str] = env.list("ALLOWED_WITHOUT_SANDBOX", default=[])
+
+# Export files: their folder, the days until they are deleted, and the maximum of rows. Web servers
+# and workers must share the folder.
 EXPORTS_DIR = BASE_DIR / env.str("EXPORTS_DIR", default=str(LOCAL_DIR / "exports"))
 EXPORT_DAYS = env.int("EXPORT_DAYS", default=7)
 EXPORT_MAX_ROWS = env.int("EXPORT_MAX_ROWS", default=20_000_000)
@@ -54,8 +87,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "rest_framework",
-    "rest_framework.authtoken",
-    "django_filters",
     "drf_spectacular",
     "dlqadmin.clusters",
     "dlqadmin.overview",
@@ -64,13 +95,16 @@ INSTALLED_APPS = [
     "dlqadmin.connectors",
     "dlqadmin.exports",
     "dlqadmin.deadletters",
+    "dlqadmin.accounts",
     "dlqadmin.audit",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "dlqadmin.rest.current_request.current_request_middleware",
     "dlqadmin.rest.headers.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "dlqadmin.accounts.middleware.SessionLimitMiddleware",  # must precede code that reads the session's user
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -94,31 +128,51 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
-# Database: SQLite in .local, or PostgreSQL by DATABASE_URL
+# SQLite in .local, or the PostgreSQL of DATABASE_URL
 DATABASES: dict[str, dict[str, Any]] = {"default": environment.database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# What all processes see: the flags of cancelled queries. A read goes on without it.
+# State that all processes share: counts of sign-ins, flags of cancelled queries. Reads work without
+# this cache.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "shared": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "dlqadmin",
-        "OPTIONS": {"socket_connect_timeout": 0.2, "socket_timeout": 0.2},
+        "OPTIONS": {
+            "serializer": "dlqadmin.rest.json_cache.JsonSerializer",  # Django's own serializer unpickles what it reads
+            "socket_connect_timeout": 0.2,
+            "socket_timeout": 0.2,
+        },
     },
 }
 
-# Safety
-HTTPS = env.bool("DJANGO_HTTPS", default=not LOCAL and not DEBUG)
+# The limit of sign-in attempts for one account from one address. The limit is ten times as high for
+# one address with all accounts, and five times as high for one account from all addresses.
+AUTHENTICATION_BACKENDS = ["dlqadmin.audit.backend.LimitedBackend"]
+SIGN_IN_RATE = environment.rate("SIGN_IN_RATE", "5/15 minutes")
+# If set, the client's address is the last entry of X-Forwarded-For, which the proxy added.
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+
+# The HMAC key of the audit trail, and former keys, oldest first. Without its own key, a new
+# SECRET_KEY would make all entries look changed.
+AUDIT_KEY = environment.audit_key(SECRET_KEY)
+AUDIT_OLD_KEYS: list[str] = env.list("AUDIT_OLD_KEYS", default=[])
+# Destination of copies of sealed entries: kafka:<topic>, syslog:<host>:<port> (TCP) or
+# syslog:/dev/log; empty: none.
+AUDIT_SHIP_TO = env.str("AUDIT_SHIP_TO", default="")
+
+# Security
+HTTPS = env.bool("DJANGO_HTTPS", default=not LOCAL)
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^api/v1/alive$"]
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SILENCED_SYSTEM_CHECKS = [
-    "security.W021",  # entering the browsers' preload list is for the domain's owner to decide
-    "models.W040",  # SQLite has no covering indexes, and does without
+    "security.W021",  # the domain's owner decides on the browsers' preload list
+    "models.W040",  # SQLite has no covering indexes, and works without them
 ]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -126,6 +180,13 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+# A session ends this long after its sign-in, and this long after the user's last activity.
+SESSION_ABSOLUTE_HOURS = environment.positive("SESSION_ABSOLUTE_HOURS", default=12.0)
+SESSION_IDLE_MINUTES = environment.positive("SESSION_IDLE_MINUTES", default=30.0)
+SESSION_COOKIE_AGE = max(1, round(SESSION_ABSOLUTE_HOURS * 3600))
+# The default and the maximum lifetime of API tokens in days. The owner chooses the lifetime.
+API_TOKEN_DAYS = environment.positive("API_TOKEN_DAYS", default=90)
+API_TOKEN_MAX_DAYS = environment.positive("API_TOKEN_MAX_DAYS", default=365)
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "dlqadmin.rest.problems.csrf_failure"
@@ -149,7 +210,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# Files: the built frontend at /, the admin's own under /static/
+# Static files: the built frontend at /, the admin's files under /static/
 FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
 STATIC_URL = "/static/"
 STATIC_ROOT = None
@@ -165,18 +226,18 @@ APPEND_SLASH = False
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework.authentication.TokenAuthentication",
+        "dlqadmin.accounts.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["dlqadmin.audit.permissions.IsViewer"],
     "DEFAULT_PARSER_CLASSES": ["dlqadmin.rest.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "dlqadmin.rest.schema.ProblemAutoSchema",
-    # Without it a client's own X-Forwarded-For would be its identity, and the sign-in limit none.
-    "NUM_PROXIES": 1 if env.bool("BEHIND_PROXY", default=False) else 0,
+    # Without it, DRF identifies a client by its own X-Forwarded-For header, and throttling has no
+    # effect.
+    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     "EXCEPTION_HANDLER": "dlqadmin.rest.problems.handle",
     "DEFAULT_THROTTLE_RATES": {
-        "sign-in": env.str("SIGN_IN_RATE", default="20/minute"),
         "test-connection": env.str("TEST_CONNECTION_RATE", default="20/minute"),
     },
     "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S.%fZ",
@@ -196,21 +257,26 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "ItemState": "dlqadmin.replays.models.ItemState.choices",
         "ReplayStatus": "dlqadmin.replays.models.ReplayStatus.choices",
         "BulkFixKind": "dlqadmin.replays.models.BulkFixKind.choices",
-        "BulkFixProgramKind": "dlqadmin.replays.bulk_serializers.KINDS",
+        "BulkFixProgramKind": "dlqadmin.replays.fixes.bulk_serializers.KINDS",
         "BulkFixStatus": "dlqadmin.replays.models.BulkFixStatus.choices",
         "ReportKind": "dlqadmin.reports.serializers.KINDS",
+        "TokenState": "dlqadmin.accounts.serializers.STATES",
     },
 }
 
 CELERY_BROKER_URL = REDIS_URL
+# Anyone who can write to Redis can queue a message, so messages are never unpickled.
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True
-# A message lost with its worker is made up for by the next beat or sweep, and kombu 5.7 ends a worker that loses
-# Redis in the middle of a task it has not acknowledged ("'NoneType' object has no attribute 'hostname'").
+# The next beat or sweep replaces a message that was lost with its worker. With late
+# acknowledgement, kombu 5.7 ends a worker that loses Redis during a task ("'NoneType' object has no
+# attribute 'hostname'").
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis as long as it takes
-# Without them whoever enqueues waits for ever while Redis is away, or answers nothing.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis without limit
+# Without these limits, an enqueuing process waits forever while Redis is down.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "max_retries": 1,
     "interval_start": 0,
@@ -220,8 +286,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 10,
     "socket_keepalive": True,
 }
-# Slices last five seconds and sleep for most of them: in one queue they would keep outcomes and metrics waiting.
-CELERY_TASK_ROUTES = {"dlqadmin.replays.tasks.send_replay": {"queue": "replays"}}
+# Slices last five seconds and mostly sleep. In one queue with other tasks they would delay outcomes
+# and metrics.
+CELERY_TASK_ROUTES = {"dlqadmin.replays.sending.tasks.send_replay": {"queue": "replays"}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(LOCAL_DIR / "celerybeat-schedule")
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = beat.SCHEDULE

@@ -1,4 +1,4 @@
-"""What Celery's beat asks workers to do, and how often in seconds."""
+"""The schedule of Celery beat. Intervals are in seconds."""
 
 from typing import Any
 
@@ -6,30 +6,30 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "collect-metrics": {
         "task": "dlqadmin.metrics.tasks.collect_metrics",
         "schedule": 2.0,
-        "options": {"expires": 2.0},  # a late worker must not run a queue of them
+        "options": {"expires": 2.0},  # drop overdue messages, so that a late worker does not run a backlog of them
     },
     "sweep-replays": {
-        "task": "dlqadmin.replays.tasks.sweep_replays",
+        "task": "dlqadmin.replays.sending.tasks.sweep_replays",
         "schedule": 3.0,
         "options": {"expires": 3.0},
     },
     "sweep-disposals": {
-        "task": "dlqadmin.replays.tasks.sweep_disposals",
+        "task": "dlqadmin.replays.disposals.tasks.sweep_disposals",
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
     "sweep-plans": {
-        "task": "dlqadmin.replays.planning.tasks.sweep_plans",
+        "task": "dlqadmin.replays.plans.tasks.sweep_plans",
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
     "sweep-bulk-fixes": {
-        "task": "dlqadmin.replays.tasks.sweep_bulk_fixes",
+        "task": "dlqadmin.replays.fixes.tasks.sweep_bulk_fixes",
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
     "watch-replays": {
-        "task": "dlqadmin.replays.tasks.watch_replays",
+        "task": "dlqadmin.replays.outcomes.tasks.watch_replays",
         "schedule": 1.0,
         "options": {"expires": 1.0},
     },
@@ -59,9 +59,24 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 30.0},
     },
     "prune-reports": {
-        "task": "dlqadmin.replays.tasks.prune_reports",
+        "task": "dlqadmin.replays.outcomes.tasks.prune_reports",
         "schedule": 3600.0,
         "options": {"expires": 3600.0},
+    },
+    "prune-sessions": {
+        "task": "dlqadmin.accounts.tasks.prune_sessions",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
+    "seal-audit": {
+        "task": "dlqadmin.audit.tasks.seal_audit",
+        "schedule": 2.0,
+        "options": {"expires": 2.0},
+    },
+    "ship-audit": {
+        "task": "dlqadmin.audit.tasks.ship_audit",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
     },
     "prune-metrics": {
         "task": "dlqadmin.metrics.tasks.prune_metrics",

@@ -1,48 +1,108 @@
-"""What a deployment says in its environment, where it takes more than a line to read it."""
+"""Readers of environment variables that need more than one line."""
 
 import json
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.crypto import salted_hmac
 
+Number = TypeVar("Number", int, float)
+
+MIN_KEY_LENGTH = 32
+RATE = re.compile(r"([0-9]{1,9}) */ *([0-9]{0,6}) *([smhd])[a-z]*")
 BASE_DIR = Path(__file__).resolve().parents[2]
 
-env = environ.Env()  # type: ignore[no-untyped-call]  # the library is typed in part
+SECRET_KEY_LENGTH = 50  # characters: what Django generates
+SECRET_KEY_VARIETY = 5  # minimum of different characters, as in Django's own check
+
+env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
 LOCAL_DIR = BASE_DIR / env.str("LOCAL_DIR", default=".local")
 
 
 def local_secret() -> str:
-    """The signing key of a local installation: made once, readable by its owner only."""
+    """Return the signing key of a local installation.
+
+    It is created once, and only its owner can read the file.
+    """
     path = LOCAL_DIR / "secret-key"
     if not path.exists():
         LOCAL_DIR.mkdir(exist_ok=True)
         draft = LOCAL_DIR / f"secret-key.{secrets.token_hex(8)}"
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(50))
-        with suppress(FileExistsError):  # another process of the same start was first
+        with suppress(FileExistsError):  # another process of the same start was faster
             path.hardlink_to(draft)
         draft.unlink()
     return path.read_text()
 
 
+def refuse_weak(secret_key: str, allowed_hosts: list[str], *, debug: bool) -> None:
+    """Stop the start of an insecure installation that others can reach.
+
+    Raises ImproperlyConfigured, whose message does not contain the key.
+    """
+    if debug:
+        raise ImproperlyConfigured("DJANGO_DEBUG: error pages would show the settings; unset it outside LOCAL.")
+    if len(secret_key) < SECRET_KEY_LENGTH or len(set(secret_key)) < SECRET_KEY_VARIETY:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY: set it to at least {SECRET_KEY_LENGTH} random characters, for example with"
+            ' python -c "import secrets; print(secrets.token_urlsafe(50))".'
+        )
+    if "*" in allowed_hosts:
+        raise ImproperlyConfigured("ALLOWED_HOSTS: '*' accepts every name; list the names the dashboard is reached by.")
+
+
+def positive(name: str, default: Number) -> Number:
+    """Return a number above 0, of the default's type. Raises ImproperlyConfigured otherwise."""
+    found: Number = env.get_value(name, cast=type(default), default=default)
+    if found <= 0:
+        raise ImproperlyConfigured(f"{name} is {found}; it must be a number above 0.")
+    return found
+
+
+def audit_key(secret_key: str) -> str:
+    """Return the audit trail's key: AUDIT_KEY, or a key derived from the signing key."""
+    given = env.str("AUDIT_KEY", default="")
+    if given and len(given) < MIN_KEY_LENGTH:
+        raise ImproperlyConfigured(f"AUDIT_KEY has {len(given)} characters; give it at least {MIN_KEY_LENGTH}")
+    return given or salted_hmac("dlqadmin.audit.key", "", secret=secret_key, algorithm="sha256").hexdigest()
+
+
+def local_redis_url() -> str:
+    """Return the local Redis URL, with the password that `make run` created."""
+    path = LOCAL_DIR / "redis-password"
+    known = f":{path.read_text()}@" if path.exists() else ""
+    return f"redis://{known}127.0.0.1:16379/0"
+
+
+def rate(name: str, default: str) -> tuple[int, int]:
+    """Parse a rate such as `5/15 minutes` or `20/minute` into a count and seconds."""
+    text = env.str(name, default=default)
+    match = RATE.fullmatch(text.strip().lower())
+    if match is None or not int(match[1]) or not int(match[2] or 1):
+        raise ImproperlyConfigured(f"{name}={text!r} is no rate; write one like {default!r} or '20/minute'")
+    return int(match[1]), int(match[2] or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[3]]
+
+
 def client_security() -> dict[str, str]:
-    """Options of clients from the environment: `KAFKA_SASL_USERNAME` is `sasl.username`."""
+    """Return the clients' security options: `KAFKA_SASL_USERNAME` is `sasl.username`."""
     prefixes = ("KAFKA_SECURITY_", "KAFKA_SASL_", "KAFKA_SSL_")
     given = {name: value for name, value in os.environ.items() if name.startswith(prefixes) and value}
     return {name.removeprefix("KAFKA_").lower().replace("_", "."): value for name, value in given.items()}
 
 
 def other_clusters() -> dict[str, Any]:
-    """Clusters by name, each with its clients' options; what is in them is checked by dlqadmin.clusters."""
+    """Return the other clusters by name, with their client options. `dlqadmin.clusters` validates the options."""
     try:
         found = json.loads(env.str("OTHER_CLUSTERS", default="") or "{}")
-    except ValueError as error:  # whose own text would show the options
+    except ValueError as error:  # the error is not chained, because it would show the options
         fault = str(error)
     else:
         if isinstance(found, dict):
@@ -51,8 +111,41 @@ def other_clusters() -> dict[str, Any]:
     raise ImproperlyConfigured(f'OTHER_CLUSTERS must be JSON like {{"name": {{"bootstrap.servers": "…"}}}}: {fault}')
 
 
+def pointer_topics() -> dict[str, list[str]]:
+    """Return the origin topics that may be read, by dead letter topic.
+
+    Each is a name or a regular expression. Raises ImproperlyConfigured.
+    """
+    given = env.str("POINTER_TOPICS", default="") or "{}"
+    try:
+        found = json.loads(given)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{_POINTER_TOPICS}: {error}") from None
+    if not isinstance(found, dict) or not all(_is_list_of_text(listed) for listed in found.values()):
+        raise ImproperlyConfigured(f"{_POINTER_TOPICS}, and each value a list of texts")
+    patterns("POINTER_TOPICS", list(found))
+    return {topic: patterns("POINTER_TOPICS", listed) for topic, listed in found.items()}
+
+
+def patterns(setting: str, given: list[str]) -> list[str]:
+    """Return the names and regular expressions. Raises ImproperlyConfigured for an invalid one."""
+    for pattern in given:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ImproperlyConfigured(f"{setting}: {pattern!r} is no regular expression: {error}") from None
+    return given
+
+
+_POINTER_TOPICS = 'POINTER_TOPICS must be JSON like {"orders.dlq": ["orders"]}'
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
 def database() -> dict[str, Any]:
-    """SQLite in .local, or what DATABASE_URL names."""
+    """Return the database settings: SQLite in .local, or the database of DATABASE_URL."""
     found: dict[str, Any] = env.db("DATABASE_URL", default="sqlite:///.local/dlqadmin.sqlite3")
     if found["ENGINE"] == "django.db.backends.sqlite3":
         found["NAME"] = str(BASE_DIR / found["NAME"]) if found["NAME"] != ":memory:" else ":memory:"

@@ -1,4 +1,4 @@
-"""The Kafka clients of a driver that are made from configurations: its election, its own producer, its fencing."""
+"""Kafka clients of a driver that depend on configurations: election, leader's producer, fencing, offsets."""
 
 from __future__ import annotations
 
@@ -9,38 +9,33 @@ from typing import Protocol
 
 import orjson
 
-from engine.assembly.clients import WRITING, base
-from engine.assembly.mirror_clients import mirror_clients
-from engine.assembly.plan import validate
-from engine.assembly.source_offsets import PATIENT, offsets_place, open_topic, read_brought
+from engine.assembly.validation import hiding, plan_of_task
 from engine.config.worker import WorkerConfig
+from engine.connectors.mirror.client_options import mirror_clients
+from engine.connectors.mirror.source_positions import position_problem
 from engine.errors import BadRequest
+from engine.kafka.client_options import QUICK, consumer_settings, transactional_id, transactional_settings
 from engine.kafka.election import KafkaElection
 from engine.kafka.fencing import fence
-from engine.kafka.mirror.positions import position_problem
+from engine.kafka.offset_changes import change_rows, write_fenced
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_change import change_rows, write_fenced
 from engine.kafka.offsets_copier import OffsetsPlace
 from engine.kafka.offsets_records import parse_offset
-from engine.kafka.settings import (
-    QUICK,
-    consumer_settings,
-    transactional_id,
-    transactional_settings,
-)
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import Delivery
 from engine.pipeline.source_commit import Row
 from engine.ports import SourcePosition, TransactionalProducer
+from engine.tasks.clients import WRITING, base, producing
+from engine.tasks.source_offsets import PATIENT, offsets_place, open_topic, read_brought
 
 log = logging.getLogger(__name__)
 
-# A record of a leader that died is in the way of every reader until its transaction ends.
+# An open transaction of a dead leader blocks every reader, so it must time out soon.
 LEADING = {**QUICK, "transaction.timeout.ms": "10000"}
 
 
 def open_election(worker: WorkerConfig) -> KafkaElection:
-    """The membership of this driver in the group of all drivers of the cluster."""
+    """Return this driver's membership in the group of all drivers of the cluster."""
     times = {
         "session.timeout.ms": str(worker.session_timeout_ms),
         "heartbeat.interval.ms": str(max(100, worker.session_timeout_ms // 10)),
@@ -51,39 +46,40 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
 
 
 def leader_producer(name: str, worker: WorkerConfig) -> KafkaTransactional:
-    """The client that writes to the config topic, with the transactional id `name`; not initialised."""
+    """Return the leader's uninitialised client, with the transactional id `name`."""
     if "transactional.id" in worker.producer:
         log.warning("producer.transactional.id is ignored: the leader's is %s", name)
     return KafkaTransactional(transactional_settings(name, base(worker), worker.producer, LEADING))
 
 
 def task_producer(properties: Mapping[str, str], task: int, worker: WorkerConfig) -> KafkaTransactional:
-    """A client with the transactional id of a task; not initialised."""
+    """Return an uninitialised client with the transactional id of a task."""
     return KafkaTransactional(task_settings(properties, task, worker))
 
 
 def task_settings(properties: Mapping[str, str], task: int, worker: WorkerConfig) -> dict[str, str]:
-    """The settings of a task's own client: where it writes, by its own rights."""
-    plan = validate(properties, worker)
-    if plan.known.opener == "mirror":
-        return mirror_clients(plan.config, worker).transactional(task)
-    name = transactional_id(worker.group_id, plan.config.name, task)
-    return transactional_settings(name, WRITING, base(worker), worker.producer, plan.config.producer)
+    """Return the settings of a task's producer: the task's cluster, with the connector's credentials."""
+    plan, found = plan_of_task(properties, worker)
+    with hiding(found):
+        if plan.known.opener == "mirror":
+            return mirror_clients(plan.config, worker).transactional(task)
+        name = transactional_id(worker.group_id, plan.config.name, task)
+        return transactional_settings(name, WRITING, *producing(worker, plan.config.producer))
 
 
 def fence_tasks(properties: Mapping[str, str], tasks: Sequence[int], worker: WorkerConfig) -> None:
-    """The Fence port: shut out the producers of these tasks of the connector."""
+    """Fence the producers of these tasks of the connector. Implements the Fence port."""
     fence(lambda task: task_producer(properties, task, worker), tasks)
 
 
 class OpenTopic(Protocol):
-    """Makes a reader of an offsets topic, with a producer without transactions if it is to write."""
+    """A factory of readers of an offsets topic; `writes` adds a producer without transactions."""
 
     def __call__(self, place: OffsetsPlace, *, writes: bool) -> OffsetsTopic: ...
 
 
 class TopicSourceOffsets:
-    """The SourceOffsets port: offsets as the sources themselves keep them.
+    """Offsets as the source connectors store them. Implements the SourceOffsets port.
 
     `open_topic` and `connect` make the clients.
     """
@@ -99,45 +95,49 @@ class TopicSourceOffsets:
         self._connect = connect
 
     def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
-        plan = validate(properties, self._worker)
-        found: list[tuple[SourcePosition, SourcePosition]] = []
-        place = offsets_place(plan.config, self._worker, plan.delivery)
-        with closing(self._open_topic(place, writes=False)) as topic:
-            read_brought(place, topic, self._worker)
-            for key, (name, value) in topic.offsets.items():
-                if key.connector != plan.config.name:
-                    continue
-                try:
-                    offset = parse_offset(value)
-                except ValueError:  # no task can begin there: it is to be seen, and reset
-                    offset = {}
-                if offset is not None:
-                    found.append((orjson.loads(name)[1], offset))
-        return found
+        plan, found = plan_of_task(properties, self._worker)
+        with hiding(found):
+            rows: list[tuple[SourcePosition, SourcePosition]] = []
+            place = offsets_place(plan.config, self._worker, plan.delivery)
+            with closing(self._open_topic(place, writes=False)) as topic:
+                read_brought(place, topic, self._worker)
+                for key, (name, value) in topic.offsets.items():
+                    if key.connector != plan.config.name:
+                        continue
+                    try:
+                        offset = parse_offset(value)
+                    except ValueError:  # no task can begin at this value, so show it and let it be reset
+                        offset = {}
+                    if offset is not None:
+                        rows.append((orjson.loads(name)[1], offset))
+            return rows
 
     def write(
         self, properties: Mapping[str, str], offsets: Sequence[tuple[SourcePosition, SourcePosition | None]]
     ) -> None:
-        """In one transaction with the id of task 0 where the tasks write transactions: a round of fencing passes over a
-        task that is the only one, since its successor takes its id over; so does this. No rows fence, too.
+        """Write offsets, in a transaction with the id of task 0 if the tasks use transactions.
 
-        A forgotten offset is forgotten in the worker's topic too, by the driver's copier, as any other change.
+        A round of fencing skips the only task of a connector, because its successor takes over its id. This method
+        takes the id over too, and so fences that task, even without rows.
+
+        The driver's copier also deletes a deleted offset from the worker's topic, as it copies any other change.
         """
-        plan = validate(properties, self._worker)
-        problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
-        if wrong := next(filter(None, problems), None):
-            raise BadRequest(wrong)
-        place = offsets_place(plan.config, self._worker, plan.delivery)
-        is_fenced = plan.delivery is Delivery.EXACTLY_ONCE
-        with closing(self._open_topic(place, writes=not is_fenced)) as topic:
+        plan, found = plan_of_task(properties, self._worker)
+        with hiding(found):
+            problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
+            if wrong := next(filter(None, problems), None):
+                raise BadRequest(wrong)
+            place = offsets_place(plan.config, self._worker, plan.delivery)
+            is_fenced = plan.delivery is Delivery.EXACTLY_ONCE
+            with closing(self._open_topic(place, writes=not is_fenced)) as topic:
 
-            def rows() -> list[Row]:
-                read_brought(place, topic, self._worker)
-                return change_rows(plan.config.name, offsets, topic)
+                def rows() -> list[Row]:
+                    read_brought(place, topic, self._worker)
+                    return change_rows(plan.config.name, offsets, topic)
 
-            if not is_fenced:
-                topic.write(rows())
-                return
-            settings = {**task_settings(properties, 0, self._worker), **PATIENT}
-            with closing(self._connect(settings)) as producer:
-                write_fenced(producer, place.topic, rows)
+                if not is_fenced:
+                    topic.write(rows())
+                    return
+                settings = {**task_settings(properties, 0, self._worker), **PATIENT}
+                with closing(self._connect(settings)) as producer:
+                    write_fenced(producer, place.topic, rows)

@@ -1,47 +1,53 @@
-"""A lease in this process: what a Spark worker runs."""
+"""A lease in this process, as a Spark worker runs it."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from engine.assembly.clients import Opening, base
-from engine.assembly.lease_telling import tell_progress
-from engine.assembly.memory import keep_freed
-from engine.assembly.mirror import open_mirror
-from engine.assembly.plan import validate
-from engine.assembly.sink import claim_sink
-from engine.assembly.source import open_source
-from engine.assembly.stream import open_stream
-from engine.assembly.topic_sink import open_topic_sink
+from msgspec.structs import replace
+
+from engine.assembly.validation import plan_of_task
+from engine.config.providers import Found
 from engine.config.worker import WorkerConfig, parse_worker
+from engine.connectors.kafka.task import open_topic_sink
+from engine.connectors.mirror.task import open_mirror
 from engine.errors import EngineError
+from engine.kafka.client_options import consumer_settings
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
-from engine.kafka.settings import consumer_settings
 from engine.leases import Kind, Lease, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
 from engine.pipeline.open_task import OpenTask, unopened
+from engine.tasks.clients import Opening, base
+from engine.tasks.lease_status import tell_progress
+from engine.tasks.memory import keep_freed
+from engine.tasks.sink import claim_sink
+from engine.tasks.source import open_source
+from engine.tasks.stream import open_stream
 
-POOLED_PATIENCE_MS = 50  # a longer wait would hold up the other tasks of the lease
-ALONE_PATIENCE_MS = 1000  # a longer one parks: how often was tried is committed, should the worker be killed
-FOR_EVER_MS = 2**62  # a stream waits where it stands: its memory ends with its lease
+POOLED_PATIENCE_MS = 50  # a longer wait would delay the other tasks of the lease
+ALONE_PATIENCE_MS = 1000  # a longer wait parks the task and commits its count of failures, in case the worker is killed
+FOR_EVER_MS = 2**62  # a stream waits in place, because its memory ends with its lease
 Made = TypeVar("Made")
 
 
 def open_sql_sink(opening: Opening) -> OpenTask:
-    """Loads SQLAlchemy, which takes as long as all the rest."""
-    from engine.assembly import sql_sink
+    """Open the task of a SqlSink.
 
-    return sql_sink.open_sql_sink(opening)
+    SQLAlchemy is imported only here, because it takes as long to load as all the rest.
+    """
+    from engine.connectors.sql import sink_task
+
+    return sink_task.open_sql_sink(opening)
 
 
 def _whole(open_task: Callable[[Opening], OpenTask]) -> Callable[[Opening], Finish]:
-    """All of it on the lease's own thread."""
+    """Open the whole task on the lease's own thread."""
     return lambda opening: partial(open_task, opening)
 
 
@@ -56,14 +62,15 @@ OPENERS: dict[str, Callable[[Opening], Finish]] = {
 
 
 def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
-    """Run the lease here and now; one report a task. Raises only what is a bug or kills the worker."""
+    """Run the lease in this process; return one report per task. Raises only bugs and what kills the worker."""
     keep_freed()
     gc.collect()
     gc.freeze()
-    gc.disable()  # each commit collects: a collection in the middle of a chunk costs a factor of four
+    gc.disable()  # each commit collects; a collection in the middle of a chunk makes it four times slower
     try:
         worker = parse_worker(lease.worker)
-        tell_progress(worker, LeaseProgress(lease.lease_id, ()))  # it has begun: Spark may have let it wait for a core
+        # Report the start: Spark may have kept the lease waiting for a core.
+        tell_progress(worker, LeaseProgress(lease.lease_id, ()))
         try:
             tail = _config_tail(worker)
         except EngineError as error:
@@ -72,26 +79,52 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
 
         patience_ms = patience(lease, deadline)
         away: set[str] = set()
+        hidden: dict[str, Found] = {}  # values from config providers, which must not appear in reports
 
         def open_task(task: TaskConfig, careful: bool) -> Finish:
             clock = WorkerClock(lambda: must_stop(lease, tail, task))
             admit = partial(check_owned, lease, tail, task)
-            plan = validate(task.config, worker)
+            plan, found = plan_of_task(task.config, worker)
+            hidden[task.task_id] = found
             pooled = len(lease.tasks) > 1
             return _open(
-                Opening(task, plan, worker, clock, patience_ms, admit, careful=careful, pooled=pooled, away=away)
+                Opening(
+                    task,
+                    plan,
+                    worker,
+                    clock,
+                    patience_ms,
+                    admit,
+                    careful=careful,
+                    pooled=pooled,
+                    away=away,
+                    found=found,
+                )
             )
 
         def tell(reports: Sequence[TaskReport]) -> None:
-            tell_progress(worker, LeaseProgress(lease.lease_id, tuple(reports)))
+            tell_progress(worker, LeaseProgress(lease.lease_id, without_values(reports, hidden)))
 
-        return run_tasks(lease, tail, tail.clock, open_task, deadline, tell, worker.flush_interval_ms)
+        reports = run_tasks(lease, tail, tail.clock, open_task, deadline, tell, worker.flush_interval_ms)
+        return without_values(reports, hidden)
     finally:
         gc.enable()
 
 
+def without_values(reports: Sequence[TaskReport], found: Mapping[str, Found]) -> tuple[TaskReport, ...]:
+    """Return the reports without values that a config provider gave to their tasks."""
+
+    def safe(report: TaskReport) -> TaskReport:
+        own = found.get(f"{report.connector}-{report.task}")
+        if own is None or report.trace is None or not own.values:
+            return report
+        return replace(report, trace=own.hide(report.trace))
+
+    return tuple(map(safe, reports))
+
+
 def patience(lease: Lease, deadline: Deadline) -> Callable[[int], int]:
-    """How long a wait within the lease may last (ms), at any moment."""
+    """Return a function of the longest wait (ms) allowed within the lease at a given time."""
     most_ms = ALONE_PATIENCE_MS if len(lease.tasks) == 1 else POOLED_PATIENCE_MS
     return lambda now: FOR_EVER_MS if lease.standing else min(deadline.at_ms - now, most_ms)
 
@@ -100,8 +133,12 @@ _tails: dict[tuple[str, str], ConfigTail] = {}
 
 
 def _config_tail(worker: WorkerConfig) -> ConfigTail:
-    """This process's reader of the config topic, at its end; it is kept, because it only ever goes forward."""
+    """Return this process's reader of the config topic, at its end.
+
+    It is kept between leases, because it only moves forward.
+    """
     key = (worker.bootstrap_servers, worker.config_topic)
+    # Removed while it is in use, so that a reader that fails is not used again.
     tail = _tails.pop(key, None)
     if tail is None:
         group = f"connect-{worker.group_id}-config"
@@ -122,6 +159,6 @@ def _or_closed(opening: Opening, make: Callable[[], Made]) -> Made:
     try:
         return make()
     except BaseException:
-        with suppress(Exception):  # what could not be opened may not close either: the first trouble tells
+        with suppress(Exception):  # closing a half-opened task may fail; the first exception matters
             opening.closing.close()
         raise

@@ -1,4 +1,4 @@
-"""Writes docs/reference/options.md from the tables: `python -m engine.assembly.reference [file]`."""
+"""Write docs/reference/options.md from the option tables: `python -m engine.assembly.reference [file]`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.assembly.kinds import built_in
-from engine.config import connector, errors_policy, exactly_once_source, mirror, stream, topic_creation, worker
+from engine.assembly.connector_classes import built_in
+from engine.config import connector, errors_policy, exactly_once_source, stream, topic_creation, worker
 from engine.config.options import REQUIRED, Option
 from engine.config.steps import TABLES
+from engine.connectors.mirror import options as mirror
 
 PAGE = Path("docs/reference/options.md")
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     sections: list[tuple[str, Sequence[Option]]] = [
         ("Connector", connector.OPTIONS),
         ("Failures of records", errors_policy.OPTIONS),

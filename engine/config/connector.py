@@ -1,4 +1,4 @@
-"""A connector's options, parsed into what the pipeline is built from."""
+"""A connector's options, parsed for the pipeline."""
 
 from __future__ import annotations
 
@@ -12,14 +12,9 @@ from engine.config.exactly_once_source import ExactlyOnceSource, read_exactly_on
 from engine.config.handlers import HandlerChoice, read_handlers
 from engine.config.java_regex import compile_java
 from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown
+from engine.config.providers import has_reference
 from engine.config.topic_creation import NewTopics, read_topic_creation
-from engine.config.worker import (
-    JSON_CONVERTER,
-    SIMPLE_HEADER_CONVERTER,
-    STRING_CONVERTER,
-    StepConfig,
-    WorkerConfig,
-)
+from engine.config.worker import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER, STRING_CONVERTER, StepConfig, WorkerConfig
 from engine.errors import ConfigError
 from engine.leases import Kind
 
@@ -38,6 +33,8 @@ def _regex(value: str) -> str | None:
 
 
 def _connector_name(value: str) -> str | None:
+    if has_reference("name", value):
+        return "must be written out: it is no value for a config provider"
     if not value or any(character in value for character in "/\\"):
         return "must be a name without slashes"
     return None if len(value) <= 200 and value.isprintable() else "must be printable and at most 200 characters long"
@@ -81,7 +78,7 @@ READERS_OPTIONS = ("topics", "topics.regex")  # of sinks and streams
 
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """A connector. `properties` is what it was read from; `own` the parsed options of its class."""
+    """A connector. `properties` is its source; `own` holds the parsed options of its class."""
 
     name: str
     connector_class: str
@@ -103,6 +100,7 @@ class ConnectorConfig:
     new_topics: tuple[NewTopics, ...] = ()  # of a source
     exactly_once: ExactlyOnceSource = field(default_factory=ExactlyOnceSource)  # of a source
     warnings: tuple[Problem, ...] = field(default=())
+    allow: tuple[str, ...] = ()  # patterns of classes that may be imported by path
 
 
 def parse_connector(
@@ -111,7 +109,7 @@ def parse_connector(
     own_options: Sequence[Option] | None = None,
     kind: Kind = Kind.SINK,
 ) -> ConnectorConfig:
-    """The connector. Raises ConfigError with every problem at once."""
+    """Return the connector. Raises ConfigError with every problem at once."""
     config, problems = read_connector(props, worker, own_options, kind)
     if problems:
         raise ConfigError(tuple(problems))
@@ -124,10 +122,10 @@ def read_connector(
     own_options: Sequence[Option] | None = None,
     kind: Kind = Kind.SINK,
 ) -> tuple[ConnectorConfig, list[Problem]]:
-    """The connector and all problems of its own options (steps check theirs in `steps.registry`).
+    """Return the connector and all problems of its own options. Steps are checked in `steps.registry`.
 
-    `own_options` are the rows of the connector's class; None when the class is not known, and then names
-    that might be the class's own are let pass.
+    `own_options` are the options of the connector's class. If the class is not known it is None, and names that might
+    be the class's own are accepted.
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
     shared = tuple(option for option in OPTIONS if kind is not Kind.SOURCE or option.name not in READERS_OPTIONS)
@@ -148,9 +146,11 @@ def read_connector(
         problems += more
     else:
         problems += _topics_problems(values, errors)
-    choices, renamed = read_handlers(values)
-    predicates = _steps("predicates", values, problems)
-    transforms = _steps("transforms", values, problems)
+    allow = worker.permissions.classes if worker else ()
+    inherited = (worker.key_converter, worker.value_converter, worker.header_converter) if worker else (None,) * 3
+    choices, renamed = read_handlers(values, allow)
+    predicates = _steps("predicates", values, problems, allow)
+    transforms = _steps("transforms", values, problems, allow)
     problems += _predicate_problems(transforms, predicates)
     config = ConnectorConfig(
         name=values["name"] or "",
@@ -158,11 +158,9 @@ def read_connector(
         tasks_max=values["tasks.max"],
         topics=tuple(dict.fromkeys(values["topics"])),
         topics_regex=values["topics.regex"],
-        key_converter=_converter("key", values, worker.key_converter if worker else None, STRING_CONVERTER),
-        value_converter=_converter("value", values, worker.value_converter if worker else None, JSON_CONVERTER),
-        header_converter=_converter(
-            "header", values, worker.header_converter if worker else None, SIMPLE_HEADER_CONVERTER
-        ),
+        key_converter=_converter("key", values, inherited[0], STRING_CONVERTER, allow),
+        value_converter=_converter("value", values, inherited[1], JSON_CONVERTER, allow),
+        header_converter=_converter("header", values, inherited[2], SIMPLE_HEADER_CONVERTER, allow),
         transforms=transforms,
         predicates=predicates,
         errors=errors,
@@ -175,12 +173,13 @@ def read_connector(
         new_topics=new_topics,
         exactly_once=read_exactly_once(values) if kind is Kind.SOURCE else ExactlyOnceSource(),
         warnings=(*warnings, *renamed),
+        allow=allow,
     )
     return config, problems
 
 
 def all_options() -> tuple[Option, ...]:
-    """Every option that any connector has."""
+    """Return every option that any connector has."""
     return OPTIONS + errors_policy.OPTIONS
 
 
@@ -197,16 +196,20 @@ def _topics_problems(values: Mapping[str, Any], errors: ErrorsConfig) -> list[Pr
     return []
 
 
-def _converter(kind: str, values: Mapping[str, Any], inherited: StepConfig | None, default: str) -> StepConfig:
+def _converter(
+    kind: str, values: Mapping[str, Any], inherited: StepConfig | None, default: str, allow: tuple[str, ...]
+) -> StepConfig:
     name = f"{kind}.converter"
     options = values[f"{name}.*"]
     if values[name]:
-        return StepConfig(name, values[name], options, f"{name}.")
+        return StepConfig(name, values[name], options, f"{name}.", allow=allow)
     base = inherited or StepConfig(name, default, {})
-    return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.")
+    return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.", allow=allow)
 
 
-def _steps(family: str, values: Mapping[str, Any], problems: list[Problem]) -> tuple[StepConfig, ...]:
+def _steps(
+    family: str, values: Mapping[str, Any], problems: list[Problem], allow: tuple[str, ...]
+) -> tuple[StepConfig, ...]:
     rest: dict[str, str] = dict(values[f"{family}.*"])
     steps = []
     for name in values[family]:
@@ -216,7 +219,7 @@ def _steps(family: str, values: Mapping[str, Any], problems: list[Problem]) -> t
             problems.append((f"{family}.{name}.type", None, "is required"))
         predicate = options.pop("predicate", None) if family == "transforms" else None
         negate = _negate(f"{family}.{name}.", options, predicate, problems) if family == "transforms" else False
-        steps.append(StepConfig(name, class_name, options, f"{family}.{name}.", predicate, negate))
+        steps.append(StepConfig(name, class_name, options, f"{family}.{name}.", predicate, negate, allow))
     for key, value in rest.items():
         hint = nearest(key.partition(".")[0], values[family]) or f"; name it in {family}"
         problems.append((f"{family}.{key}", value, f"belongs to no name in {family}{hint}"))

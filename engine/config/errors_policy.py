@@ -1,4 +1,4 @@
-"""All `errors.*` options (KIP-298, "Public Interfaces"), and the policy they parse into."""
+"""All `errors.*` options (KIP-298, "Public Interfaces") and the policy parsed from them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
 from engine.record.context import TOLERANCE_NAME
+from engine.record.trace import Telling
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def topic_name(value: str) -> str | None:
-    """What is wrong with a topic name; empty means unset."""
+    """Return the problem of a topic name, or None. Empty means unset."""
     if value in {".", ".."} or (value and not TOPIC_NAME.fullmatch(value)):
         return "is no legal topic name (letters, digits, '.', '_', '-'; at most 249)"
     return None
@@ -69,6 +70,21 @@ DLQ_TOPIC = Option(
     aliases=_dlq("topic.name")[1],
 )
 
+LOG_MESSAGES = Option(
+    "errors.log.include.messages",
+    "boolean",
+    False,
+    "Log the record that failed too, and the values of records in messages of exceptions. The trace of a failed task, "
+    "as the REST API and the status topic tell it, is such a log.",
+)
+FOREIGN_MESSAGES = Option(
+    "errors.include.foreign.messages",
+    "boolean",
+    False,
+    "Show the messages of exceptions that are not the engine's own, as of databases, Python and plugins, even where "
+    "`include.messages` is false. They may hold values of records.",
+)
+
 OPTIONS: tuple[Option, ...] = (
     RETRY_LIMIT,
     Option(
@@ -105,7 +121,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("errors.log.enable", "boolean", False, "Log the error context of each error."),
     Option("errors.log.include.configs", "boolean", False, "Log the stages' options too, secrets masked."),
-    Option("errors.log.include.messages", "boolean", False, "Log the record that failed too."),
+    LOG_MESSAGES,
+    FOREIGN_MESSAGES,
     DLQ_ENABLE,
     DLQ_TOPIC,
     Option(
@@ -135,7 +152,8 @@ OPTIONS: tuple[Option, ...] = (
         _dlq("include.messages")[0],
         "boolean",
         False,
-        "Dead letters carry the record that failed.",
+        "Dead letters carry the record that failed, its key and its headers, and the values of records in messages of "
+        "exceptions.",
         aliases=_dlq("include.messages")[1],
     ),
     Option(
@@ -155,9 +173,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
 )
 
+_TELLING = (LOG_MESSAGES.name, FOREIGN_MESSAGES.name)
+
 
 class DeadLetterDelivery(StrEnum):
-    """What may be relied on: a durable dead letter was acknowledged before its record's offset is committed."""
+    """The delivery guarantee of dead letters.
+
+    A durable dead letter is acknowledged before its record's offset is committed.
+    """
 
     DURABLE = "durable"
     BEST_EFFORT = "best_effort"
@@ -165,7 +188,7 @@ class DeadLetterDelivery(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorsConfig:
-    """What to do about failures. Times in ms; −1 means without limit; `retry_timeout_ms` None means unset."""
+    """The error policy. Times in ms; −1 means without limit; `retry_timeout_ms` None means unset."""
 
     retry_limit: int = 0
     retry_delay_max_ms: int = 60_000
@@ -177,6 +200,7 @@ class ErrorsConfig:
     log_enable: bool = False
     log_include_configs: bool = False
     log_include_messages: bool = False
+    foreign_messages: bool = False
     dlq_enable: bool = False
     dlq_topic: str = ""
     dlq_partitions: int = 5
@@ -188,8 +212,16 @@ class ErrorsConfig:
     dlq_elsewhere: bool = False  # is the dead letter topic on another cluster than the offsets?
 
     @property
+    def telling(self) -> Telling:
+        """Return the content of records that logs and traces may show."""
+        return Telling(self.log_include_messages, self.foreign_messages)
+
+    @property
     def dead_letters(self) -> DeadLetterDelivery | None:
-        """How dead letters are delivered: `acks=0` counts on another cluster only; None where there are none."""
+        """Return the delivery guarantee of dead letters, or None if there are none.
+
+        `acks=0` is respected only on another cluster.
+        """
         if not self.dlq_enable:
             return None
         unacknowledged = self.dlq_elsewhere and _acks(self.dlq_producer) == "0"
@@ -197,7 +229,7 @@ class ErrorsConfig:
 
 
 def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[ErrorsConfig, list[Problem], list[Problem]]:
-    """The policy, all problems, and warnings: what is legal but surely not meant.
+    """Return the policy, all problems, and warnings about legal but probably unintended options.
 
     `own_servers` are the worker's own bootstrap servers.
     """
@@ -220,7 +252,8 @@ def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[Errors
         tolerance_rate_duration_ms=values["errors.tolerance.rate.duration"],
         log_enable=values["errors.log.enable"],
         log_include_configs=values["errors.log.include.configs"],
-        log_include_messages=values["errors.log.include.messages"],
+        log_include_messages=values[LOG_MESSAGES.name],
+        foreign_messages=values[FOREIGN_MESSAGES.name],
         dlq_enable=bool(topic) and (values[DLQ_ENABLE.name] or not given(DLQ_ENABLE, own)),
         dlq_topic=topic,
         dlq_partitions=values[_DLQ + "topic.partitions"],
@@ -234,8 +267,17 @@ def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[Errors
     return config, problems, warnings(config, handled=any(name.endswith(".exception.handler") for name in props))
 
 
+def telling_of(props: Mapping[str, str]) -> Telling:
+    """Return the content that logs and traces may show; none if the options can't be read."""
+    values, _ = read((LOG_MESSAGES, FOREIGN_MESSAGES), {name: props[name] for name in _TELLING if name in props})
+    return Telling(values[LOG_MESSAGES.name] is True, values[FOREIGN_MESSAGES.name] is True)
+
+
 def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
-    """What is legal but surely not meant; `handled`: exception handlers decide beside the limits."""
+    """Return warnings about legal but probably unintended options.
+
+    `handled`: exception handlers decide in addition to the limits.
+    """
     found: list[Problem] = []
     limit, rate_limit = config.tolerance_limit, config.tolerance_rate_limit
     for name, value, other, zero in (
@@ -265,18 +307,19 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
 
 
 def _acks(producer: Mapping[str, str]) -> str:
-    """What the options ask for; `all` for -1 and where nothing is said."""
+    """Return the configured acks: `all` for -1 and if unset."""
     acks = producer.get("acks", "all").lower()
     return "all" if acks == "-1" else acks
 
 
 def _is_elsewhere(producer: Mapping[str, str], own_servers: str) -> bool:
-    """Do the dead letter producer's servers have none in common with the worker's own?"""
-    servers = _servers(producer.get("bootstrap.servers", ""))
-    return bool(servers) and not servers & _servers(own_servers)
+    """Return whether the dead letter producer shares no server with the worker."""
+    named = servers(producer.get("bootstrap.servers", ""))
+    return bool(named) and not named & servers(own_servers)
 
 
-def _servers(text: str) -> set[str]:
+def servers(text: str) -> set[str]:
+    """Return the servers of a `bootstrap.servers`."""
     return {part.strip().lower() for part in text.split(",") if part.strip()}
 
 

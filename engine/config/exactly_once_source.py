@@ -1,4 +1,4 @@
-"""How a source delivers exactly once (KIP-618, "Public Interfaces", and what Kafka shipped beside it)."""
+"""Exactly-once options of a source (KIP-618, "Public Interfaces", and Kafka's additions)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDEMPOTENCE = "enable.idempotence"
 
 
 class Boundary(StrEnum):
-    """Where a source's transactions end."""
+    """The boundaries of a source's transactions."""
 
     POLL = "poll"
     INTERVAL = "interval"
@@ -24,7 +24,7 @@ class Boundary(StrEnum):
 
 
 class Support(StrEnum):
-    """What a connector wants to be told before it runs."""
+    """A connector's demand for exactly-once support, checked before it runs."""
 
     REQUESTED = "requested"
     REQUIRED = "required"
@@ -63,7 +63,10 @@ OPTIONS: tuple[Option, ...] = (OFFSETS_TOPIC, BOUNDARY, INTERVAL, SUPPORT)
 
 @dataclass(frozen=True, slots=True)
 class ExactlyOnceSource:
-    """A source's own wishes. `offsets_topic` "": the worker's; `interval_ms` None: the worker's flush interval."""
+    """A source's exactly-once options.
+
+    An `offsets_topic` of "" means the worker's topic. An `interval_ms` of None means the worker's flush interval.
+    """
 
     offsets_topic: str = ""
     boundary: Boundary = Boundary.POLL
@@ -72,7 +75,10 @@ class ExactlyOnceSource:
 
 
 def read_exactly_once(values: Mapping[str, Any]) -> ExactlyOnceSource:
-    """What parsed values of OPTIONS say; a wrong one has been told of already, and reads as its default."""
+    """Return the options from parsed values of OPTIONS.
+
+    An invalid value reads as its default, because its problem was already reported.
+    """
     boundary, support = values[BOUNDARY.name], values[SUPPORT.name]
     return ExactlyOnceSource(
         offsets_topic=values[OFFSETS_TOPIC.name],
@@ -83,7 +89,7 @@ def read_exactly_once(values: Mapping[str, Any]) -> ExactlyOnceSource:
 
 
 def ignored(prefix: str, options: Mapping[str, str], *names: str) -> list[Problem]:
-    """Client options that have no effect in a task that delivers exactly once, as warnings (KIP-618)."""
+    """Return warnings for client options without effect in exactly-once tasks (KIP-618)."""
     return [
         (prefix + name, options[name], "is ignored: a source that is delivered exactly once has its own")
         for name in names

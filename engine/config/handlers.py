@@ -1,4 +1,4 @@
-"""Options that name exception handlers (KIP-1033), of every kind of connector."""
+"""Options that name exception handlers (KIP-1033), for every kind of connector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.config.options import Option, Problem
 
 
 class Role(StrEnum):
-    """What a handler decides about."""
+    """The kind of errors that a handler decides about."""
 
     PROCESSING = "processing"
     DESERIALIZATION = "deserialization"
@@ -19,12 +19,12 @@ class Role(StrEnum):
 
     @property
     def option(self) -> str:
-        """The option that names the handler."""
+        """Return the option that names the handler."""
         return f"{self}.exception.handler"
 
     @property
     def old_option(self) -> str:
-        """Its name before KIP-1033, where it had one."""
+        """Return the option's name before KIP-1033, if it had one."""
         return f"default.{self.option}"
 
 
@@ -49,21 +49,24 @@ OPTIONS: tuple[Option, ...] = tuple(row for role in Role for row in _rows(role))
 
 @dataclass(frozen=True, slots=True)
 class HandlerChoice:
-    """A handler that a connector names. `option` is the spelling that was used, `options` are its own."""
+    """A handler that a connector names. `option` is the spelling in use, `options` are the handler's own."""
 
     role: Role
     class_name: str
     option: str
     options: dict[str, str]
+    allow: tuple[str, ...] = ()  # patterns of classes that may be imported by path
 
     @property
     def prefix(self) -> str:
-        """What its own options begin with, whichever spelling named it."""
+        """Return the prefix of its own options, whichever spelling named it."""
         return f"{self.role.option}."
 
 
-def read_handlers(values: Mapping[str, Any]) -> tuple[tuple[HandlerChoice, ...], list[Problem]]:
-    """The handlers that are named, and warnings about old names."""
+def read_handlers(
+    values: Mapping[str, Any], allow: tuple[str, ...] = ()
+) -> tuple[tuple[HandlerChoice, ...], list[Problem]]:
+    """Return the named handlers, and warnings about old option names."""
     choices: list[HandlerChoice] = []
     warnings: list[Problem] = []
     for role in Role:
@@ -73,5 +76,5 @@ def read_handlers(values: Mapping[str, Any]) -> tuple[tuple[HandlerChoice, ...],
             warnings.append((role.old_option, old, text))
         name, option = (new, role.option) if new else (old, role.old_option)
         if name:
-            choices.append(HandlerChoice(role, name, option, dict(values[f"{role.option}.*"])))
+            choices.append(HandlerChoice(role, name, option, dict(values[f"{role.option}.*"]), allow))
     return tuple(choices), warnings

@@ -22,7 +22,7 @@ _GROUP_NAME = regex.compile(r"\(\?<([a-zA-Z]\w*)>")
 
 
 def compile_java(text: str) -> Pattern:
-    """A pattern that means what it means to Java, on names of ASCII letters. Raises ValueError."""
+    """Compile a pattern with Java's meaning for names of ASCII letters. Raises ValueError."""
     names = _GROUP_NAME.findall(text)
     if len(set(names)) < len(names):
         raise ValueError(f"is no regular expression: a group is named twice, of {', '.join(names)}")
@@ -33,7 +33,7 @@ def compile_java(text: str) -> Pattern:
 
 
 def compile_replacement(text: str, pattern: Pattern) -> Callable[[regex.Match[str]], str]:
-    """A replacement in Java's syntax: `$1`, `${name}`, and a backslash before what is meant. Raises ValueError."""
+    """Compile a replacement in Java's syntax: `$1`, `${name}`, and backslash escapes. Raises ValueError."""
     parts: list[str | int] = []
     place = 0
     while place < len(text):
@@ -53,7 +53,7 @@ def compile_replacement(text: str, pattern: Pattern) -> Callable[[regex.Match[st
 
 
 def _group(text: str, place: int, pattern: Pattern) -> tuple[int, int]:
-    """The group that stands there, and the place behind it."""
+    """Return the group reference at an index, and the index after it."""
     if text.startswith("{", place):
         name, closed, _ = text[place + 1 :].partition("}")
         if not closed or name not in pattern.groupindex:
@@ -71,9 +71,9 @@ def _group(text: str, place: int, pattern: Pattern) -> tuple[int, int]:
 
 
 def _translated(text: str) -> str:
-    """Quotations, named references, ends and set operators in the library's spelling."""
+    """Translate quotations, named references, ends and set operators to the library's syntax."""
     out: list[str] = []
-    depth = 0  # of sets
+    depth = 0  # nesting of character sets
     for token in _TOKENS.finditer(text):
         part = token[0]
         if token["quoted"] is not None:

@@ -1,4 +1,4 @@
-"""Secrets stay secret: which options are, and a copy of a configuration without them."""
+"""Masking: which options are secret, and copies of configurations without secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping
 from engine.config.steps import TABLES
 
 MASK = "********"
-PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")  # a value that a config provider puts in, as `${file:/secrets:password}`
+# A value from a config provider, as in `${file:/secrets:password}`. Inner braces are excluded to keep the search
+# linear.
+PROVIDED = re.compile(r"\$\{[^}{:]+:[^}{]*\}")
 
 _SECRET = re.compile(
     r"passw|passphrase|pwd|secret|token|credential|jaas|api.?key|access.?key|private.?key|account.?key"
@@ -23,31 +25,33 @@ _PLAIN = {
     for names, table in TABLES.items()
     for name in names.split(", ")
 }
-_USER_INFO = (  # all up to the last @: a password may hold anything
-    re.compile(r"(?<=://)([^/?#@:\s]*:).+@", re.DOTALL),
-    re.compile(r"(?<=://)()[^/?#@:\s]+@(?:.*@)?", re.DOTALL),  # a token in place of user and password
-    re.compile(r"(?<=jdbc:oracle:)(\w+:[^/@\s]*/).+@", re.DOTALL),
-)
+# Each pattern matches only the beginning of a secret, and code finds its end. A pattern that also matched the end would
+# scan the rest of the text again for every beginning.
+_USER = re.compile(r"(?<=://)[^/?#@:\s]*:")
+_TOKEN = re.compile(r"(?<=://)[^/?#@:\s]+@")  # instead of user and password
+_ORACLE_USER = re.compile(r"(?<=jdbc:oracle:)\w+:")
+_ORACLE_END = re.compile(r"[/@\s]")
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\{[^}]*\}"""
-_NAMED = (
-    r"((?<![\w.-])(?:[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|api.?key|access.?key|account.?key"
-    r"|private.?key)|pass|sig|signature|auth|authorization)\s*=\s*)"
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+_NAME = re.compile(
+    r"(?<![\w.-])(?:[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|api.?key|access.?key|account.?key"
+    r"|private.?key)|pass|sig|signature|auth|authorization)\s*=\s*",
+    re.IGNORECASE,
 )
-_PARAMETER = re.compile(rf"{_NAMED}(?:{_QUOTED}|[^&;\s]+)", re.IGNORECASE)
-_PARAMETER_OF_A_LIST = re.compile(rf"{_NAMED}(?:{_QUOTED}|[^&;]+)", re.IGNORECASE)  # what separates is no blank
+_BARE = re.compile(r"[^&;\s]+")
+_BARE_IN_LIST = re.compile(r"[^&;]+")  # blanks do not separate parameters if these characters do
 
 
 def is_secret(name: str) -> bool:
-    """Does the name of an option promise a secret?"""
+    """Return whether the name of an option suggests a secret."""
     return bool(_SECRET.search(name) or _ENDS_IN_KEY.search(name))
 
 
 def mask(config: Mapping[str, str], secrets: Collection[str] = (), plain: Collection[str] = ()) -> dict[str, str]:
-    """A copy to be shown: options in `secrets`, and those named like one, are masked; so are private keys, whatever
-    the option is called, and passwords in URLs.
+    """Return a copy for display, with secrets masked.
 
-    Options in `plain`, and those of steps that are built in, are known not to be secret, however they are named.
+    Masked are options in `secrets`, options with secret-like names, and in any option private keys and passwords in
+    URLs. Options in `plain` and options of built-in steps are known not to be secret, whatever their names.
     """
     known = {*plain, *_plain_of_steps(config)}
     return {
@@ -57,12 +61,15 @@ def mask(config: Mapping[str, str], secrets: Collection[str] = (), plain: Collec
 
 
 def shown(value: str) -> str:
-    """A value without the secrets that it can be seen to hold, whatever its option is called."""
+    """Return a value without recognisable secrets, whatever its option is called."""
     return MASK if _PRIVATE_KEY.search(value) else mask_url(value)
 
 
 def masked(config: Mapping[str, str], secrets: Collection[str] = ()) -> list[str]:
-    """Options whose value is the mask of a secret, or holds one; a mask where no secret belongs is a text."""
+    """Return the options whose value is, or contains, the mask of a secret.
+
+    A mask in an option that holds no secret is plain text.
+    """
     opened = {name: str(value).replace(MASK, "hidden") for name, value in config.items()}
     hidden = [name for name, value in mask(opened, secrets).items() if value != opened[name]]
     marked = [name for name in hidden if MASK in config[name]]
@@ -70,7 +77,10 @@ def masked(config: Mapping[str, str], secrets: Collection[str] = ()) -> list[str
 
 
 def plain_options(class_name: str) -> frozenset[str]:
-    """Options of a step that is built in, but for those that its table calls secret; of others nothing is known."""
+    """Return the options of a built-in step that its table does not call secret.
+
+    Nothing is known about other steps.
+    """
     package, _, short = class_name.rpartition(".")
     return _PLAIN.get(short, frozenset()) if not package or package.startswith(_PACKAGE) else frozenset()
 
@@ -81,8 +91,53 @@ def _plain_of_steps(config: Mapping[str, str]) -> set[str]:
 
 
 def mask_url(value: str) -> str:
-    """The value with the passwords and tokens of URLs and connection strings in it masked, rather too much of it."""
-    for pattern in _USER_INFO:
-        value = pattern.sub(rf"\1{MASK}@", value)
-    parameters = _PARAMETER_OF_A_LIST if ";" in value or "&" in value else _PARAMETER
-    return parameters.sub(rf"\1{MASK}", value)
+    """Mask passwords and tokens in URLs and connection strings. It may mask too much.
+
+    The time grows linearly with the length, for any text.
+    """
+    return _mask_parameters(_mask_oracle_user(_mask_token(_mask_password(value))))
+
+
+def _mask_password(value: str) -> str:
+    """Mask from the first `//user:` to the very last @, because a password may hold anything."""
+    found, last = _USER.search(value), value.rfind("@")
+    return value if found is None or found.end() >= last else f"{value[: found.end()]}{MASK}{value[last:]}"
+
+
+def _mask_token(value: str) -> str:
+    found = _TOKEN.search(value)
+    return value if found is None else f"{value[: found.start()]}{MASK}{value[value.rfind('@') :]}"
+
+
+def _mask_oracle_user(value: str) -> str:
+    """Mask the password of `jdbc:oracle:thin:user/password@…`."""
+    at, last = 0, value.rfind("@")
+    while found := _ORACLE_USER.search(value, at):
+        end = _ORACLE_END.search(value, found.end())
+        if end is None or end.end() >= last:
+            break
+        if end[0] == "/":
+            return f"{value[: end.end()]}{MASK}{value[last:]}"
+        at = end.end()  # skip the beginnings inside this match
+    return value
+
+
+def _mask_parameters(value: str) -> str:
+    """Mask the values of `password=…` and similar parameters."""
+    bare = _BARE_IN_LIST if ";" in value or "&" in value else _BARE
+    last_brace, shown_parts, at = value.rfind("}"), [], 0
+    while found := _NAME.search(value, at):
+        start = found.end()
+        end = _end_of_value(value, start, bare, last_brace)
+        if end == start and bare is _BARE_IN_LIST and value[start - 1].isspace():
+            start -= 1  # a blank may be the password
+        shown_parts += [value[at:start], MASK if end > start else ""]
+        at = end
+    return "".join(shown_parts) + value[at:]
+
+
+def _end_of_value(value: str, start: int, bare: re.Pattern[str], last_brace: int) -> int:
+    if value[start : start + 1] == "{" and start < last_brace:  # ODBC quotes
+        return value.index("}", start) + 1
+    found = _QUOTED.match(value, start) or bare.match(value, start)
+    return start if found is None else found.end()

@@ -1,6 +1,6 @@
-"""Options as rows of a table; parsing, validation and documentation all come from the same rows.
+"""Options as rows of a table, used for parsing, validation and documentation.
 
-A name that ends in `.*` is a family: its value is the mapping of everything behind the prefix.
+A name that ends in `.*` is a family: its value is the mapping of all names behind the prefix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DURATIONS_MS = {"minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 
 
 class _Required:
-    """Marks an option without a default."""
+    """A marker for options without a default."""
 
     def __repr__(self) -> str:
         return "(required)"
@@ -33,7 +33,7 @@ HIDDEN = "********"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. `check` answers what is wrong with a parsed value, or None."""
+    """An option. `check` returns the problem of a parsed value, or None."""
 
     name: str
     type: OptionType
@@ -53,7 +53,7 @@ class Option:
 
 
 def parse(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
-    """The values by name, defaults filled in. Raises ConfigError with every problem at once."""
+    """Return the values by name, with defaults. Raises ConfigError with every problem at once."""
     values, problems = read(options, props, prefix)
     if problems:
         raise ConfigError(tuple(problems))
@@ -61,7 +61,10 @@ def parse(options: Sequence[Option], props: Mapping[str, str], prefix: str = "")
 
 
 def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") -> tuple[dict[str, Any], list[Problem]]:
-    """The values by name, and all problems. Only names that start with `prefix` are looked at, without it."""
+    """Return the values by name, and all problems.
+
+    Only names that start with `prefix` are read; the results are without the prefix.
+    """
     own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
     values: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -73,20 +76,20 @@ def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") 
 
 
 def stripped(props: Mapping[str, str]) -> dict[str, str]:
-    """Properties as they come in, values without the blanks around them: so that what is checked is what is used.
+    """Strip blanks around values, so that the checked values are the used ones.
 
-    The name stays: one that this would change is refused instead.
+    Names are not stripped. A name with blanks around it is refused instead.
     """
     return {name: value if name == "name" else str(value).strip() for name, value in props.items()}
 
 
 def given(option: Option, props: Mapping[str, str]) -> bool:
-    """Is the option set, in any spelling?"""
+    """Return whether the option is set, in any spelling."""
     return any(name in props for name in option.spellings)
 
 
 def unknown(options: Sequence[Option], own: Mapping[str, str], prefix: str = "") -> list[Problem]:
-    """A problem for each name that no row has, with the nearest name that exists."""
+    """Return a problem for each unknown name, with the nearest known name."""
     names = [name for option in options for name in option.spellings]
     families = tuple(name.removesuffix("*") for name in names if name.endswith(".*"))
     exact = {name for name in names if not name.endswith(".*")}
@@ -95,7 +98,7 @@ def unknown(options: Sequence[Option], own: Mapping[str, str], prefix: str = "")
     return [
         (
             prefix + name,
-            HIDDEN if nearest(prefix + name, secrets) else value,  # a secret's name may be misspelt
+            HIDDEN if nearest(prefix + name, secrets) else value,  # the name of a secret may be misspelt
             "unknown option" + nearest(prefix + name, shown),
         )
         for name, value in own.items()
@@ -104,13 +107,13 @@ def unknown(options: Sequence[Option], own: Mapping[str, str], prefix: str = "")
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """A hint that ends a message, or nothing when no name is near."""
+    """Return a hint with the nearest name to end a message with, or nothing."""
     near = get_close_matches(name, known, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def at_least(low: int, high: int = LONG_MAX) -> Callable[[int], str | None]:
-    """A check for numbers from `low` to `high`."""
+    """Return a check for numbers from `low` to `high`."""
 
     def check(value: int) -> str | None:
         return None if low <= value <= high else f"must be from {low} to {high}"
@@ -119,7 +122,7 @@ def at_least(low: int, high: int = LONG_MAX) -> Callable[[int], str | None]:
 
 
 def one_of(*allowed: str) -> Callable[[str], str | None]:
-    """A check for words."""
+    """Return a check for allowed words."""
 
     def check(value: str) -> str | None:
         return None if value in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"
@@ -128,7 +131,7 @@ def one_of(*allowed: str) -> Callable[[str], str | None]:
 
 
 def convert(kind: OptionType, text: str) -> Any:
-    """The value that a text stands for. Raises ValueError with a sentence."""
+    """Convert a text to the option's type. Raises ValueError with a sentence."""
     text = text if kind == "password" else text.strip()
     match kind:
         case "boolean":

@@ -12,12 +12,12 @@ _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def load_properties(path: Path) -> dict[str, str]:
-    """The file's properties; of a name given twice the last one counts."""
+    """Return the file's properties. For a repeated name the last value counts."""
     return parse_properties(path.read_text(encoding="utf-8"))
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Properties as `java.util.Properties` reads them; trailing blanks of a value are dropped."""
+    """Parse properties like `java.util.Properties`, but drop trailing blanks of values."""
     return dict(_split(line) for line in _logical_lines(text))
 
 

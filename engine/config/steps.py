@@ -1,4 +1,4 @@
-"""The options of converters, and of all steps together, by table, so that every door can show them."""
+"""The options of converters, and of all steps together, as tables."""
 
 from __future__ import annotations
 

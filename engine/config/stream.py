@@ -12,10 +12,10 @@ from engine.config.options import Option, Problem, nearest, one_of
 from engine.config.worker import StepConfig
 from engine.leases import Delivery
 
-INPUT = "input"  # the parent of what is fed by the topics themselves
+INPUT = "input"  # the parent of nodes that read the topics
 HEADERS = "org.apache.kafka.connect.converters.ByteArrayConverter"
 AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
-OLD_GUARANTEES = ("exactly_once", "exactly_once_beta")  # names of what Kafka Streams did before
+OLD_GUARANTEES = ("exactly_once", "exactly_once_beta")  # Kafka Streams' old names
 
 
 def _names(value: tuple[str, ...]) -> str | None:
@@ -57,7 +57,7 @@ OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class SinkConfig:
-    """An end of a topology."""
+    """A sink of a topology."""
 
     name: str
     topic: str
@@ -65,9 +65,9 @@ class SinkConfig:
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """A topology. `processors` are in an order in which parents come before their children.
+    """A topology. `processors` are sorted so that parents come before their children.
 
-    `children` are the names that follow each node, the input's included, as they were configured.
+    `children` are the names that follow each node, the input included, in the configured order.
     """
 
     processors: tuple[StepConfig, ...]
@@ -80,13 +80,13 @@ class StreamConfig:
 
 
 def stream_delivery(config: ConnectorConfig) -> Delivery:
-    """How often what it writes arrives."""
+    """Return the delivery guarantee of the stream's output."""
     once = config.own["processing.guarantee"] in (EXACTLY_ONCE, *OLD_GUARANTEES)
     return Delivery.EXACTLY_ONCE if once else Delivery.AT_LEAST_ONCE
 
 
 def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
-    """The topology and all its problems."""
+    """Return the topology and all its problems."""
     problems: list[Problem] = []
     own = config.own
     processors = {name: _options("processors", name, own, problems) for name in own["processors"] or ()}
@@ -107,7 +107,7 @@ def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
     for name in caught:
         text = f"{name} is reached from the input by no way: it is, or it follows, a circle"
         problems.append((f"processors.{name}.parents", ", ".join(parents[f"processors.{name}.parents"][1]), text))
-    steps = [_step(name, processors[name], problems) for name in order]
+    steps = [_step(name, processors[name], problems, config.allow) for name in order]
     ends = tuple(_sink(name, options, config, problems) for name, options in sinks.items())
     stream = StreamConfig(
         tuple(steps),
@@ -168,7 +168,7 @@ def _parent_problems(
 
 
 def _order(parents: Mapping[str, Sequence[str]], processors: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Processors with every parent before its children, and those that a circle keeps out."""
+    """Sort processors so that parents come first. Also return those left out because of a cycle."""
     order: list[str] = []
     waiting = list(processors)
     while ready := [name for name in waiting if all(one in order or one not in processors for one in parents[name])]:
@@ -181,13 +181,13 @@ def _children(parent: str, parents: Mapping[str, tuple[str, Sequence[str]]]) -> 
     return tuple(name for name, names in parents.values() if parent in names)
 
 
-def _step(name: str, options: Mapping[str, str], problems: list[Problem]) -> StepConfig:
+def _step(name: str, options: Mapping[str, str], problems: list[Problem], allow: tuple[str, ...]) -> StepConfig:
     prefix = f"processors.{name}."
     class_name = options.get("type", "")
     if not class_name:
         problems.append((prefix + "type", None, "is required"))
     own = {key: value for key, value in options.items() if key not in {"type", "parents"}}
-    return StepConfig(name, class_name, own, prefix)
+    return StepConfig(name, class_name, own, prefix, allow=allow)
 
 
 def _sink(name: str, options: Mapping[str, str], config: ConnectorConfig, problems: list[Problem]) -> SinkConfig:
@@ -206,12 +206,12 @@ def _matches(regex: str | None, topic: str) -> bool:
     try:
         return bool(regex) and re.fullmatch(regex or "", topic) is not None
     except re.error:
-        return False  # a problem of its own
+        return False  # reported as a problem of its own
 
 
 def output_converter(name: str, base: StepConfig, own: Mapping[str, Mapping[str, str]]) -> StepConfig:
-    """A converter that writes: `base`, the one that reads, if the connector names none."""
+    """Return the configured writing converter, or `base`, the reading one, if none is named."""
     options = dict(own[f"{name}.*"])
     if own[name]:
-        return StepConfig(name, str(own[name]), options, f"{name}.")
-    return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.")
+        return StepConfig(name, str(own[name]), options, f"{name}.", allow=base.allow)
+    return StepConfig(name, base.class_name, {**base.options, **options}, f"{name}.", allow=base.allow)

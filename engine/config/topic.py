@@ -1,11 +1,13 @@
-"""The config topic: its records, and the state they fold into. Pure; the herder writes, every worker reads.
+"""The records of the config topic and their folded state. Pure. The herder writes, every worker reads.
 
-One compacted partition. Keys: `connector-<c>`, `task-<c>-<n>`, `commit-<c>`, `tasks-count-<c>`,
-`target-state-<c>`, `restart-<c>`, `leader`. Task records count only after the commit record of their generation, so a
-reader never sees half a generation. Generations of a name never go back, not even when it is deleted and created
-again: the commit record outlives the connector, and so does its task count record (KIP-618, task count records): the
-tasks of a deleted connector may have zombies. Compaction keeps the last record of each key at its own offset, so
-which of these two comes last is the same for every reader.
+The topic has one compacted partition. Keys: `connector-<c>`, `task-<c>-<n>`, `commit-<c>`, `tasks-count-<c>`,
+`target-state-<c>`, `restart-<c>`, `leader`.
+
+Task records count only after the commit record of their generation, so a reader never sees half a generation. The
+generation numbers of a name never decrease, even if the connector is deleted and created again. For this the commit
+record outlives the connector. Its task count record does too (KIP-618, task count records), because the tasks of a
+deleted connector may have zombies. Compaction keeps the last record of each key at its own offset, so every reader sees
+these two in the same order.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from engine.record.record import TopicPartition
 log = logging.getLogger(__name__)
 
 TOPIC_CONFIG = {"cleanup.policy": "compact"}
-# Every lease reads the whole topic, and the leader's heartbeats are most of it: they must not pile up.
+# Every lease reads the whole topic, and most records are the leader's heartbeats, so compaction must be frequent.
 CONFIG_TOPIC_CONFIG = {
     **TOPIC_CONFIG,
     "segment.ms": "600000",
@@ -32,13 +34,13 @@ CONFIG_TOPIC_CONFIG = {
     "delete.retention.ms": "3600000",
 }
 LEADER_KEY = "leader"
-LEASE_KEY = b"lease"  # of the status topic: what a lease that goes on has done so far
+LEASE_KEY = b"lease"  # of the status topic: the progress of a running lease
 
 KeyValue = tuple[bytes, bytes | None]
 
 
 class TargetState(StrEnum):
-    """What an operator wants of a connector."""
+    """The state that an operator wants for a connector."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"
@@ -52,19 +54,18 @@ class TaskEntry(msgspec.Struct, frozen=True):
     properties: dict[str, str]
     partitions: tuple[TopicPartition, ...]
     kind: Kind = Kind.SINK
-    exactly_once: bool = (
-        False  # its producers are transactional: it may only run once the generations before are fenced
-    )
+    exactly_once: bool = False  # its producers are transactional: it may only run after older generations are fenced
 
 
 class ConnectorState(msgspec.Struct, frozen=True):
-    """All that the config topic says about one connector name.
+    """The state of one connector name in the config topic.
 
-    `properties` is None when the connector was deleted or not created yet. `tasks` belong to
-    `generation`; `pending` were written after its commit record. `restarts` counts operators' restarts of
-    the whole connector, `task_restarts` those of single tasks. `task_count` is how many transactional producers the
-    generation that was last let in may have left; None while there never was one. `fenced`: that record came after
-    the commit record, so no producer of an older generation can write any more.
+    - `properties`: None when the connector was deleted or not created yet.
+    - `tasks`: the tasks of `generation`. `pending` were written after its commit record.
+    - `restarts`: operators' restarts of the whole connector; `task_restarts`: of single tasks.
+    - `task_count`: how many transactional producers the generation that was last admitted may have left; None if there
+      never was one.
+    - `fenced`: the task count record came after the commit record, so no producer of an older generation can write.
     """
 
     properties: dict[str, str] | None = None
@@ -78,14 +79,14 @@ class ConnectorState(msgspec.Struct, frozen=True):
     fenced: bool = False
 
     def restarts_of(self, task: int) -> int:
-        """How often an operator restarted this task; grows with every restart, never falls."""
+        """Return how often an operator restarted this task. The number never decreases."""
         return self.restarts + self.task_restarts.get(task, 0)
 
 
 class Leader(msgspec.Struct, frozen=True):
-    """Who leads; `time` is the last heartbeat in ms, `url` where its REST API answers.
+    """The leader. `time` is the last heartbeat in ms, `url` is the URL of its REST API.
 
-    `crowded`: tasks wait for a slot, so that leases which stay only because nobody does are to end.
+    `crowded`: tasks wait for a slot, so lingering leases have to end.
     """
 
     epoch: int = 0
@@ -125,7 +126,7 @@ class ConfigState(msgspec.Struct, frozen=True):
 
 
 def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> ConfigState:
-    """The state after one more record. Records that nobody of ours writes, or that can't be read, change nothing."""
+    """Return the state after one more record. Unknown and unreadable records change nothing."""
     try:
         return _fold(state, (key or b"").decode(errors="replace"), value)
     except (ValueError, TypeError) as error:
@@ -147,14 +148,14 @@ def _fold(state: ConfigState, name: str, value: bytes | None) -> ConfigState:
 
 
 def fold_all(state: ConfigState, records: Iterable[tuple[bytes | None, bytes | None]]) -> ConfigState:
-    """`fold_config` over many (key, value) rows."""
+    """Apply `fold_config` to many (key, value) rows."""
     for key, value in records:
         state = fold_config(state, key, value)
     return state
 
 
 def task_configs(state: ConfigState, connector: str) -> tuple[TaskConfig, ...]:
-    """The tasks of the connector's current generation."""
+    """Return the tasks of the connector's current generation."""
     entry = state.connectors.get(connector, ConnectorState())
     return tuple(
         TaskConfig(
@@ -172,9 +173,10 @@ def task_configs(state: ConfigState, connector: str) -> tuple[TaskConfig, ...]:
 
 
 def owns(state: ConfigState, task: TaskConfig, leader_epoch: int) -> bool:
-    """May a lease go on with this task: same leader, same generation, same restarts, still to run?
+    """Return whether a lease may go on with this task.
 
-    One that writes transactions waits until the producers of older generations are fenced (KIP-618).
+    The leader, the generation and the restarts must be the same, and the task must still be meant to run. A task that
+    writes transactions waits until the producers of older generations are fenced (KIP-618).
     """
     entry = state.connectors.get(task.connector)
     return (
@@ -189,12 +191,12 @@ def owns(state: ConfigState, task: TaskConfig, leader_epoch: int) -> bool:
 
 
 def connector_record(connector: str, properties: Mapping[str, str] | None) -> KeyValue:
-    """The connector's properties; None deletes it."""
+    """Return the record of the connector's properties; None deletes it."""
     return _record(f"connector-{connector}", None if properties is None else {"properties": dict(properties)})
 
 
 def task_record(connector: str, task: int, entry: TaskEntry | None) -> KeyValue:
-    """One task of a generation; None forgets it."""
+    """Return the record of one task of a generation; None deletes it."""
     key = f"task-{connector}-{task}"
     if entry is None:
         return _record(key, None)
@@ -210,28 +212,31 @@ def task_record(connector: str, task: int, entry: TaskEntry | None) -> KeyValue:
 
 
 def commit_record(connector: str, tasks: int, generation: int) -> KeyValue:
-    """From here on the `tasks` task records of `generation` are the connector's tasks."""
+    """Return the record that makes the task records of `generation` the connector's tasks."""
     return _record(f"commit-{connector}", {"tasks": tasks, "generation": generation})
 
 
 def count_record(connector: str, tasks: int) -> KeyValue:
-    """The current generation may run: those before it are fenced. It has as many transactional producers as `tasks`."""
+    """Return the record that lets the current generation run, after older ones are fenced.
+
+    `tasks` is the number of its transactional producers.
+    """
     return _record(f"tasks-count-{connector}", {"tasks": tasks})
 
 
 def target_record(connector: str, target: TargetState | None) -> KeyValue:
-    """What the operator wants; None forgets it."""
+    """Return the record of the target state; None deletes it."""
     return _record(f"target-state-{connector}", None if target is None else {"state": target})
 
 
 def restart_record(connector: str, restarts: int, task_restarts: Mapping[int, int]) -> KeyValue:
-    """How often the connector and its tasks were restarted."""
+    """Return the record of how often the connector and its tasks were restarted."""
     tasks = {str(task): count for task, count in task_restarts.items()}
     return _record(f"restart-{connector}", {"restarts": restarts, "tasks": tasks})
 
 
 def leader_record(leader: Leader) -> KeyValue:
-    """The leader's claim, and its heartbeat."""
+    """Return the leader's record: its claim and its heartbeat."""
     return _record(LEADER_KEY, msgspec.to_builtins(leader))
 
 

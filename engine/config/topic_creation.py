@@ -1,4 +1,4 @@
-"""How a source's topics are made that are not there yet, as Kafka Connect's `topic.creation.*` says it."""
+"""The creation of a source's missing topics, by Kafka Connect's `topic.creation.*` options."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ DEFAULT_GROUP: tuple[Option, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NewTopics:
-    """A group of topics, and how they are made. −1 leaves a number to the broker."""
+    """A group of topics and their creation settings. −1 means the broker's default."""
 
     name: str
     include: tuple[str, ...]
@@ -67,12 +67,15 @@ class NewTopics:
     config: dict[str, str]
 
     def holds(self, topic: str) -> bool:
-        """Is the topic one of the group?"""
+        """Return whether the topic belongs to the group."""
         return _matches(self.include, topic) and not _matches(self.exclude, topic)
 
 
 def read_topic_creation(values: Mapping[str, Any]) -> tuple[tuple[NewTopics, ...], list[Problem]]:
-    """The groups, the default one last, and all problems; no group at all where nothing is to be made."""
+    """Return the groups, the default group last, and all problems.
+
+    There are no groups if no topics are to be created.
+    """
     own: dict[str, str] = {name: text for name, text in values["topic.creation.*"].items() if name != "groups"}
     names = tuple(name for name in dict.fromkeys(values["topic.creation.groups"]) if name != DEFAULT)
     if not own and not names:
@@ -96,14 +99,14 @@ def read_topic_creation(values: Mapping[str, Any]) -> tuple[tuple[NewTopics, ...
 
 
 def group_of(groups: Sequence[NewTopics], topic: str) -> NewTopics | None:
-    """The first group that holds the topic."""
+    """Return the first group that holds the topic."""
     return next((group for group in groups if group.holds(topic)), None)
 
 
 def _read_group(
     own: Mapping[str, str], name: str, options: Sequence[Option]
 ) -> tuple[dict[str, Any], dict[str, str], list[Problem]]:
-    """The group's values, options of its topics, and problems. A name that no row has is an option of the topic."""
+    """Return the group's values, the topic options, and problems. Unknown names are topic options."""
     start = f"{name}."
     mine = {key.removeprefix(start): text for key, text in own.items() if key.startswith(start)}
     known = {option.name for option in options}

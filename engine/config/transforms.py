@@ -1,4 +1,4 @@
-"""The options of transforms and predicates, by table, so that every door can show them."""
+"""The options of transforms and predicates, as tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _some(value: Any) -> str | None:
 
 
 def in_any_case(*allowed: str) -> Callable[[str], str | None]:
-    """A check for words in capitals, small letters or both."""
+    """Return a check for words in upper case, lower case or both."""
 
     def check(value: str) -> str | None:
         return None if value.upper() in allowed else f"must be one of {', '.join(allowed)}{nearest(value, allowed)}"

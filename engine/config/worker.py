@@ -1,12 +1,20 @@
-"""A worker's options: from a properties file, above it the environment (`CONNECT_BOOTSTRAP_SERVERS`)."""
+"""A worker's options from a properties file. The environment (`CONNECT_BOOTSTRAP_SERVERS`) overrides it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from engine.config.errors_policy import topic_name
 from engine.config.options import INT_MAX, Option, Problem, at_least, one_of, read
+from engine.config.permissions import OPTIONS as PERMISSION_OPTIONS
+from engine.config.permissions import Permissions, read_permissions
+from engine.config.providers import OPTIONS as PROVIDER_OPTIONS
+from engine.config.providers import Found, Providers, read_providers
+from engine.config.rest import OPTIONS as REST_OPTIONS
+from engine.config.rest import PREFIXES as REST_PREFIXES
+from engine.config.rest import RestConfig, rest_config
 from engine.errors import ConfigError
 
 ENV_PREFIX = "CONNECT_"
@@ -44,14 +52,7 @@ OPTIONS: tuple[Option, ...] = (
         "The same as Kafka shipped it; `preparing` is as `disabled` here, where leaders always write transactions.",
         one_of("disabled", "preparing", "enabled"),
     ),
-    Option("listeners", "list", ("http://127.0.0.1:8083",), "Where the REST API listens."),
-    Option(
-        "rest.advertised.host.name",
-        "string",
-        None,
-        "The host that other drivers send clients to; else that of `listeners`.",
-    ),
-    Option("rest.advertised.port", "int", None, "The port of it; else that of `listeners`.", at_least(1, 65_535)),
+    *REST_OPTIONS,
     Option(
         "session.timeout.ms",
         "int",
@@ -77,6 +78,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("sasl.*", "map", {}, "Client options for SASL, for every client."),
     Option("ssl.*", "map", {}, "Client options for TLS, for every client."),
     Option("spark.*", "map", {}, "Settings of the Spark session; `spark.master` is an option of its own."),
+    *PERMISSION_OPTIONS,
+    *PROVIDER_OPTIONS,
 )
 # fmt: on
 
@@ -85,19 +88,23 @@ FAMILIES = tuple(option.name.removesuffix("*") for option in OPTIONS if option.i
 
 @dataclass(frozen=True, slots=True)
 class StepConfig:
-    """A step as configured: its name in the connector, its class, and its options without prefix."""
+    """A configured step: its name in the connector, its class, and its options without prefix."""
 
     name: str
     class_name: str
     options: dict[str, str]
-    prefix: str = ""  # what its options begin with in the connector, for messages
+    prefix: str = ""  # the prefix of its options in the connector, for messages
     predicate: str | None = None
     negate: bool = False
+    allow: tuple[str, ...] = ()  # patterns of classes that may be imported by path
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """A worker. Client options are without prefix; `properties` is what all this was read from."""
+    """A worker. Client options are without prefix; `properties` is its source.
+
+    In `properties`, references to config providers are unresolved. Everywhere else they are replaced by their values.
+    """
 
     bootstrap_servers: str
     group_id: str
@@ -113,9 +120,7 @@ class WorkerConfig:
     offset_replication_factor: int
     offset_partitions: int
     exactly_once_source: bool
-    listeners: tuple[str, ...]
-    advertised_host: str | None
-    advertised_port: int | None
+    rest: RestConfig
     session_timeout_ms: int
     spark_master: str
     slots: int
@@ -131,22 +136,46 @@ class WorkerConfig:
     admin: dict[str, str]
     spark: dict[str, str]
     properties: dict[str, str]
+    permissions: Permissions = field(default_factory=Permissions)
+    providers: Providers = field(default_factory=Providers)
+    found: Found = field(default_factory=Found)  # values from config providers
+
+    def as_written(self) -> WorkerConfig:
+        """Return the same worker with unresolved references, for display."""
+        return read_worker(self.properties, looks_up=False)[0] if self.found.values else self
+
+    @property
+    def lease_properties(self) -> dict[str, str]:
+        """Return the properties that leases get: without the credentials and keys of the REST API."""
+        return {name: value for name, value in self.properties.items() if not name.startswith(REST_PREFIXES)}
 
 
-def parse_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) -> WorkerConfig:
-    """The worker. Raises ConfigError with every problem; names that no option has are ignored, as Kafka does."""
-    config, problems = read_worker(props, env)
+def parse_worker(
+    props: Mapping[str, str], env: Mapping[str, str] | None = None, *, looks_up: bool = True
+) -> WorkerConfig:
+    """Return the worker. Raises ConfigError with every problem. Unknown names are ignored, as in Kafka.
+
+    `looks_up=False` leaves references to config providers unresolved.
+    """
+    config, problems = read_worker(props, env, looks_up=looks_up)
     if problems:
         raise ConfigError(tuple(problems))
     return config
 
 
-def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) -> tuple[WorkerConfig, list[Problem]]:
-    """The worker and all problems."""
+def read_worker(
+    props: Mapping[str, str], env: Mapping[str, str] | None = None, *, looks_up: bool = True
+) -> tuple[WorkerConfig, list[Problem]]:
+    """Return the worker and all problems."""
     merged = {**props, **from_env(env or {})}
     known = {name for option in OPTIONS for name in option.spellings}
-    own = {name: value for name, value in merged.items() if name in known or name.startswith(FAMILIES)}
+    written = {name: value for name, value in merged.items() if name in known or name.startswith(FAMILIES)}
+    providers, faults = read_providers(written)
+    found, missing = providers.look_up(written) if looks_up else (Found(written), [])
+    own = found.properties
     values, problems = read(OPTIONS, own)
+    problems = [*faults, *missing, *map(found.without_values, problems)]
+    permissions = read_permissions(values)
     security = {"security.protocol": values["security.protocol"]} if values["security.protocol"] else {}
     client = security | {name: value for name, value in own.items() if name.startswith(("sasl.", "ssl."))}
     config = WorkerConfig(
@@ -164,30 +193,34 @@ def read_worker(props: Mapping[str, str], env: Mapping[str, str] | None = None) 
         offset_replication_factor=values["offset.storage.replication.factor"],
         offset_partitions=values["offset.storage.partitions"],
         exactly_once_source=_exactly_once(values, own, problems),
-        listeners=values["listeners"],
-        advertised_host=values["rest.advertised.host.name"],
-        advertised_port=values["rest.advertised.port"],
+        rest=rest_config(values, problems),
         session_timeout_ms=values["session.timeout.ms"],
         spark_master=values["spark.master"],
         slots=values["slots"],
         lease_budget_ms=values["lease.budget.ms"],
         graceful_timeout_ms=values["task.shutdown.graceful.timeout.ms"],
         flush_interval_ms=values["offset.flush.interval.ms"],
-        key_converter=_converter("key", values),
-        value_converter=_converter("value", values),
-        header_converter=_converter("header", values),
+        key_converter=_converter("key", values, permissions),
+        value_converter=_converter("value", values, permissions),
+        header_converter=_converter("header", values, permissions),
         client=client,
         consumer=values["consumer.*"],
         producer=values["producer.*"],
         admin=values["admin.*"],
         spark={f"spark.{name}": value for name, value in values["spark.*"].items() if name != "master"},
-        properties=own,
+        properties=written,
+        permissions=permissions,
+        providers=providers,
+        found=found,
     )
     return config, problems
 
 
 def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems: list[Problem]) -> bool:
-    """Is exactly-once on for sources? Its two spellings have types of their own, and must not contradict."""
+    """Return whether exactly-once is enabled for sources.
+
+    Its two spellings have different types, and must not contradict each other.
+    """
     name, shipped = "exactly.once.source.enabled", "exactly.once.source.support"
     enabled, support = bool(values[name]), values[shipped] == "enabled"
     if name in own and shipped in own and enabled != support:
@@ -196,7 +229,10 @@ def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems
 
 
 def from_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Options from variables: CONNECT_GROUP_ID is group.id; families too, as CONNECT_CONSUMER_FETCH_MIN_BYTES."""
+    """Return options from variables: CONNECT_GROUP_ID is group.id.
+
+    Families work too, as in CONNECT_CONSUMER_FETCH_MIN_BYTES.
+    """
     known = {option.name for option in OPTIONS}
     named = {
         name.removeprefix(ENV_PREFIX).lower().replace("_", "."): value
@@ -206,7 +242,7 @@ def from_env(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in named.items() if name in known or name.startswith(FAMILIES)}
 
 
-def _converter(kind: str, values: Mapping[str, object]) -> StepConfig:
-    options = values[f"{kind}.converter.*"]
-    class_name = str(values[f"{kind}.converter"])
-    return StepConfig(f"{kind}.converter", class_name, dict(options), f"{kind}.converter.")  # type: ignore[call-overload]
+def _converter(kind: str, values: Mapping[str, Any], permissions: Permissions) -> StepConfig:
+    name = f"{kind}.converter"
+    options, class_name = dict(values[f"{name}.*"]), str(values[name])
+    return StepConfig(name, class_name, options, f"{name}.", allow=permissions.classes)

@@ -1,4 +1,4 @@
-"""Records as they are given to a producer, kept until they are to be written."""
+"""Producers that keep records until they are to be written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.record.record import Headers
 
 
 class Written(NamedTuple):
-    """A Row of the producer's, its parts named."""
+    """A producer's Row with named parts."""
 
     topic: str
     key: bytes | None
@@ -21,7 +21,7 @@ class Written(NamedTuple):
 
 
 class Keeping(Producer):
-    """The first half of a producer: what is produced waits, in order, until somebody takes it."""
+    """A producer that only collects records, in order, until a caller takes them."""
 
     def __init__(self) -> None:
         self._waiting: list[Written] = []
@@ -30,13 +30,16 @@ class Keeping(Producer):
         self._waiting += map(Written._make, rows)
 
     def take(self) -> list[Written]:
-        """What waits, from now on somebody else's."""
+        """Return the collected records and start an empty collection."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
 
 class Buffered(Keeping):
-    """A producer that keeps what it is given until `flush`: those who share a transaction don't mix their ordinals."""
+    """A producer that collects records until `flush`.
+
+    Several writers can share one transaction with it, without mixing up the ordinals of their records.
+    """
 
     def __init__(self, producer: Producer) -> None:
         super().__init__()
@@ -46,12 +49,12 @@ class Buffered(Keeping):
         if not self._waiting:
             return
         self._producer.produce_all(self._waiting)
-        self.take()  # not before: a transaction may refuse to begin
+        self.take()  # only now, because the transaction may refuse to begin
         self._producer.flush()
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Drop the collected records."""
         self.take()
 
     def close(self) -> None:
-        """The producer is somebody else's."""
+        """Do nothing: the inner producer has another owner."""

@@ -1,4 +1,4 @@
-"""What it means for the records of a transaction that it came to nothing. Pure."""
+"""Translate the loss of a transaction to failures of its records. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from engine.ports import Row
 
 
 def is_rejected(error: EngineError) -> bool:
-    """Did the brokers refuse a record, for what it is?"""
+    """Return whether brokers rejected a record because of its content."""
     cause = error if isinstance(error, ProduceFailed) else error.__cause__
     return isinstance(cause, ProduceFailed) and cause.type is FailureType.MESSAGE_REJECTED
 
 
 def of_all(lost: Sequence[Row], error: EngineError) -> ProduceFailed:
-    """The failure of everything that was produced since the last flush, and who is guilty of it."""
+    """Return the failure of all records produced since the last flush, with the guilty ones."""
     cause = error.__cause__
     kind, reasons = FailureType.TRANSACTION_FAILED, dict[int, str]()
     if isinstance(error, RetriableError):

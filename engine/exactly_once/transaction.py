@@ -1,17 +1,21 @@
-"""The transactional template of KIP-691: write, then commit; or abort, and begin again. Protocol only, over ports.
+"""The transactional template of KIP-691, over ports only: write, then commit; or abort and write again.
 
-Two phases. While data is written any error means "do not commit"; at the commit an error that is not fatal means
-"abort, and write again"; whatever else comes is fatal and goes up. What broke a transaction is not looked into: a new
-client takes the transactional id over from the old one, `check` looks whether anybody else has worked meanwhile, and
-what was written before is written again, byte for byte. Nothing is processed twice.
+There are two phases:
+
+- While records are written, any error means "do not commit".
+- At the commit, an error that is not fatal means "abort and write again".
+
+Fatal errors go up to the caller. The cause of a broken transaction is not examined. Instead, a new client takes over
+the transactional id, and `check` verifies that no other process has worked meanwhile. Then the kept records are written
+again, byte for byte. Nothing is processed twice.
 
     READY ── produce ──▶ OPEN ── commit ──▶ COMMITTING ──▶ READY
       ▲                    │                    │
       │                    ▼                    ▼
       └── written again ── BROKEN ◀─────────────┘
 
-The KIP's own answer to a lost transaction is to read the input again from the last commit. A task whose writes are not
-kept (`keeps=False`) does that: it is told so by Aborted.
+The KIP's own answer to a lost transaction is to read the input again from the last commit. With `keeps=False`, records
+are not kept and the task does that: it gets Aborted.
 """
 
 from __future__ import annotations
@@ -25,15 +29,15 @@ from engine.exactly_once.losses import is_rejected, of_all
 from engine.ports import Clock, Committed, Producer, Row, TransactionalProducer
 from engine.record.record import TopicPartition
 
-MOST_RECORDS = 50_000  # more in one transaction make it no faster, and hold back every read_committed reader
+MOST_RECORDS = 50_000  # larger transactions are not faster, and block read_committed readers longer
 MOST_BYTES = 32 * 1024 * 1024
-COMMIT_TIMEOUT_MS = 60_000  # how long one commit is asked for again; then whoever claims next settles it
+COMMIT_TIMEOUT_MS = 60_000  # time for repeating one commit; after it, the next claim settles the result
 COMMIT_PAUSE_MS = 100
-ATTEMPTS = 3  # how often a transaction is written again within one call
+ATTEMPTS = 3  # tries to write a transaction again within one call
 
 
 class State(StrEnum):
-    """Where a transaction stands; the picture is above."""
+    """The state of a transaction; see the diagram above."""
 
     READY = "READY"
     OPEN = "OPEN"
@@ -42,11 +46,11 @@ class State(StrEnum):
 
 
 class Transaction(Producer):
-    """A task's writes, one transaction after another, behind the plain Producer port.
+    """A task's transactions, one after another, behind the plain Producer port.
 
-    `connect()` makes a client; it is not initialised. `check()` raises Fenced when somebody else has worked since our
-    last commit: it is asked after each time that we take the id over from ourselves, because `init` would also fence a
-    successor. Fenced and FatalError come from every method.
+    `connect()` returns an uninitialised client. `check()` raises Fenced if another process has worked since our last
+    commit. It is called after each take-over of our own id, because `init` would also fence a successor. Every method
+    may raise Fenced and FatalError.
     """
 
     def __init__(
@@ -63,34 +67,36 @@ class Transaction(Producer):
         self._keeps = keeps
         self._client: TransactionalProducer | None = None
         self._state = State.READY
-        self._kept: list[Row] = []  # acknowledged in the open transaction
-        self._flushes: list[int] = []  # how many of them there were after each flush: brokers limit what comes together
-        self._pending: list[Row] = []  # produced since the last flush
+        self._kept: list[Row] = []  # records acknowledged in the open transaction
+        # Counts of kept records after each flush: records are written again in the same batches, as brokers limit them.
+        self._flushes: list[int] = []
+        self._pending: list[Row] = []  # records produced since the last flush
         self._records = 0
         self._bytes = 0
-        self._asked: Mapping[TopicPartition, Committed] = {}  # what the last commit was asked for
-        self.committed: dict[TopicPartition, Committed] = {}  # by us, or found at the claim: the last of each partition
+        self._asked: Mapping[TopicPartition, Committed] = {}  # offsets of the last requested commit
+        # Last commit of each partition: ours, or as found at the claim.
+        self.committed: dict[TopicPartition, Committed] = {}
 
     @property
     def is_open(self) -> bool:
-        """Is anything written that is not committed?"""
+        """Return whether something is written that is not committed."""
         return self._state is not State.READY or bool(self._pending)
 
     @property
     def is_full(self) -> bool:
-        """Is it time to commit, whatever the clock says?"""
+        """Return whether it is time to commit before the interval is over."""
         return self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES
 
     def open(self) -> None:
-        """Take the id over. Whoever calls reads its positions after this, never before."""
+        """Take the transactional id over. The caller must read its positions after this, never before."""
         self._let_go()
         self._client = self._connect()
         self._client.init()
 
     def produce_all(self, rows: Sequence[Row]) -> None:
-        """Write records in the open transaction, or begin one. A broken one is only written again by `flush`.
+        """Write records in the open transaction, or begin one; only `flush` repairs a broken one.
 
-        RetriableError: a commit was asked for, and is to be finished first.
+        Raises RetriableError if the commit of an earlier transaction must be finished first.
         """
         if not rows:
             return
@@ -108,9 +114,9 @@ class Transaction(Producer):
     def flush(self) -> None:
         """Return when everything is acknowledged.
 
-        Raises ProduceFailed: for records that the client itself refuses; or for all that was produced since the last
-        flush, because a transaction that lost one of them can't be committed. What was flushed before stays. Raises
-        Aborted where nothing is kept.
+        Raises ProduceFailed in two cases. The client itself refuses some records. Or all records since the last flush
+        fail, because a transaction that lost one of them can't be committed. Earlier flushes stay valid. Raises
+        Aborted if records are not kept.
         """
         try:
             if self._state is State.BROKEN:
@@ -120,7 +126,7 @@ class Transaction(Producer):
             raise
         except ProduceFailed as error:
             if not self._keeps:
-                self._break(error)  # it may be a record of anybody's
+                self._break(error)  # the failed record may belong to any writer that shares the transaction
             refused = set(error.ordinals)
             self._keep([one for at, one in enumerate(self._pending) if at not in refused])
             raise
@@ -134,24 +140,24 @@ class Transaction(Producer):
 
     @property
     def flushed(self) -> int:
-        """How many records of it are acknowledged."""
+        """The number of acknowledged records in the transaction."""
         return len(self._kept)
 
     def replace(self, after: int, records: Sequence[Row]) -> None:
-        """Let these stand in it in place of all that was flushed after the first `after` records.
+        """Replace all records flushed after the first `after` ones by `records`.
 
-        The next flush, or the commit, writes it again.
+        The next flush or commit writes the transaction again.
         """
         self._kept[after:] = records
         self._flushes = [*(count for count in self._flushes if count < after), after, len(self._kept)]
         self._break(AbortableError("some of it is taken back"))
 
     def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
-        """Commit what was written, and these positions of the group with it. It may be called again after
-        RetriableError: that finishes the same transaction first.
+        """Commit the written records together with these positions of the group.
 
-        Raises RetriableError when it is not known whether it took place, or the brokers stay away; Aborted where
-        nothing is kept and nothing was committed.
+        Raises RetriableError if the brokers are unavailable, or the result of the commit is unknown. It may be called
+        again then, and finishes the same transaction first. Raises Aborted if records are not kept and nothing was
+        committed.
         """
         for left in reversed(range(ATTEMPTS)):
             try:
@@ -164,23 +170,23 @@ class Transaction(Producer):
                 return
 
     def abort(self) -> None:
-        """Let go of what is not committed; a transaction whose commit was asked for is finished by who claims next."""
+        """Abort what is not committed. The next claim settles a transaction whose commit was requested."""
         if self._state is State.OPEN:
             try:
                 self._require().abort()
-            except EngineError:  # also when fenced: there is nothing left that could be committed
+            except EngineError:  # even when fenced: nothing remains that could be committed
                 self._let_go()
         elif self._state is not State.READY:
             self._let_go()
         self._clear()
 
     def close(self) -> None:
-        """Abort and let go of the client."""
+        """Abort and close the client."""
         self.abort()
         self._let_go()
 
     def _begin(self) -> None:
-        if self._client is None:  # let go by an abort: it is taken over again
+        if self._client is None:  # closed by an abort, so the id must be taken over again
             self._state = State.BROKEN
             if not self._keeps:
                 raise Aborted("the transactional producer was let go")
@@ -206,7 +212,7 @@ class Transaction(Producer):
         self._finish()
 
     def _finish(self) -> None:
-        """Ask for the commit until there is an answer, or it is late, or the task is to stop."""
+        """Repeat the commit until it is answered, or it is too late, or the task must stop."""
         late_ms = self._clock.now_ms() + COMMIT_TIMEOUT_MS
         while True:
             try:
@@ -221,13 +227,17 @@ class Transaction(Producer):
     def _send(self, client: TransactionalProducer, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
         try:
             client.send_offsets(offsets, group)
-        except RetriableError as error:  # the client takes no other call than this one: another is to write it again
+        # The client accepts only a repeat of this call, so another client writes all again.
+        except RetriableError as error:
             self._let_go()
             self._break(error)
             raise
 
     def _write_again(self) -> None:
-        """A new client, and in it what is kept. RetriableError: not yet; the next call tries again."""
+        """Write the kept records with a new client.
+
+        RetriableError means that it is not possible yet; the next call tries again.
+        """
         self._let_go()
         client = self._connect()
         try:
@@ -244,7 +254,7 @@ class Transaction(Producer):
         self._state = State.OPEN
 
     def _write_kept(self, client: TransactionalProducer) -> None:
-        """In the pieces in which it was acknowledged: together they may be more than a topic takes at once."""
+        """Write kept records in their old batches; one large batch may be more than a topic accepts."""
         begin = 0
         try:
             for end in self._flushes:
@@ -254,21 +264,21 @@ class Transaction(Producer):
                 begin = end
         except (AbortableError, ProduceFailed) as error:
             text = f"a transaction could not be written again: {error}"
-            if is_rejected(error):  # what was acknowledged is refused now: only to begin anew can help
+            if is_rejected(error):  # accepted records are rejected now, so only a new start can help
                 raise Aborted(text) from error
             raise RetriableError(text) from error
 
     def _keep(self, records: Sequence[Row]) -> None:
-        """These are acknowledged."""
+        """Note that the records are acknowledged."""
         self._kept += records
         self._flushes.append(len(self._kept))
         self._pending = []
 
     def _break(self, error: EngineError) -> None:
-        """The transaction is lost; where nothing is kept, so is the work."""
+        """Note that the transaction is lost; raise Aborted if its records are not kept."""
         if self._client is not None and self._state is State.OPEN:
             with suppress(EngineError):
-                self._client.abort()  # else whoever takes the id over waits for the coordinator to do so
+                self._client.abort()  # else the next owner of the id waits for the coordinator to do so
         self._state = State.BROKEN
         if not self._keeps:
             self._let_go()
@@ -278,7 +288,7 @@ class Transaction(Producer):
     def _let_go(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            with suppress(EngineError):  # an open transaction is ended by whoever takes the id over
+            with suppress(EngineError):  # the next take-over of the id ends an open transaction
                 client.close()
 
     def _clear(self) -> None:

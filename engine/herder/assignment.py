@@ -1,4 +1,4 @@
-"""Which partitions a connector reads, and which task reads which. Pure."""
+"""The assignment of partitions to connectors and tasks. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.record.record import TopicPartition
 
 
 def named_topics(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """The topics an option `topics` names."""
+    """Return the topics that the option `topics` names."""
     return tuple(sorted({name.strip() for name in properties.get("topics", "").split(",")} - {""}))
 
 
 def wanted_topics(properties: Mapping[str, str], existing: Iterable[str]) -> tuple[str, ...]:
-    """The existing topics a connector reads: those it names, or those its `topics.regex` matches whole.
+    """Return the existing topics that a connector reads: the named ones, or full matches of `topics.regex`.
 
     Internal topics (`__consumer_offsets` …) match only a regex that spells out the underscores. Raises ConfigError.
     """
@@ -35,14 +35,20 @@ def wanted_topics(properties: Mapping[str, str], existing: Iterable[str]) -> tup
 
 
 def assign(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[TopicPartition, ...], ...]:
-    """Round robin over the sorted partitions; as many tasks as partitions, at most `tasks_max`."""
+    """Assign the sorted partitions round robin.
+
+    There are as many tasks as partitions, but at most `tasks_max`.
+    """
     rows = sorted(set(partitions))
     tasks = min(tasks_max, len(rows))
     return tuple(tuple(rows[task::tasks]) for task in range(tasks))
 
 
 def assign_by_number(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[TopicPartition, ...], ...]:
-    """Equal numbers to the same task, as Kafka Streams does it: what has one key in two topics meets."""
+    """Assign partitions with equal numbers to the same task, as Kafka Streams does.
+
+    Records with the same key in two topics then reach the same task.
+    """
     rows = sorted(set(partitions))
     numbers = sorted({partition.partition for partition in rows})
     tasks = min(tasks_max, len(numbers))
@@ -53,7 +59,10 @@ def assign_by_number(partitions: Iterable[TopicPartition], tasks_max: int) -> tu
 def source_generation(
     entry: ConnectorState, task_configs: Sequence[Mapping[str, str]], exactly_once: bool = False
 ) -> tuple[TaskEntry, ...] | None:
-    """The tasks of a source's new generation, one for each of its task configurations; None when they still fit."""
+    """Return the tasks of a source's new generation, or None when the current tasks still fit.
+
+    Each task configuration becomes one task.
+    """
     if entry.properties is None:
         return None
     wanted = [({**entry.properties, **own}, exactly_once) for own in task_configs]
@@ -69,10 +78,10 @@ def next_generation(
     kind: Kind = Kind.SINK,
     exactly_once: bool = False,
 ) -> tuple[TaskEntry, ...] | None:
-    """The tasks of a new generation of a sink or a stream, or None when the current one still fits.
+    """Return a sink's or stream's tasks of a new generation, or None if the current one fits.
 
-    Another delivery does not fit: who wrote transactions is fenced differently. Partitions seen once stay: a topic that
-    is out of sight for a moment must not move work around.
+    A change of the delivery guarantee needs a new generation, because transactional producers are fenced differently.
+    Partitions stay assigned once they were seen: a topic that disappears for a moment must not move work between tasks.
     """
     if entry.properties is None:
         return None

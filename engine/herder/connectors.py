@@ -1,4 +1,4 @@
-"""The connectors as the config topic has them: reading it, and the only writes to it."""
+"""The connectors in the config topic. Only this module reads and writes that topic."""
 
 from __future__ import annotations
 
@@ -26,59 +26,62 @@ from engine.herder.topic_log import TopicLog
 
 
 class Connectors:
-    """The config topic, folded. Every write is read back before it counts, so the topic stays the truth."""
+    """The folded state of the config topic.
+
+    Every write is read back before it counts, so the topic stays the source of truth.
+    """
 
     def __init__(self, log: TopicLog, worker_id: str, url: str = "") -> None:
         self._log = log
         self._worker_id = worker_id
         self._url = url
-        self.state = self.before = ConfigState()  # `before`: as it was when this driver last claimed the leadership
+        self.state = self.before = ConfigState()  # `before`: the state when this driver last claimed the leadership
         self.epoch = 0
         self._crowded = False
 
     def claim(self, now: int) -> None:
-        """Become the leader: an epoch above all before it."""
+        """Become the leader, with an epoch above all former epochs."""
         self.state = self.before = fold_all(self.state, self._log.read_to_end())
         self.epoch, self._crowded = self.state.leader.epoch + 1, False
         self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url)))
 
     def heartbeat(self, now: int) -> None:
-        """Still here."""
+        """Write the leader's heartbeat."""
         self._beat(now, self._crowded)
 
     def say_crowded(self, crowded: bool, now: int) -> None:
-        """Let running leases know, when it has changed, whether tasks wait for their slots."""
+        """Tell running leases that tasks wait for slots, or no longer do. Write only changes."""
         if crowded is not self._crowded:
             self._beat(now, crowded)
             self._crowded = crowded
 
     def prove(self) -> None:
-        """Write something, which nobody but the leader can. Raises Fenced."""
+        """Write a record to prove the leadership. Only the leader can write; raises Fenced otherwise."""
         self._write(leader_record(self.state.leader))
 
     def resign(self, now: int) -> None:
-        """Leave the leadership to nobody: every running lease sees it, commits and stops."""
+        """Give up the leadership without a successor. Every running lease sees it, commits and stops."""
         if self.leads():
             self._write(leader_record(Leader(self.epoch + 1, "", now)))
 
     def refresh(self) -> None:
-        """Take in what was written since."""
+        """Read and fold the records written since the last call."""
         self.state = fold_all(self.state, self._log.tail())
 
     def leads(self) -> bool:
-        """Is our epoch still the newest?"""
+        """Return whether this driver's epoch is still the newest."""
         return self.state.leader.epoch == self.epoch
 
     def is_own(self, leader: Leader) -> bool:
-        """Is that this driver, maybe before it was started again?"""
+        """Return whether the leader is this driver, possibly before a restart."""
         return (leader.worker_id, leader.url) == (self._worker_id, self._url)
 
     def read_to_end(self) -> None:
-        """Take in everything that is in the topic now. Raises RetriableError when it can't be read in time."""
+        """Read the topic to its current end. Raises RetriableError when that takes too long."""
         self.state = fold_all(self.state, self._log.read_to_end())
 
     def get(self, connector: str) -> ConnectorState:
-        """The connector, or NotFound."""
+        """Return the connector. Raises NotFound."""
         entry = self.state.connectors.get(connector)
         if entry is None or entry.properties is None:
             raise NotFound(f"Connector {connector} not found")
@@ -89,15 +92,18 @@ class Connectors:
         return entry is not None and entry.properties is not None
 
     def put(self, connector: str, properties: Mapping[str, str], target: TargetState | None = None) -> None:
-        """Create or change it; a change restarts its tasks, with fresh counters."""
+        """Create or change a connector. A change restarts its tasks with fresh counters."""
         self._write(*self._put(connector, properties, target))
 
     def put_all(self, given: Mapping[str, Mapping[str, str]]) -> None:
-        """Create or change many, by name, in one transaction."""
+        """Create or change several connectors, by name, in one transaction."""
         self._write(*(row for connector, properties in given.items() for row in self._put(connector, properties)))
 
     def delete(self, connector: str) -> None:
-        """Forget it; the commit record stays, so that its generations go on if the name comes back."""
+        """Delete the connector.
+
+        The commit record stays, so that the generation numbers continue if the name is used again.
+        """
         entry = self.get(connector)
         self._write(
             connector_record(connector, None),
@@ -107,7 +113,7 @@ class Connectors:
         )
 
     def set_target(self, connector: str, target: TargetState) -> None:
-        """Start, pause or stop it."""
+        """Set the target state: running, paused or stopped."""
         if self.get(connector).target is not target:
             self._write(target_record(connector, target))
 
@@ -120,11 +126,17 @@ class Connectors:
         self._write(restart_record(connector, entry.restarts, {**entry.task_restarts, **raised}))
 
     def new_generations(self, wanted: Mapping[str, Sequence[TaskEntry]]) -> None:
-        """Replace the tasks of these connectors, in one transaction; readers see all of a connector's, or none."""
+        """Replace the tasks of these connectors in one transaction.
+
+        Readers see all tasks of a connector's new generation, or none.
+        """
         self._write(*(row for connector, tasks in wanted.items() for row in self._generation(connector, tasks)))
 
     def write_count(self, connector: str, tasks: int) -> None:
-        """Let the current generation run: those before it are fenced. It has so many transactional producers."""
+        """Write the task count record, which lets the current generation run.
+
+        Earlier generations are fenced by then. The record holds the number of the generation's transactional producers.
+        """
         self._write(count_record(connector, tasks))
 
     def close(self) -> None:
@@ -160,7 +172,7 @@ class Connectors:
 
 
 def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -> None:
-    """Raises ConfigError where a mask stands for no value that was there before."""
+    """Raise ConfigError if a masked value has no stored value to stand for."""
     left = masked(properties, secrets)
     if left:
         text = "is the mask of a value that is not known here; give the value itself"
@@ -168,7 +180,7 @@ def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -
 
 
 def unmask(properties: Mapping[str, str], before: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:
-    """Properties as a client sends them back: a masked value stands for the one that it was shown for."""
+    """Replace masked values in properties that a client sent by the stored values."""
     shown = mask(before, secrets)
     return {
         name: before[name] if name in before and value == shown[name] else value for name, value in properties.items()

@@ -1,7 +1,7 @@
-"""Tasks that are found by looking at another cluster (KIP-656): each such connector is watched in a thread of its own.
+"""Task discovery on another cluster (KIP-656). Each such connector is watched by its own thread.
 
-A turn of the herder never waits for it: it takes what was found last, and hands over the tasks as they are. What a
-watch raises is its connector's trouble; the last assignment stays.
+A turn of the herder never waits for a watch. It uses the last result and passes the current tasks to the watch. An
+exception in a watch becomes a problem of its connector, and the last assignment stays.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ CLOSE_TIMEOUT_S = 2.0
 
 
 class Watch(Protocol):
-    """Looks at clusters; only ever from one thread."""
+    """A watch of other clusters. It is only used by one thread."""
 
     @property
     def pause_s(self) -> float:
-        """How long to wait for the next look."""
+        """Return the seconds to wait before the next look."""
         ...
 
     def look(self, current: Sequence[Properties]) -> Sequence[dict[str, str]]:
-        """What each task adds to the connector's properties, where `current` are the tasks' properties as they are.
+        """Return the properties that each task adds to the connector's properties.
 
-        May take long, and may raise anything.
+        `current` are the properties of the current tasks. The call may take long, and may raise any exception.
         """
         ...
 
@@ -40,7 +40,7 @@ class Watch(Protocol):
 
 
 class Discovery:
-    """The watches of all connectors that have one. Every method returns at once."""
+    """The watches of all connectors that have one. Every method but `close` returns at once."""
 
     def __init__(self) -> None:
         self._watched: dict[str, _Watched] = {}
@@ -48,9 +48,9 @@ class Discovery:
     def tasks(
         self, name: str, properties: Properties, make: Callable[[], Watch], current: Sequence[Properties]
     ) -> Sequence[dict[str, str]] | None:
-        """What was found last; None while nothing is known yet. Watches the connector from now on.
+        """Return the last result, or None while there is none. Start to watch the connector if needed.
 
-        Raises RetriableError while looking fails.
+        Raises RetriableError while the watch fails.
         """
         watched = self._watched.get(name)
         if watched is None or watched.properties != properties:
@@ -63,12 +63,12 @@ class Discovery:
         return watched.found
 
     def keep(self, names: Collection[str]) -> None:
-        """Watch no others any longer."""
+        """Stop the watches of all other connectors."""
         for name in [name for name in self._watched if name not in names]:
             self._watched.pop(name).stop()
 
     def close(self) -> None:
-        """Watch nothing; what is under way is waited for a moment."""
+        """Stop all watches. Wait a moment for looks that are under way."""
         watched, self._watched = list(self._watched.values()), {}
         for one in watched:
             one.stop()
@@ -77,7 +77,10 @@ class Discovery:
 
 
 class _Watched:
-    """One connector; `found` and `trouble` are written by its thread, `current` by the herder's."""
+    """A watched connector.
+
+    Its thread writes `found` and `trouble`. The herder's thread writes `current`.
+    """
 
     def __init__(self, name: str, properties: Properties, make: Callable[[], Watch]) -> None:
         self.properties = properties
@@ -100,7 +103,7 @@ class _Watched:
                 watch = watch or self._make()
                 found = watch.look(self.current)
             except Exception as error:  # noqa: BLE001, it is the connector's trouble, whatever it is
-                self.trouble = str(error) if isinstance(error, EngineError) else describe(error).text
+                self.trouble = str(error) if isinstance(error, EngineError) else describe(error, foreign=True).text
                 pause_s = TROUBLE_PAUSE_S
                 continue
             self.found, self.trouble, pause_s = found, None, watch.pause_s

@@ -1,7 +1,7 @@
-"""Fencing before tasks of a new generation run (KIP-618): the rounds, in the background, and the record of each.
+"""Fencing before the tasks of a new generation run (KIP-618): background rounds and their records.
 
-A turn of the herder never waits for a round. One that fails is tried for ever and shown as its connector's trouble; the
-others go on, and no task of the connector starts without the record.
+A turn of the herder never waits for a round. A failed round is retried for ever and shown as its connector's problem.
+The other connectors go on. No task of the connector starts before the record is written.
 """
 
 from __future__ import annotations
@@ -11,21 +11,24 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from engine.errors import EngineError, RetriableError
+from engine.herder.connector_problems import Troubles
 from engine.herder.connectors import Connectors
-from engine.herder.rounds import Round, pending, stopped
+from engine.herder.fencing_rounds import Round, pending, stopped
 from engine.herder.state import HerderState, Settings
-from engine.herder.troubles import Troubles
 from engine.ports import Fence
 from engine.record.trace import describe
 
 log = logging.getLogger(__name__)
 
-MOST_ROUNDS = 8  # at once; each of them may hold eight connections
+MOST_ROUNDS = 8  # run at the same time; each may hold eight connections
 PART = "fencing of older tasks"
 
 
 class Fencing:
-    """Runs the rounds in threads of its own; `turn` is the herder's. What fails is tried for ever, ever less often."""
+    """The runner of fencing rounds, on its own threads. Only the herder calls `turn`.
+
+    Failed rounds are retried for ever, with a growing back-off.
+    """
 
     def __init__(self, fence: Fence, connectors: Connectors, settings: Settings, troubles: Troubles) -> None:
         self._fence = fence
@@ -34,13 +37,13 @@ class Fencing:
         self._troubles = troubles
         self._threads = ThreadPoolExecutor(MOST_ROUNDS, thread_name_prefix="fencing")
         self._running: dict[str, tuple[Round, Future[None]]] = {}
-        self._failed: dict[str, tuple[Round, int, int]] = {}  # what, how often in a row, when to try again (ms)
-        self.done: Callable[[], None] = lambda: None  # called, from any thread, when a round has ended
+        self._failed: dict[str, tuple[Round, int, int]] = {}  # round, failures in a row, time of the next attempt (ms)
+        self.done: Callable[[], None] = lambda: None  # called from any thread when a round has ended
 
     def turn(self, state: HerderState, now: int) -> None:
-        """Write down the rounds that have ended, and begin those that are needed.
+        """Write the records of ended rounds, and start the rounds that are needed.
 
-        A round counts for the generation that it was begun for: a newer one needs its own.
+        A round counts only for the generation it was started for. A newer generation needs its own round.
         """
         rounds = pending(self._connectors.state)
         for name in [name for name in self._failed if name not in rounds]:
@@ -56,15 +59,15 @@ class Fencing:
                 self._begin(round_)
 
     def has_failed(self, connector: str) -> bool:
-        """Did the last round of the connector that ended fail?"""
+        """Return whether the connector's last ended round failed."""
         return connector in self._failed
 
     def hurry(self, connector: str) -> None:
-        """Somebody waits for it: try again now."""
+        """Retry the connector's round now, because somebody waits for it."""
         self._failed.pop(connector, None)
 
     def forget(self) -> None:
-        """Whoever leads next begins its own rounds; those that run end in vain."""
+        """Forget all rounds. The next leader starts its own; the results of running ones are ignored."""
         self._running.clear()
         self._failed.clear()
 
@@ -95,7 +98,7 @@ class Fencing:
         delay = min(self._settings.fencing_delay_ms * 2 ** min(times - 1, 16), self._settings.fencing_delay_max_ms)
         self._failed[round_.connector] = (round_, times, now + delay)
         with self._troubles.kept(round_.connector, PART):
-            text = str(error) if isinstance(error, EngineError) else describe(error).text
+            text = str(error) if isinstance(error, EngineError) else describe(error, foreign=True).text
             raise RetriableError(f"no task may run before it is done; tried again in {delay / 1000:g} s: {text}")
 
     def _rests(self, round_: Round, now: int) -> bool:

@@ -1,4 +1,4 @@
-"""What happened, folded into the herder's state: `fold(state, event) → state`. Pure."""
+"""Events folded into the herder's state: `fold(state, event) → state`. Pure functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from engine.config.topic import ConfigState, TargetState, owns, task_configs
-from engine.herder.rounds import wanted
+from engine.herder.fencing_rounds import wanted
 from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
 from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.task_state import TaskState
@@ -19,10 +19,10 @@ HUNG = "the lease did not end in time, though nobody asked it to stop, and was c
 
 
 def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
-    """The tasks the config topic asks for; leases that hold anything else are asked to stop.
+    """Apply the config topic: set the tasks, and ask leases of other tasks to stop.
 
-    A task of a new generation, or one that an operator restarted, starts with a clean record. Connectors that are as
-    they were the last time are not looked at again.
+    A task of a new generation, or a task that an operator restarted, starts with a clean record. Unchanged connectors
+    are skipped.
     """
     tasks = state.tasks
     if config.connectors is not state.config.connectors:
@@ -36,7 +36,7 @@ def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderStat
 
 
 def fold_stepped_down(state: HerderState, now: int) -> HerderState:
-    """Another driver leads: no task is ours any more, and the leases that still run are to stop."""
+    """Drop all tasks and ask the running leases to stop, because another driver leads."""
     asked = {
         lease_id: run if run.stop_asked_at is not None else replace(run, stop_asked_at=now)
         for lease_id, run in state.leases.items()
@@ -45,7 +45,7 @@ def fold_stepped_down(state: HerderState, now: int) -> HerderState:
 
 
 def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> HerderState:
-    """These leases run from now on; what was parked in their tasks has its next attempt."""
+    """Add leases that were granted. Parked records in their tasks get their next attempt."""
     granted = {lease.lease_id: LeaseRun(lease, now) for lease in leases}
     if not granted:
         return state
@@ -61,7 +61,7 @@ def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> Herde
 def fold_reports(
     state: HerderState, lease_id: str, reports: Iterable[TaskReport], now: int, settings: Settings
 ) -> HerderState:
-    """A lease ended in order."""
+    """Apply the reports of a lease that ended normally."""
     run, state = _take(state, lease_id)
     held = {(task.connector, task.task): task for task in run.lease.tasks}
     tasks = dict(state.tasks)
@@ -75,7 +75,7 @@ def fold_reports(
 
 
 def fold_told(state: HerderState, progress: LeaseProgress, now: int) -> HerderState:
-    """A lease that goes on told what it has done so far; nothing yet when it begins."""
+    """Apply the progress of a running lease. It is empty when the lease begins."""
     run = state.leases.get(progress.lease_id)
     if run is None:
         return state
@@ -94,14 +94,15 @@ def fold_told(state: HerderState, progress: LeaseProgress, now: int) -> HerderSt
 def fold_lost(
     state: HerderState, lease_id: str, trace: str, committed: Mapping[TaskKey, Positions], now: int, settings: Settings
 ) -> HerderState:
-    """The worker of a lease died. Five in a row without progress fail the task with Spark's own words.
+    """Apply the loss of a lease whose worker died.
 
-    `committed` is read after the loss: a position beyond the one known is progress. A lease that we cancelled
-    because it was asked to stop says nothing about its tasks, but one that hung does; a pool only says that its
-    tasks run alone next.
+    Five losses in a row without progress fail the task with Spark's own message. `committed` is read after the loss: a
+    position beyond the known one is progress. A cancelled lease that was asked to stop says nothing about its tasks,
+    but a cancelled lease that hung does. A lost pooled lease only means that its tasks run alone next.
     """
     run, state = _take(state, lease_id)
     if run.cancelled:
+        # The worker process may live some seconds longer than its cancelled job.
         state = _hold(state, run, now + settings.kill_delay_ms)
         if run.stop_asked_at is not None:
             return state
@@ -115,13 +116,16 @@ def fold_lost(
 
 
 def fold_retriable(state: HerderState, lease_id: str, now: int, settings: Settings) -> HerderState:
-    """The world was not ready for a lease (a broker away, a coordinator moving): later again, nobody's fault."""
+    """Delay the tasks of a lease that met a temporary condition: a broker away, a coordinator moving.
+
+    It does not count as a failure of the tasks.
+    """
     run, state = _take(state, lease_id)
     return _hold(state, run, now + (settings.kill_delay_ms if run.cancelled else settings.retriable_delay_ms))
 
 
 def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
-    """These leases were cancelled; their end is still to come."""
+    """Mark these leases as cancelled. Their end is still to come."""
     cancelled = {lease_id: replace(state.leases[lease_id], cancelled=True) for lease_id in lease_ids}
     if not cancelled:
         return state
@@ -129,10 +133,10 @@ def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
 
 
 def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> HerderState:
-    """Committed positions read from Kafka.
+    """Apply committed positions that were read from Kafka.
 
-    Where every partition has been seen before, the claim makes a missing offset an error. Where one is new to the
-    task, the claim can't tell it from one whose offset is gone: then it is told here.
+    If every partition was seen before, the claim makes a missing offset an error. If a partition is new to the task,
+    the claim cannot tell a new partition from a lost offset, so the error is raised here.
     """
     task = state.tasks[key]
     gone = sorted(task.positions.keys() - positions.keys())
@@ -143,13 +147,16 @@ def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> He
 
 
 def fold_unlocated(state: HerderState, key: TaskKey, now: int, settings: Settings) -> HerderState:
-    """Committed positions that could not be read: again later."""
+    """Delay the next read of a task's positions, because this one failed."""
     held = replace(state.tasks[key], not_before=now + settings.retriable_delay_ms)
     return replace(state, tasks={**state.tasks, key: held})
 
 
 def fold_moved(state: HerderState, connector: str) -> HerderState:
-    """The connector's positions were changed by an operator: they are read again, and nothing is parked any more."""
+    """Forget positions and parked records, because an operator changed the offsets.
+
+    The positions are read again.
+    """
     tasks = {
         key: replace(
             task, positions={}, located=False, parked_until=None, parked_reason=None, not_before=0, behind=False
@@ -164,7 +171,10 @@ def fold_moved(state: HerderState, connector: str) -> HerderState:
 def fold_progress(
     state: HerderState, key: TaskKey, positions: Positions, memory: TaskState, tolerance: TolerancePolicy, now: int
 ) -> HerderState:
-    """What a task under a standing lease has committed so far: such a lease reports only when it ends."""
+    """Apply what a task under a standing lease has committed so far.
+
+    A standing lease reports only when it ends.
+    """
     task = state.tasks[key]
     told = memory.figures()
     figures = Figures(told.metrics, told.stage_failures, told.stage_dropped, tolerance.used(memory.tolerance, now))
@@ -181,13 +191,13 @@ def fold_progress(
 
 
 def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
-    """`{"topic-0": 5}` as a report writes it."""
+    """Parse positions of a report, such as `{"topic-0": 5}`."""
     rows = ((name.rpartition("-"), offset) for name, offset in positions.items())
     return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
 
 
 def _asked_for(state: HerderState, config: ConfigState) -> dict[TaskKey, TaskRun]:
-    """The tasks of all connectors; those of a connector that has not changed are what they were."""
+    """Return the tasks of all connectors. Tasks of an unchanged connector stay the same objects."""
     before = state.config.connectors
     same = {name for name, entry in config.connectors.items() if before.get(name) is entry}
     known = _known_positions(task for (name, _), task in state.tasks.items() if name not in same)
@@ -204,7 +214,7 @@ def _asked_for(state: HerderState, config: ConfigState) -> dict[TaskKey, TaskRun
 
 
 def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition, int]]:
-    """Every position of each connector, whichever of its tasks has it."""
+    """Return all positions of each connector, whichever of its tasks has them."""
     known: dict[str, dict[TopicPartition, int]] = {}
     for task in tasks:
         known.setdefault(task.config.connector, {}).update(task.positions)
@@ -239,7 +249,7 @@ def _take(state: HerderState, lease_id: str) -> tuple[LeaseRun, HerderState]:
 
 
 def _hold(state: HerderState, run: LeaseRun, until: int) -> HerderState:
-    """No task of these connectors before then: work may have moved between them."""
+    """Hold back all tasks of these connectors until `until`: work may have moved between the tasks."""
     connectors = {task.connector for task in run.lease.tasks}
     tasks = {
         key: replace(task, not_before=max(task.not_before, until)) if key[0] in connectors else task
@@ -270,14 +280,14 @@ def _told(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
         task,
         positions={**task.positions, **parse_positions(report.positions)},
         ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
-        # A task that could not be opened reports no figures, which is not the same as zeros.
+        # A task that could not be opened reports no figures. Zeros would reset the old figures.
         figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
         lost=0,
     )
 
 
 def _with_rate(before: Figures, figures: Figures, now: int) -> Figures:
-    """The figures with the rate of dropped records since the report before."""
+    """Return the figures with the rate of dropped records since the previous report."""
     name = str(Metric.DROPPED_RECORDS_TOTAL)
     dropped = figures.metrics.get(name, 0) - before.metrics.get(name, 0)
     rate = 1000 * dropped / (now - before.at) if before.at and dropped > 0 and now > before.at else 0.0
@@ -289,7 +299,7 @@ def _lost(task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: i
     progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own.items())
     after = replace(task, positions={**task.positions, **own}, last_run=now)
     alone = len(run.lease.tasks) == 1
-    # What kills its worker does so sooner; what hangs lives until it is cancelled.
+    # A task that kills its worker does so early. A task that hangs lives until its lease is cancelled.
     lived = now - run.since > settings.lost_forget_ms and not run.cancelled
     lost = 1 if progressed or lived or not alone else task.lost + 1
     if lost >= settings.lost_limit:

@@ -1,4 +1,4 @@
-"""The tasks that connectors should have: compared with those they have, a new generation where these no longer fit."""
+"""New task generations, written when a connector's current tasks no longer fit."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from collections.abc import Mapping
 from engine.config.topic import ConnectorState, TargetState, TaskEntry
 from engine.errors import RetriableError
 from engine.herder.assignment import next_generation, source_generation
+from engine.herder.connector_problems import Troubles
 from engine.herder.connectors import Connectors
 from engine.herder.discovery import Discovery
-from engine.herder.examination import Examination
 from engine.herder.state import Settings
 from engine.herder.timer import Timer
 from engine.herder.topics import Topics
-from engine.herder.troubles import Troubles
+from engine.herder.validation_cache import Examination
 from engine.leases import Delivery, Kind
 
 log = logging.getLogger(__name__)
 
 
 class Generations:
-    """Looks at once when a connector has changed, every so often for topics that are new or have grown."""
+    """The check for new generations.
+
+    Changed connectors are checked at once. New or grown topics are checked at an interval.
+    """
 
     def __init__(
         self, connectors: Connectors, examination: Examination, topics: Topics, settings: Settings, troubles: Troubles
@@ -46,7 +49,7 @@ class Generations:
                 continue
             watched = self._is_watched(name, entry.properties)
             if watched and entry.target is not TargetState.STARTED:
-                continue  # who watches for it does more than that: topics, heartbeats, groups
+                continue  # a watch also writes topics, heartbeats and groups, which a stopped connector must not
             changed = self._sought.get(name) != entry.properties or watched
             if changed or look_again or (look and not entry.tasks):
                 tasks = self._tasks(name, entry, entry.properties)
@@ -64,11 +67,11 @@ class Generations:
         )
 
     def forget(self) -> None:
-        """Look at everything again."""
+        """Check all connectors again."""
         self._sought.clear()
 
     def rest(self) -> None:
-        """Watch nothing: another driver leads."""
+        """Stop all watches, because another driver leads."""
         self._discovery.keep(())
 
     def close(self) -> None:
@@ -78,7 +81,7 @@ class Generations:
         return self._examination.facts(name, properties).watch is not None
 
     def _write(self, wanted: Mapping[str, tuple[TaskEntry, ...]]) -> None:
-        """All of them in one transaction: at a start there may be hundreds."""
+        """Write all generations in one transaction: there may be hundreds at a start."""
         self._connectors.new_generations(wanted)
         for name, tasks in wanted.items():
             entry = self._connectors.get(name)
@@ -87,11 +90,15 @@ class Generations:
             log.info("connector %s: generation %d, %d tasks", name, entry.generation, len(tasks))
 
     def _tasks(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> tuple[TaskEntry, ...] | None:
-        """The tasks of the generation that the connector needs; None: no other one, or its topics can't be read."""
+        """Return the tasks of the generation that the connector needs.
+
+        Return None if it needs none, or if its topics can't be read.
+        """
         facts = self._examination.facts(name, properties)
         exactly_once = facts.delivery == Delivery.EXACTLY_ONCE
         tasks = None
-        passed = () if facts.watch is not None else (RetriableError,)  # a cluster of its own is its own trouble
+        # Errors of a watched cluster are problems of that connector only.
+        passed = () if facts.watch is not None else (RetriableError,)
         with self._troubles.kept(name, "its topics", *passed):
             if facts.watch is not None:
                 current = [task.properties for task in entry.tasks]

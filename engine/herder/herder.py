@@ -1,6 +1,7 @@
-"""The driver's own thread: look at Kafka, plan, grant leases, fold what came back, say so; or stand by.
+"""The driver's main thread: lead or stand by.
 
-Every decision is made by the pure functions beside this file; here are only their order and their effects.
+The leader reads Kafka, plans, grants leases, folds results and publishes the state. The pure functions in the
+neighbouring modules make every decision. This module holds only their order and their effects.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from msgspec.structs import replace
 from engine.config.topic import TargetState
 from engine.errors import Conflict, EngineError, Fenced, NotFound, NotLeading
 from engine.herder import fold
+from engine.herder.connector_problems import Troubles
 from engine.herder.connectors import Connectors
-from engine.herder.endings import Endings
-from engine.herder.examination import Examination, Examine, Secrets, no_secrets
 from engine.herder.fencing import Fencing
 from engine.herder.generations import Generations
-from engine.herder.initial import Initial
+from engine.herder.initial_connectors import Initial
 from engine.herder.leadership import Leadership
-from engine.herder.locating import Locating
+from engine.herder.lease_results import Endings
 from engine.herder.mailbox import Mailbox
 from engine.herder.offset_changes import OffsetChanges, OffsetRow
+from engine.herder.offset_refresh import Recommits
 from engine.herder.plan import crowded, late, overdue, plan, resting
 from engine.herder.positions import GroupOffsets
-from engine.herder.recommits import Recommits
 from engine.herder.requests import Requests
+from engine.herder.snapshot import View, leading, standing_by
 from engine.herder.state import HerderState, Settings
 from engine.herder.status import StatusTopic, recall
+from engine.herder.task_positions import Locating
 from engine.herder.timer import Timer
 from engine.herder.topics import Topics
-from engine.herder.troubles import Troubles
-from engine.herder.view import View, leading, standing_by
+from engine.herder.validation_cache import Examination, Examine, Secrets, no_secrets
 from engine.ports import Admin, Fence, SourceOffsets, TaskRunner
 from engine.record.record import TopicPartition
 
@@ -45,7 +46,10 @@ T = TypeVar("T")
 
 
 class Herder:
-    """`run` in a thread of its own; everything else from any thread. Requests are answered as futures."""
+    """The herder. `run` needs its own thread; every other method is thread-safe.
+
+    Requests return futures.
+    """
 
     def __init__(
         self,
@@ -95,11 +99,14 @@ class Herder:
         self._view = View(worker_id, slots=settings.slots)
 
     def view(self) -> View:
-        """What there is to see now."""
+        """Return the current view."""
         return self._view
 
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
-        """Create or change a connector; True when it is new. ConfigError, or Conflict when `create` finds it there."""
+        """Create or change a connector. The result is True when it is new.
+
+        Raises ConfigError, or Conflict when `create` is set and the connector exists.
+        """
         given = {**properties, "name": name}
         return self._ask(lambda: self._requests.put(self._view, name, given, create))
 
@@ -111,30 +118,33 @@ class Herder:
         return self._ask(partial(self._connectors.set_target, name, target))
 
     def restart(self, name: str, *, tasks: bool = False, only_failed: bool = False) -> Future[None]:
-        """Restart a connector and, if asked, its tasks, with fresh tolerance counters."""
+        """Restart a connector and, optionally, its tasks, with fresh tolerance counters."""
         return self._ask(lambda: self._requests.restart(self._view, name, tasks, only_failed))
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         return self._ask(partial(self._requests.restart_task, name, task))
 
     def offsets(self, name: str) -> list[OffsetRow]:
-        """What the connector has committed; asks the brokers, on the caller's thread."""
+        """Return the connector's committed offsets. Asks the brokers on the caller's thread."""
         entry = self._view.connector(name)
         if entry is None:
             raise NotFound(f"Connector {name} not found")
         return self._offset_changes.read(entry, name, self._view.facts_of(name))
 
     def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]:
-        """Set these offsets of a stopped connector, or reset all (None): answered when taken on, and when done."""
+        """Set these offsets of a stopped connector, or reset all (None).
+
+        The outer future completes when the change is accepted, the inner one when it is done.
+        """
         return self._ask(lambda: self._offset_changes.begin(self._state, name, self._view.facts_of(name), rows))
 
     def stop(self) -> None:
-        """Ask every lease to finish its chunk; `run` returns when all have."""
+        """Ask every lease to finish its chunk. `run` returns when all have ended."""
         self._stopping.set()
         self._wake()
 
     def run(self) -> None:
-        """Lead, or stand by, until stopped."""
+        """Lead or stand by until stopped."""
         while not self._stopping.is_set():
             self.serve(self.turn())
         self._wind_down()
@@ -143,7 +153,7 @@ class Herder:
         return self._leads
 
     def turn(self) -> int:
-        """Look, decide, act, once; how long to wait for requests before the next turn (ms)."""
+        """Run one turn: read, decide, act. Return how long to wait for requests before the next turn (ms)."""
         try:
             self._leads = self._leads or self._lead()
             if self._leads:
@@ -157,11 +167,11 @@ class Herder:
         return self._settings.poll_ms
 
     def serve(self, wait_ms: int) -> None:
-        """Answer requests; at least until this time is over, or one was answered."""
+        """Answer requests until the wait time is over or one request was answered."""
         self._mailbox.serve(wait_ms / 1000)
 
     def _lead(self) -> bool:
-        """Begin to lead, if it is our turn."""
+        """Begin to lead, if it is this driver's turn. Return whether it leads."""
         if not self._prepared:
             self._prepare()
             self._prepared = True
@@ -170,6 +180,7 @@ class Herder:
             return False
         self._initial.write()
         self._generations.forget()
+        # Leases from an earlier leadership of this driver may still run.
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
         self._state = recall(fold.fold_config(state, self._connectors.state, now), self._status.read())
         log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
@@ -190,6 +201,7 @@ class Herder:
         self._fencing.turn(self._state, now)
         for name in self._offset_changes.turn():
             self._state = fold.fold_moved(self._state, name)
+        # Fencing writes task count records to the config topic, so fold it again before leases are granted.
         self._state = fold.fold_config(self._state, self._connectors.state, now)
         self._state = self._locating.locate(self._state, now)
         ends = self._topics.ends(task.config for task in self._state.tasks.values())
@@ -201,7 +213,7 @@ class Herder:
         return self._wait_ms(ends, now)
 
     def _stand_by(self) -> None:
-        """Another driver leads, or is to: hear where it is, and let what still runs here end."""
+        """Follow the leader's address while another driver leads. Let the leases that still run here end."""
         now = self._now_ms()
         self._connectors.refresh()
         self._initial.stand_by()
@@ -235,11 +247,15 @@ class Herder:
         self._offset_changes.granted(leases)
         for lease in leases:
             self._runner.submit(lease).add_done_callback(partial(self._endings.post, lease))
+        # Spark may have no core for a granted lease, for example because lingering leases hold all of them.
         waiting = any(self._runner.waits(lease_id) for lease_id in late(self._state, now, self._settings))
         self._connectors.say_crowded(waiting or crowded(self._state, ends, now, self._settings), now)
 
     def _wait_ms(self, ends: Mapping[TopicPartition, int], now: int) -> int:
-        """Until the next look: the longer, the more ends it asks for; but who rests is not to wait for that."""
+        """Return the time until the next turn (ms).
+
+        It grows with the number of end offsets to read, but it never delays a task whose back-off ends.
+        """
         own, over = self._settings, self._now_ms()
         wakes = (task.not_before - over for task in resting(self._state, ends, now))
         return max(own.poll_ms, min([own.poll_most_ms, own.poll_each_ms * len(ends), *wakes]))
@@ -251,7 +267,7 @@ class Herder:
         return self._mailbox.ask(partial(self._answer, call))
 
     def _answer(self, call: Callable[[], T]) -> T:
-        """Do what was asked, and let the view show it before the asker is told."""
+        """Execute a request and update the view before the caller gets the answer."""
         if self._view.standby:
             raise NotLeading(self._view.leader_url)
         if not self._view.ready:

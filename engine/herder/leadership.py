@@ -1,8 +1,8 @@
-"""Which driver leads, and the only producer that writes to the config topic (KIP-618, leader access to config topic).
+"""Leadership, and the config topic's only producer (KIP-618, leader access to config topic).
 
-The group of the drivers says who should lead; the transactional id says who can write. A driver that lost the
-leadership and does not know it yet is fenced: its next write fails, and it stands by. So every write is a transaction,
-and a record, not an empty transaction, is the heartbeat.
+The consumer group of the drivers decides who should lead. The transactional id decides who can write. A driver that
+lost the leadership and does not know it yet is fenced: its next write fails, and it stands by. So every write is a
+transaction. The heartbeat is a record, not an empty transaction.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from engine.herder.connectors import Connectors
 from engine.ports import Election, TransactionalProducer
 
 PLACELESS_MS = 60_000
-COMMITS = 2  # how often a commit is asked for within one write
+COMMITS = 2  # attempts to commit within one write
 
 
 def leader_id(group: str) -> str:
-    """The leader's transactional id (KIP-618)."""
+    """Return the leader's transactional id (KIP-618)."""
     return f"connect-cluster-{group}"
 
 
 class _Open(Enum):
-    """What the last transaction still needs before there can be another."""
+    """The step that the last transaction still needs before another can begin."""
 
     NOTHING = auto()
     COMMIT = auto()
@@ -35,9 +35,9 @@ class _Open(Enum):
 
 
 class LeaderProducer(Keeping):
-    """A Producer that writes what is flushed together in one transaction, from `take_over` to `let_go`.
+    """A producer that writes each flush in one transaction, between `take_over` and `let_go`.
 
-    Raises Fenced when another has taken the id over, or this one can't write any more for another reason.
+    Raises Fenced when another driver took over the id, or when this producer can't write any more for another reason.
     """
 
     def __init__(self, connect: Callable[[], TransactionalProducer]) -> None:
@@ -47,7 +47,7 @@ class LeaderProducer(Keeping):
         self._open = _Open.NOTHING
 
     def take_over(self) -> None:
-        """Fence whoever led before."""
+        """Fence the former leader."""
         self.let_go()
         client = self._connect()
         try:
@@ -58,18 +58,18 @@ class LeaderProducer(Keeping):
         self._client = client
 
     def let_go(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         client, self._client = self._client, None
         self.take()
         self._open = _Open.NOTHING
         if client is not None:
-            with suppress(EngineError):  # what it left open is aborted by whoever takes the id over
+            with suppress(EngineError):  # the next owner of the id aborts an open transaction
                 client.close()
 
     def flush(self) -> None:
-        """Write what waits, in order, all of it or nothing; after an error it is forgotten.
+        """Write the waiting records in order, all or none. An error discards them.
 
-        RetriableError: it may be in the topic nevertheless; whoever reads it back knows.
+        Raises RetriableError, but the records may still be in the topic. The caller has to read the topic back to know.
         """
         try:
             if waiting := self.take():
@@ -99,7 +99,7 @@ class LeaderProducer(Keeping):
             raise RetriableError(f"the leader's records were not written: {error}") from error
 
     def _settle(self) -> None:
-        """Finish what the transaction before has left open."""
+        """Finish what the previous transaction left open."""
         if self._open is _Open.COMMIT:
             try:
                 self._commit()
@@ -108,7 +108,7 @@ class LeaderProducer(Keeping):
         if self._open is _Open.ABORT:
             try:
                 self._require().abort()
-            except AbortableError as error:  # it would say so for ever, as of an id that expired meanwhile
+            except AbortableError as error:  # the error is permanent, for example an id that expired
                 raise Fenced(f"the leader's producer is beyond use: {error}") from error
             self._open = _Open.NOTHING
 
@@ -129,21 +129,21 @@ class LeaderProducer(Keeping):
 
 
 class Leadership:
-    """How a driver comes to lead, and how it is known to lead no more."""
+    """The leadership of this driver: gaining, checking and losing it."""
 
     def __init__(self, election: Election, producer: LeaderProducer, connectors: Connectors, silent_ms: int) -> None:
         self._election = election
         self._producer = producer
         self._connectors = connectors
         self._silent_ms = silent_ms
-        self._placed_ms = 0  # when the group last had a place for this driver
-        self._heard = Leader(), 0  # the leader's last record, and when it was first seen here (ms)
+        self._placed_ms = 0  # last time the group had a place for this driver
+        self._heard = Leader(), 0  # the leader's last record, and when this driver first saw it (ms)
 
     def take(self, now: int) -> bool:
-        """Lead, if it is our turn: fence the leader before, read all that it wrote, and say so with a higher epoch.
+        """Begin to lead, if it is this driver's turn. Return whether it leads.
 
-        A driver that slept may think that it is its turn: the brokers are asked before it fences anybody, and again
-        before it writes anything.
+        Fence the former leader, read all that it wrote, and write a higher epoch. A driver that slept may wrongly think
+        that it is its turn. So the brokers are asked before it fences anybody, and again before it writes anything.
         """
         if not self._election.wins() or not self._election.confirms():
             return False
@@ -156,10 +156,10 @@ class Leadership:
         return True
 
     def check(self, now: int) -> None:
-        """Raises Fenced when another driver leads, or the group has had no place for this one for long.
+        """Raise Fenced if another driver leads, or if the group has long excluded this driver.
 
-        A restarted broker forgets its groups for a moment: nobody needs to stop for that. Whoever is to lead in our
-        place fences us before it does anything.
+        A restarted broker forgets its groups for a moment, and the leader need not stop for that. A successor fences
+        this driver before it does anything else.
         """
         if self._election.wins():
             self._placed_ms = now
@@ -169,7 +169,7 @@ class Leadership:
             raise Fenced("another driver leads")
 
     def other(self, now: int) -> Leader | None:
-        """The driver that leads in our place, as long as it is heard of; our own clock says how long that is ago."""
+        """Return the driver that leads instead, while its heartbeats arrive. Ages use the local clock."""
         leader = self._connectors.state.leader
         if leader != self._heard[0]:
             self._heard = leader, now
@@ -177,10 +177,10 @@ class Leadership:
         return None if silent or not leader.worker_id or self._connectors.is_own(leader) else leader
 
     def let_go(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._producer.let_go()
 
     def close(self) -> None:
-        """Leave it to others."""
+        """Leave the election and stop writing."""
         self._producer.let_go()
         self._election.close()

@@ -1,4 +1,4 @@
-"""Calls from other threads, answered by the one thread that owns the herder's state."""
+"""Calls from other threads, executed by the thread that owns the herder's state."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class Mailbox:
-    """`ask` from any thread; `serve` from the owner's."""
+    """A queue of calls. Any thread may call `ask`; only the owner calls `serve`."""
 
     def __init__(self) -> None:
         self._letters: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._closed = False
 
     def ask(self, call: Callable[[], T]) -> Future[T]:
-        """The call's result, or the EngineError it raised, once the owner has made it."""
+        """Queue the call. The future gets its result, or the EngineError that it raised."""
         future: Future[T] = Future()
         if self._closed:
             future.set_exception(Conflict("the engine is stopping"))
@@ -29,7 +29,7 @@ class Mailbox:
         return future
 
     def serve(self, wait_s: float) -> None:
-        """Wait for a letter, then answer all there are."""
+        """Wait for a call, then execute all queued calls."""
         try:
             self._answer(*self._letters.get(timeout=wait_s))
             while True:
@@ -38,7 +38,7 @@ class Mailbox:
             return
 
     def close(self) -> None:
-        """Answer what is left and take no more."""
+        """Execute the queued calls and accept no more."""
         self._closed = True
         self.serve(0)
 

@@ -1,7 +1,7 @@
-"""Offsets that operators set or reset: of stopped connectors, and only when none of their tasks can write any more.
+"""Offset changes by operators, for stopped connectors whose tasks can no longer write.
 
-The tasks of a connector that writes transactions are fenced first: a new generation of the same tasks is written, which
-needs a round of fencing as any other, and the offsets are changed when its task count record is there.
+The tasks of a connector that writes transactions are fenced first. A new generation of the same tasks is written, which
+needs a fencing round like any other. The offsets are changed when its task count record is written.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from engine.config.topic import ConnectorState, TargetState
 from engine.errors import BadRequest, Conflict, EngineError, Fenced, NotLeading, RetriableError
 from engine.herder.connectors import Connectors
 from engine.herder.fencing import Fencing
+from engine.herder.fencing_rounds import wanted
 from engine.herder.positions import GroupOffsets
-from engine.herder.rounds import wanted
+from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderState
-from engine.herder.view import ConnectorFacts
 from engine.leases import Kind, Lease
 from engine.pipeline.source_progress import canonical
 from engine.ports import Committed, SourceOffsets, SourcePosition
@@ -29,13 +29,13 @@ from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
-MOST_OFFSET = 2**63 - 1  # as the protocol has it
-MOST_DIGITS = 1000  # Python itself refuses to read longer numbers
+MOST_OFFSET = 2**63 - 1  # the limit of the Kafka protocol
+MOST_DIGITS = 1000  # Python refuses to parse longer numbers
 OffsetRow = tuple[SourcePosition, SourcePosition | None]
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Offsets to set, or all to reset (`rows` is None)."""
+    """Offsets to set, or a reset of all (`rows` is None)."""
 
     connector: str
     rows: Sequence[OffsetRow] | None
@@ -44,7 +44,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class OffsetChanges:
-    """`begin` and `turn` on the herder's thread; `read` on any."""
+    """The pending offset changes. The herder calls `begin` and `turn`; `read` is thread-safe."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class OffsetChanges:
         self._sources = sources
         self._begins = begins
         self._waiting: dict[str, Change] = {}
-        self._quiet: dict[str, int] = {}  # connector → generation none of whose tasks has run since it was fenced
+        self._quiet: dict[str, int] = {}  # connector → fenced generation none of whose tasks has run since
 
     def read(self, entry: ConnectorState, name: str, facts: ConnectorFacts) -> list[OffsetRow]:
-        """What the connector has committed, as Kafka Connect shows it."""
+        """Return the connector's committed offsets in the format of Kafka Connect."""
         if facts.kind is Kind.SOURCE:
             return list(self._sources.read(entry.properties or {}))
         found = self._groups.of_connector(name, _partitions(entry))
@@ -75,7 +75,7 @@ class OffsetChanges:
     def begin(
         self, state: HerderState, name: str, facts: ConnectorFacts, rows: Sequence[OffsetRow] | None
     ) -> Future[None]:
-        """Take a change on. Raises NotFound, BadRequest, or Conflict while its tasks still end."""
+        """Accept a change. Raises NotFound, BadRequest, or Conflict while the tasks are still ending."""
         entry = self._connectors.get(name)
         _check(entry, name, facts)
         if name in self._waiting or any(task.connector == name for task in state.leased()):
@@ -94,21 +94,21 @@ class OffsetChanges:
         return change.answer
 
     def turn(self) -> list[str]:
-        """Make the changes whose connectors are fenced; the names of those that may have been changed."""
+        """Make the changes of fenced connectors. Return the connectors whose offsets may have changed."""
         changed = []
         for name, change in list(self._waiting.items()):
-            if change.answer.cancelled():  # who asked has gone
+            if change.answer.cancelled():  # the caller no longer waits
                 del self._waiting[name]
                 continue
             try:
                 done = self._turn(change)
             except Fenced:
                 raise
-            except Exception as error:  # whatever it is, who asked is told and the herder goes on
+            except Exception as error:  # the caller gets any error, and the herder goes on
                 if not isinstance(error, EngineError):
                     log.exception("the offsets of connector %s were not changed", name)
                 del self._waiting[name]
-                if change.answer.running():  # it had begun: some may have been changed
+                if change.answer.running():  # some offsets may have been changed before the error
                     changed.append(name)
                 with suppress(InvalidStateError):
                     change.answer.set_exception(error)
@@ -120,13 +120,13 @@ class OffsetChanges:
         return changed
 
     def granted(self, leases: Iterable[Lease]) -> None:
-        """The tasks of these run: the next change has to fence them again."""
+        """Note that these tasks run, so that the next change fences them again."""
         for lease in leases:
             for task in lease.tasks:
                 self._quiet.pop(task.connector, None)
 
     def forget(self) -> None:
-        """Another driver leads."""
+        """Forget all changes, because another driver leads."""
         waiting, self._waiting, self._quiet = self._waiting, {}, {}
         for change in waiting.values():
             with suppress(InvalidStateError):
@@ -157,12 +157,15 @@ class OffsetChanges:
         properties = entry.properties or {}
         rows = change.rows
         if rows is None:
-            self._sources.write(properties, ())  # shuts a sleeping worker out: what is read next is all there will be
+            self._sources.write(properties, ())  # fences a sleeping worker, so that the next read is final
             rows = [(partition, None) for partition, _ in self._sources.read(properties)]
         self._sources.write(properties, rows)
 
     def _change_group(self, change: Change, entry: ConnectorState) -> None:
-        """A partition that is reset begins at its first record; that is committed, as a missing offset is an error."""
+        """Commit offsets in the consumer group. A reset partition gets its first offset.
+
+        That offset is committed because a missing offset is an error.
+        """
         partitions = _partitions(entry)
         wish = dict.fromkeys(partitions) if change.rows is None else _parse(change.rows, entry)
         reset = [partition for partition, offset in wish.items() if offset is None]
@@ -195,7 +198,10 @@ def _partitions(entry: ConnectorState) -> list[TopicPartition]:
 
 
 def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartition, int | None]:
-    """Offsets of topic partitions. Raises BadRequest for rows of another form, and for partitions it does not read."""
+    """Parse offsets of topic partitions.
+
+    Raises BadRequest for malformed rows, and for partitions that the connector does not read.
+    """
     known = set(_partitions(entry))
     found: dict[TopicPartition, int | None] = {}
     for partition, offset in rows:
@@ -207,7 +213,7 @@ def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartit
 
 
 def _check_json(rows: Sequence[OffsetRow]) -> None:
-    """Raises BadRequest for what could not be written, or be shown again as `GET` shows it."""
+    """Raise BadRequest for values that can't be written, or can't be shown again by `GET`."""
     for partition, offset in rows:
         try:
             canonical({"offsets": [{"partition": partition, "offset": offset}]})
@@ -232,7 +238,7 @@ def _offset(value: Any) -> int:
 
 
 def _number(value: Any) -> int:
-    """A number that is none below zero; as text too, as Kafka Connect takes it."""
+    """Parse a non-negative number. Text is accepted, as in Kafka Connect."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > MOST_DIGITS:
         raise BadRequest('kafka_partition and kafka_offset are numbers, as in {"kafka_offset": 5}')

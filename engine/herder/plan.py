@@ -1,9 +1,9 @@
-"""Which tasks may run now: `plan(state, ends, now) → leases`. Pure.
+"""The tasks that may run now: `plan(state, ends, now) → leases`. Pure functions.
 
-A busy task has a lease of its own; light ones share a pooled lease; one that lost a lease runs alone, so
-that a poisonous task can't take its neighbours down again. Paused, stopped, failed, parked and caught-up
-tasks hold no slot. Who waited longest goes first. A stream's task holds its slot until it is stopped, so the last
-one is never given to a stream.
+A busy task has its own lease. Light tasks share a pooled lease. A task that lost a lease runs alone, so that a
+poisonous task can't take other tasks down again. Paused, stopped, failed, parked and caught-up tasks hold no slot. The
+task that waited longest goes first. A stream's task holds its slot until it is stopped, so the last slot never goes to
+a stream.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from engine.leases import Kind, Lease
 
 
 def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> tuple[Lease, ...]:
-    """The leases to grant now; leases are short when more tasks are due than slots are free."""
-    ready = sorted(due(state, ends, now), key=lambda task: (task.last_run, task.key))  # who waited longest first
+    """Return the leases to grant now. Leases are short when more tasks are due than slots are free."""
+    ready = sorted(due(state, ends, now), key=lambda task: (task.last_run, task.key))  # longest wait first
     free = max(0, settings.slots - len(state.leases))
     standing = _standing(state, ready, settings)[:free]
     free -= len(standing)
@@ -42,7 +42,7 @@ def plan(state: HerderState, ends: Positions, now: int, settings: Settings) -> t
 
 
 def crowded(state: HerderState, ends: Positions, now: int, settings: Settings) -> bool:
-    """Do tasks wait for a slot, now that leases were granted?"""
+    """Return whether tasks still wait for a slot after leases were granted."""
     if len(state.leases) < settings.slots:
         return False
     room = _room(state, settings) > 0
@@ -50,22 +50,25 @@ def crowded(state: HerderState, ends: Positions, now: int, settings: Settings) -
 
 
 def late(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]:
-    """The leases that have not begun, though they had time to: a worker is slow, or Spark has no core for it."""
+    """Return the overdue leases that have not begun: a worker is slow, or Spark has no core for it."""
     return tuple(lease_id for lease_id, run in state.leases.items() if run.waits(now, settings) and not run.cancelled)
 
 
 def due(state: HerderState, ends: Positions, now: int) -> Iterator[TaskRun]:
-    """The tasks that could use a slot now."""
+    """Return the tasks that could use a slot now."""
     return _willing((task for task in state.tasks.values() if task.not_before <= now), state, ends)
 
 
 def resting(state: HerderState, ends: Positions, now: int) -> Iterator[TaskRun]:
-    """The tasks that could use a slot, were it not that each of them rests until its `not_before`."""
+    """Return the tasks that could use a slot but are held back until their `not_before`."""
     return _willing((task for task in state.tasks.values() if task.not_before > now), state, ends)
 
 
 def outrun(state: HerderState) -> set[str]:
-    """The connectors of which a lease of another generation still runs: work may have moved between their tasks."""
+    """Return the connectors that still have a running lease of another generation.
+
+    Work may have moved between their tasks.
+    """
     return {
         task.connector
         for task in state.leased()
@@ -75,7 +78,10 @@ def outrun(state: HerderState) -> set[str]:
 
 
 def overdue(state: HerderState, now: int, settings: Settings) -> tuple[str, ...]:
-    """Leases to cancel: they were asked to stop and had their graceful time beyond the deadline, or they hang."""
+    """Return the leases to cancel.
+
+    They hang, or they were asked to stop and have used up their graceful time after the deadline.
+    """
     return tuple(
         lease_id for lease_id, run in state.leases.items() if not run.cancelled and now > _latest_end(run, settings)
     )
@@ -110,12 +116,12 @@ def _latest_end(run: LeaseRun, settings: Settings) -> float:
 
 
 def _standing(state: HerderState, ready: Sequence[TaskRun], settings: Settings) -> Sequence[tuple[TaskRun]]:
-    """The streams' tasks that may have a slot for good, one each."""
+    """Return the streams' tasks that may take a slot permanently, one per lease."""
     return [(task,) for task in ready if task.config.kind is Kind.STREAM][: _room(state, settings)]
 
 
 def _room(state: HerderState, settings: Settings) -> int:
-    """How many more streams may have a slot."""
+    """Return how many more streams may have a slot."""
     running = sum(run.lease.standing for run in state.leases.values())
     return max(0, settings.slots - 1 - running)
 
@@ -123,7 +129,7 @@ def _room(state: HerderState, settings: Settings) -> int:
 def _units(tasks: Sequence[TaskRun], ends: Positions, settings: Settings) -> Iterator[tuple[TaskRun, ...]]:
     alone = {task.key for task in tasks if task.behind or task.lost or lag(task, ends) >= settings.busy_lag}
     pools = []
-    for kind in Kind:  # one of sources does not wait for more, as one of sinks does
+    for kind in Kind:  # separate pools: a pool of sources does not wait for more records, a pool of sinks does
         light = tuple(task for task in tasks if task.key not in alone and task.config.kind is kind)
         pools += [light[start : start + settings.pool_size] for start in range(0, len(light), settings.pool_size)]
     units = [(task,) for task in tasks if task.key in alone] + pools

@@ -1,4 +1,4 @@
-"""The committed offsets of the connectors' groups."""
+"""The committed offsets of the connectors' consumer groups."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from engine.record.stage import Stage
 
 
 def group_of(connector: str) -> str:
-    """The consumer group whose offsets are the connector's positions."""
+    """Return the consumer group whose offsets are the connector's positions."""
     return f"connect-{connector}"
 
 
 class GroupOffsets:
-    """Read by anybody; written by the herder for tasks that no lease holds.
+    """Committed offsets. Anybody may read them; the herder writes them for tasks that no lease holds.
 
-    The offsets of a connector that writes transactions are written in transactions of the task's own id, which is taken
-    over before they are read. A herder that slept, and leads no more, can't move a position back that way: whoever runs
-    the task has taken the id over from it, and its transaction is refused.
+    For a connector that writes transactions, offsets are written in transactions under the task's own id. The id is
+    taken over before the offsets are read. So a herder that slept and no longer leads can't move a position back. The
+    process that runs the task has taken over the id, and the herder's transaction is refused.
     """
 
     def __init__(
@@ -37,16 +37,16 @@ class GroupOffsets:
         self._producers = producers
 
     def of_connector(self, connector: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The committed next offsets of these partitions."""
+        """Return the committed next offsets of these partitions."""
         found = self._admin.committed(group_of(connector), partitions) if partitions else {}
         return {partition: one.offset for partition, one in found.items() if one is not None}
 
     def committed(self, task: TaskConfig) -> dict[TopicPartition, int]:
-        """The committed next offset of each partition of a task; those never committed are missing."""
+        """Return the committed next offsets of a task, without partitions never committed."""
         return {partition: found.offset for partition, found in self._found(task).items()}
 
     def progress(self, task: TaskConfig, stages: Sequence[Stage]) -> tuple[dict[TopicPartition, int], TaskState]:
-        """The committed next offsets of a task, and its memory as it was committed with them."""
+        """Return a task's committed next offsets and the task state committed with them."""
         found = self._found(task)
         memory = restore(
             [one.metadata for one in found.values()],
@@ -65,7 +65,7 @@ class GroupOffsets:
             self._plainly(connector, offsets)
 
     def recommit(self, task: TaskConfig) -> None:
-        """Commit again, unchanged, what the task has committed."""
+        """Commit the task's committed offsets again, unchanged."""
         if not task.partitions:
             return
         if task.exactly_once:
@@ -87,7 +87,7 @@ class GroupOffsets:
     ) -> None:
         with closing(self._producers(properties, task)) as producer:
             producer.init()
-            found = offsets()  # only now: what an older transaction wrote is settled
+            found = offsets()  # read only now, when older transactions are settled
             if found:
                 producer.begin()
                 producer.send_offsets(found, group_of(connector))
@@ -95,6 +95,6 @@ class GroupOffsets:
 
     def _found(self, task: TaskConfig) -> dict[TopicPartition, Committed]:
         if not task.partitions:
-            return {}  # a source's positions are not kept in a group
+            return {}  # the positions of a source are not in a group
         found = self._admin.committed(group_of(task.connector), task.partitions)
         return {partition: committed for partition, committed in found.items() if committed is not None}

@@ -1,24 +1,24 @@
-"""What operators ask for: connectors created, changed and restarted. On the herder's own thread."""
+"""Operators' requests to create, change and restart connectors. Runs on the herder's thread."""
 
 from __future__ import annotations
 
 from engine.config.options import stripped
 from engine.errors import Conflict, RetriableError
 from engine.herder.connectors import Connectors, refuse_masks, unmask
-from engine.herder.examination import Examination
-from engine.herder.rounds import wanted
-from engine.herder.view import View
+from engine.herder.fencing_rounds import wanted
+from engine.herder.snapshot import View
+from engine.herder.validation_cache import Examination
 
 
 class Requests:
-    """Each of them writes to the config topic and returns when that is done."""
+    """The requests. Each writes to the config topic and returns when the write is done."""
 
     def __init__(self, connectors: Connectors, examination: Examination) -> None:
         self._connectors = connectors
         self._examination = examination
 
     def put(self, view: View, name: str, properties: dict[str, str], create: bool) -> bool:
-        """Create or change a connector; True when it is new."""
+        """Create or change a connector. Return True when it is new."""
         exists = self._connectors.exists(name)
         if create and exists:
             raise Conflict(f"Connector {name} already exists")
@@ -30,7 +30,7 @@ class Requests:
         return not exists
 
     def restart(self, view: View, name: str, tasks: bool, only_failed: bool) -> None:
-        """Restart a connector and, if asked, its tasks."""
+        """Restart a connector and, optionally, its tasks."""
         self._up_to_date(name)
         self._examination.forget(name)
         chosen = [task for task in view.tasks(name) if task.failed or not only_failed]
@@ -45,7 +45,7 @@ class Requests:
     def _up_to_date(self, name: str) -> None:
         """Read the config topic to its end first (KIP-618, manual restart of fenced-out tasks).
 
-        A restart that knew only an older generation could bring back a task whose work has moved to another.
+        With an outdated generation, a restart could bring back a task whose work has moved to another task.
         """
         try:
             self._connectors.read_to_end()

@@ -1,4 +1,4 @@
-"""What the herder knows between two looks at Kafka, as values."""
+"""The herder's knowledge between two turns, as immutable values."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ Positions = Mapping[TopicPartition, int]
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The last reported figures of a task; cumulative, so a newer report replaces an older one."""
+    """The last reported figures of a task. They are cumulative, so a newer report replaces an older one."""
 
     metrics: dict[str, int] = {}
     stage_failures: dict[str, int] = {}
     stage_dropped: dict[str, int] = {}
     tolerance: dict[str, int] = {}
-    dropped_rate: float = 0.0  # records a second that handlers let go, since the report before
+    dropped_rate: float = 0.0  # records per second that handlers dropped since the previous report
     at: int = 0
 
 
 class TaskRun(msgspec.Struct, frozen=True):
-    """A task of the current generation and what became of its leases so far.
+    """A task of the current generation and the results of its leases so far.
 
-    `positions` are next offsets, read from Kafka once they are `located`; a partition without one was
-    never committed. `not_before` holds back the next lease (ms); `parked_until` says that the task itself
-    asked for that, `parked_reason` why. `lost` counts consecutive lost leases without committed progress.
-    `trace` is set when the task is FAILED. `ends` are those of partitions that the herder doesn't see, of another
-    cluster, as the task reported them last.
+    - `positions`: next offsets, read from Kafka once they are `located`. A partition without one was never committed.
+    - `not_before`: no lease before this time (ms). `parked_until` is set if the task itself asked for that, for
+      `parked_reason`.
+    - `lost`: consecutive lost leases without committed progress.
+    - `trace`: set when the task is FAILED.
+    - `ends`: end offsets on another cluster, which the herder can't read, as the task last reported them.
     """
 
     config: TaskConfig
@@ -47,7 +48,7 @@ class TaskRun(msgspec.Struct, frozen=True):
     lost: int = 0
     trace: str | None = None
     last_run: int = 0
-    unfenced: bool = False  # it waits until the producers of older generations are fenced
+    unfenced: bool = False  # waits for the fencing of older generations' producers
     ends: dict[TopicPartition, int] = {}
 
     @property
@@ -56,12 +57,12 @@ class TaskRun(msgspec.Struct, frozen=True):
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """Those that it reads: as they were assigned, or on another cluster, as it reported them."""
+        """Return the partitions that it reads: the assigned ones, or the reported ones on another cluster."""
         return self.config.partitions or tuple(self.positions)
 
     @property
     def has_committed(self) -> bool:
-        """Was an offset of every partition seen? From then on a missing one is an error."""
+        """Return whether an offset of every partition was seen. From then on a missing offset is an error."""
         return self.positions.keys() >= set(self.config.partitions)
 
     @property
@@ -70,9 +71,9 @@ class TaskRun(msgspec.Struct, frozen=True):
 
 
 class LeaseRun(msgspec.Struct, frozen=True):
-    """A lease that was granted and has not ended. `stop_asked_at` is set once it lost a task of its own.
+    """A granted lease that has not ended. `stop_asked_at` is set once it lost one of its tasks.
 
-    `begun_at` and `told_at` are when it first and last told something: None while it waits inside Spark.
+    `begun_at` and `told_at` are the times of its first and last message. They are None while it waits inside Spark.
     """
 
     lease: Lease
@@ -84,26 +85,29 @@ class LeaseRun(msgspec.Struct, frozen=True):
 
     @property
     def since(self) -> int:
-        """When it began, as far as is known."""
+        """Return when the lease began, as far as is known."""
         return self.granted_at if self.begun_at is None else self.begun_at
 
     @property
     def deadline(self) -> int:
-        """When its budget is over: each time that it tells something it begins anew, for as long as it may stay."""
+        """Return when its time budget ends. Each message starts the budget anew, up to the longest stay."""
         told = self.since if self.told_at is None else self.told_at
         return min(told, self.since + self.lease.stay_ms) + self.lease.budget_ms
 
     def heard(self, now: int) -> LeaseRun:
-        """The same, after it has told something."""
+        """Return the lease after a message arrived."""
         return msgspec.structs.replace(self, begun_at=now if self.begun_at is None else self.begun_at, told_at=now)
 
     def waits(self, now: int, settings: Settings) -> bool:
-        """Has it not begun, though it had time to? Whatever stayed when it was granted is gone after `stay_ms`."""
+        """Return whether the lease is overdue to begin.
+
+        After `stay_ms`, all leases that lingered when it was granted are gone.
+        """
         return self.begun_at is None and settings.begin_ms < now - self.granted_at <= settings.stay_ms
 
 
 class HerderState(msgspec.Struct, frozen=True):
-    """All tasks and all running leases of one leader. `config` is what the tasks were made from."""
+    """All tasks and running leases of one leader. `config` is the state that the tasks were made from."""
 
     epoch: int = 0
     tasks: dict[TaskKey, TaskRun] = {}
@@ -112,19 +116,19 @@ class HerderState(msgspec.Struct, frozen=True):
     config: ConfigState = ConfigState()
 
     def leased(self) -> Iterator[TaskConfig]:
-        """The tasks that some running lease holds, as they were when it was granted."""
+        """Return the tasks that running leases hold, as they were when the lease was granted."""
         for run in self.leases.values():
             yield from run.lease.tasks
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """The herder's own numbers, from the worker's options."""
+    """The herder's settings, from the worker's options."""
 
     slots: int = 8
     budget_ms: int = 5000
     short_budget_ms: int = 1000
-    stay_ms: int = 300_000  # how long a lease may wait for more while nobody wants its slot; less than hung_ms
-    begin_ms: int = 1000  # how soon a lease that was granted begins where Spark has room for it
+    stay_ms: int = 300_000  # how long a lease may linger while nobody wants its slot; less than hung_ms
+    begin_ms: int = 1000  # how soon a granted lease begins when Spark has a free core
     graceful_ms: int = 5000
     busy_lag: int = 5000
     pool_size: int = 50
@@ -133,31 +137,31 @@ class Settings(msgspec.Struct, frozen=True):
     lost_delay_ms: int = 200
     lost_delay_max_ms: int = 5000
     kill_delay_ms: int = 3500
-    hung_ms: int = 600_000  # how long beyond its deadline a lease that nobody asked to stop may take
+    hung_ms: int = 600_000  # how long a lease that nobody asked to stop may exceed its deadline
     retriable_delay_ms: int = 2000
     idle_delay_ms: int = 1000
     poll_ms: int = 200
-    poll_each_ms: int = 3  # so long for each end that a look asks for: it costs a hundredth of that
+    poll_each_ms: int = 3  # poll interval per end offset to read, which keeps the cost at a hundredth of the time
     poll_most_ms: int = 1000
     trouble_ms: int = 1000
     topics_every_ms: int = 1000
     growth_every_ms: int = 10_000
     heartbeat_ms: int = 3000
-    recommit_ms: int = 3_600_000  # at most; a quarter of what the brokers keep offsets for, if that is less
-    recommits: int = 1  # a turn: brokers that are away may take a minute to say so
+    recommit_ms: int = 3_600_000  # upper limit; otherwise a quarter of the brokers' offset retention
+    recommits: int = 1  # tasks per turn: unreachable brokers may block for a minute
     fencing_delay_ms: int = 1000
     fencing_delay_max_ms: int = 60_000
-    silent_ms: int = 15_000  # a leader that has not been heard of for so long is not sent anybody
+    silent_ms: int = 15_000  # clients are not sent to a leader that was silent for so long
     progress_ms: int = 1000
     worker: dict[str, str] = {}
 
 
 def beyond(task: TaskRun, ends: Positions) -> bool:
-    """Is a position beyond an end that was read? The topic was made anew, or lost records."""
+    """Return whether a position is beyond a known end. The topic was recreated, or lost records."""
     return any(position > ends[partition] for partition, position in task.positions.items() if partition in ends)
 
 
 def lag(task: TaskRun, ends: Positions) -> int:
-    """Records between the task's positions and the ends known; 0 where an end is not known."""
+    """Return the records between the task's positions and the known ends. An unknown end counts as 0."""
     seen = ends if task.config.partitions else task.ends
     return sum(max(0, seen.get(partition, 0) - task.positions.get(partition, 0)) for partition in task.partitions)

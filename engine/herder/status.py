@@ -1,4 +1,4 @@
-"""The status topic: what each connector and task is doing, for the dashboard and for the next leader."""
+"""The status topic: the state of each connector and task, for the dashboard and the next leader."""
 
 from __future__ import annotations
 
@@ -13,38 +13,42 @@ from msgspec.structs import replace
 from engine.config.topic import LEASE_KEY, KeyValue
 from engine.errors import EngineError
 from engine.herder.fold import parse_positions
+from engine.herder.snapshot import View, connector_status, task_status
 from engine.herder.state import Figures, HerderState, TaskRun
 from engine.herder.topic_log import Row, TopicLog
-from engine.herder.view import View, connector_status, task_status
 from engine.leases import LeaseProgress
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
 
-ENDS_MS = 5000  # most of what is new of busy topics is their ends: by themselves they are told so often at most
+ENDS_MS = 5000  # minimum interval between reports that hold only new end offsets, which are most reports of busy topics
 Statuses = dict[str, dict[str, Any]]
 Told = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 class StatusTopic:
-    """Writes what changed since it was last written; a key whose owner is gone gets a tombstone."""
+    """The writer of the status topic. It writes changes; a key without an owner gets a tombstone."""
 
     def __init__(self, log: TopicLog) -> None:
         self._log = log
         self._written: Statuses = {}
         self._told: Told = {}
         self._shown: View | None = None
-        self._ends: dict[TopicPartition, int] | None = None  # what every status tells; None: some may tell newer ones
-        self._ends_at = 0  # when all new ends were told (ms)
+        # Ends that every status shows; None: some may show newer ones.
+        self._ends: dict[TopicPartition, int] | None = None
+        self._ends_at = 0  # when all new ends were last written (ms)
 
     def read(self) -> Statuses:
-        """The last status of everything, as the leader before left it."""
-        self._log.rewind()  # rows that passed while it led before were not kept
+        """Return the last status of every key, as the former leader left it."""
+        self._log.rewind()  # rows that passed while it last led were not kept
         self._written, self._shown = fold_statuses({}, self._log.read_to_end()), None
         return self._written
 
     def progress(self) -> list[LeaseProgress]:
-        """What running leases have told since they were asked last; what can't be read now is told again."""
+        """Return the progress that running leases reported since the last call.
+
+        Reports that can't be read now are repeated later.
+        """
         told: list[bytes] = []
         try:
             for key, value in self._log.passing():
@@ -55,7 +59,7 @@ class StatusTopic:
         return [progress for progress in map(_progress, told) if progress is not None]
 
     def publish(self, view: View, now: int) -> None:
-        """Write every changed status, durably; one that has nothing but new ends may wait."""
+        """Write every changed status durably. A status with only new ends may be delayed."""
         with_ends = self._shown is None or now - self._ends_at >= ENDS_MS
         same = self._shown is not None and shows_the_same_but_for_ends(self._shown, view)
         if same and (not with_ends or view.ends == self._ends):
@@ -74,7 +78,7 @@ class StatusTopic:
 
 
 def shows_the_same_but_for_ends(before: View, after: View) -> bool:
-    """Did nothing else happen between the two? A look costs nothing, however many tasks there are."""
+    """Return whether two views differ only in their ends. The cost does not grow with the number of tasks."""
     return (
         before.state.tasks is after.state.tasks
         and before.state.leases is after.state.leases
@@ -85,10 +89,10 @@ def shows_the_same_but_for_ends(before: View, after: View) -> bool:
 
 
 def tell(view: View, before: Told, *, with_ends: bool = True) -> Told:
-    """The status of every connector and task, by key of the status topic, each with what it was made from.
+    """Return the status of every connector and task by key, each with its source value.
 
-    Of thousands of tasks few change from one moment to the next: what was told of the others still holds, also where
-    only ends are new, if these are to wait.
+    Few of thousands of tasks change at a time, so unchanged ones keep their previous status. Without `with_ends`, tasks
+    that have only new ends also keep it.
     """
     rows: Told = {}
     held = {(task.connector, task.task) for task in view.state.leased()}
@@ -105,7 +109,7 @@ def tell(view: View, before: Told, *, with_ends: bool = True) -> Told:
 
 
 def changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyValue]:
-    """The records that lead from one to the other."""
+    """Return the records that turn one set of statuses into the other."""
     for key, body in after.items():
         known = before.get(key, {})
         if body is not known and body != {name: value for name, value in known.items() if name != "time"}:
@@ -115,7 +119,7 @@ def changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyValue]:
 
 
 def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
-    """The last status by key; what leases have told is none."""
+    """Return the last status by key. Reports of leases are not statuses."""
     after = dict(before)
     for key, value in rows:
         if key == LEASE_KEY:
@@ -132,10 +136,10 @@ def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
 
 
 def recall(state: HerderState, statuses: Statuses) -> HerderState:
-    """A new leader's tasks with the figures, and the failure, that the leader before them wrote down.
+    """Return a new leader's state with the figures and failures that the former leader wrote.
 
-    Positions are remembered whichever generation, and whichever task of the connector, they were seen of: that a
-    partition was committed once is what makes a missing offset an error.
+    Positions are remembered for the connector, regardless of generation and task. A partition that was committed once
+    makes a missing offset an error.
     """
     known = _positions(statuses)
     tasks = {
@@ -154,14 +158,14 @@ def _progress(value: bytes) -> LeaseProgress | None:
 
 
 def _positions(statuses: Statuses) -> dict[str, dict[TopicPartition, int]]:
-    """Every position of each connector that a status tells."""
+    """Return every position of each connector in the statuses."""
     known: dict[str, dict[TopicPartition, int]] = {}
     for name, body in statuses.items():
         connector = name.removeprefix("status-task-").rpartition("-")[0]
         try:
             known.setdefault(connector, {}).update(parse_positions(body.get("positions", {})))
         except (ValueError, TypeError, AttributeError):
-            continue  # told when its task is recalled
+            continue  # reported when its task is recalled
     return known
 
 
@@ -170,7 +174,7 @@ def _recalled(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition
     if not body:
         return replace(task, positions=own)
     names = ("metrics", "stage_failures", "stage_dropped", "tolerance")
-    parse_positions(body.get("positions", {}))  # raises for what are none
+    parse_positions(body.get("positions", {}))  # raises for malformed positions
     figures = msgspec.convert({name: body.get(name, {}) for name in names}, Figures)
     same = body.get("generation") == task.config.generation
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"

@@ -1,4 +1,4 @@
-"""A compacted topic of one partition as a log: replay it, follow its tail, append to it."""
+"""A compacted topic with one partition as a log: replay it, follow its tail, append to it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.record.record import TopicPartition
 
 POLL_S = 0.1
 POLL_ROWS = 1000
-MOST_POLLS = 100  # of one look at what passes: who writes faster than we read must not hold us
+MOST_POLLS = 100  # polls per look: a writer that is faster than this reader must not block it
 IDLE_TIMEOUT_S = 10
 Row = tuple[bytes | None, bytes | None]
 
 
 class TopicLog:
-    """Reads and writes one topic; reading starts at its beginning."""
+    """A reader and writer of one topic. Reading starts at the beginning."""
 
     def __init__(self, topic: str, consumer: Consumer, producer: Producer) -> None:
         self._at = TopicPartition(topic, 0)
@@ -26,7 +26,7 @@ class TopicLog:
         self._reading = False
 
     def read_to_end(self) -> list[Row]:
-        """Every row not read yet, up to the end as it is now; after trouble, from the beginning again."""
+        """Return every unread row up to the current end. After an error, read from the beginning again."""
         if not self._reading:
             self._consumer.assign(self._consumer.begin_offsets([self._at]))
             self._reading = True
@@ -34,9 +34,9 @@ class TopicLog:
         return self._read_until(lambda _: self._consumer.positions().get(self._at, 0) >= end, [], f"its end at {end}")
 
     def read_back(self, written: KeyValue) -> list[Row]:
-        """Every row not read yet, up to the end and this one, which was appended.
+        """Return every unread row up to the end, including this row, which was appended.
 
-        A transaction may be committed before its marker is in the log: until then the end does not pass its record.
+        A transaction may be committed before its marker is in the log. Until then the end does not pass its record.
         """
         return self._read_until(lambda rows: written in rows, self.read_to_end(), "what was written last")
 
@@ -45,13 +45,13 @@ class TopicLog:
         self._reading = False
 
     def tail(self) -> list[Row]:
-        """What has arrived since, without waiting."""
+        """Return the rows that have arrived since, without waiting."""
         return self._poll(0) if self._reading else self.read_to_end()
 
     def passing(self) -> Iterator[Row]:
-        """All that has arrived since, as it is read, of rows that may be missed: after trouble it goes on where it is.
+        """Yield the rows that have arrived since. Rows may be missed: after an error it goes on at its position.
 
-        Most of the status topic is what its reader wrote itself: what others told is behind that.
+        Most rows of the status topic were written by the reader itself. Other writers' rows come after them.
         """
         for _ in range(MOST_POLLS):
             rows = self._fetch(0)
@@ -60,7 +60,7 @@ class TopicLog:
                 return
 
     def append(self, rows: Iterable[KeyValue]) -> None:
-        """Write the rows in order; they are durable on return."""
+        """Write the rows in order. They are durable on return."""
         for key, value in rows:
             self._producer.produce(self._at.topic, key, value, partition=0)
         self._producer.flush()
@@ -84,7 +84,7 @@ class TopicLog:
         try:
             return self._fetch(timeout_s)
         except EngineError:
-            # Rows may have been fetched and not returned: nothing read so far can be trusted to be whole.
+            # Rows may have been fetched but not returned, so the rows read so far may be incomplete.
             self._reading = False
             raise
 

@@ -1,4 +1,4 @@
-"""What the brokers have: the partitions that connectors read, and where these end."""
+"""The brokers' partitions that connectors read, and their end offsets."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from engine.record.record import TopicPartition
 
 
 class Topics:
-    """Asked once a turn, for all connectors together."""
+    """The topics of all connectors, read together once per turn."""
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
         self._counts: Mapping[str, int] | None = None
 
     def forget(self) -> None:
-        """Ask again which partitions there are, when somebody wants to know."""
+        """Read the list of partitions again at the next use."""
         self._counts = None
 
     def partitions(self, properties: Mapping[str, str]) -> list[TopicPartition]:
-        """The partitions of the topics that a connector reads, as they were when first asked for."""
+        """Return the partitions of the topics that a connector reads. They are cached until `forget`."""
         if self._counts is None:
             self._counts = self._admin.partition_counts()
         names = sorted(self._counts) if properties.get("topics.regex", "").strip() else named_topics(properties)
@@ -34,13 +34,13 @@ class Topics:
         ]
 
     def ends(self, tasks: Iterable[TaskConfig]) -> dict[TopicPartition, int]:
-        """The end offsets of all partitions of these tasks; of a topic that is gone there are none."""
+        """Return the end offsets of all partitions of these tasks, without deleted topics."""
         partitions = sorted({partition for task in tasks for partition in task.partitions})
         if not partitions:
             return {}
         try:
             return dict(self._admin.end_offsets(partitions))
         except EngineError:
-            # One deleted topic must not hold up all connectors.
+            # One deleted topic must not block all connectors.
             existing = set(self._admin.topics())
             return dict(self._admin.end_offsets([partition for partition in partitions if partition.topic in existing]))

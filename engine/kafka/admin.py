@@ -28,12 +28,12 @@ log = logging.getLogger(__name__)
 
 
 class KafkaAdmin:
-    """Topics, their ends and limits, and groups' offsets."""
+    """Topics, their offsets and limits, and the offsets of groups."""
 
     def __init__(self, settings: Mapping[str, str], timeout_s: float = CALL_TIMEOUT_S) -> None:
         with translated():
             self._client = AdminClient(dict(settings))
-        self._timeout_s = timeout_s  # of a look at the cluster
+        self._timeout_s = timeout_s  # for metadata and configuration requests
         self._settings = dict(settings)
 
     def partitions(self, topic: str) -> int | None:
@@ -68,26 +68,26 @@ class KafkaAdmin:
         self._await_leaders([TopicPartition(name, number) for number in range(partitions)])
 
     def _await_leaders(self, partitions: Sequence[TopicPartition]) -> None:
-        """Return when each partition of a new topic is led: before, who waits for no acknowledgement writes in vain."""
+        """Wait until each partition of a new topic has a leader. Earlier writes without acks are lost."""
         late_s = time.monotonic() + TOPIC_SEEN_TIMEOUT_S
         while time.monotonic() < late_s:
             try:
                 if len(self._offsets(partitions, OffsetSpec.latest())) == len(partitions):
                     return
             except RetriableError:
-                self._metadata()  # the client would keep what it knew of a topic that had no leader yet
+                self._metadata()  # else the client keeps its old metadata of a topic without a leader
             except EngineError:
-                return  # we may not ask
+                return  # no permission to ask
             time.sleep(LEADER_POLL_S)
 
     def max_message_bytes(self, topic: str) -> int | None:
-        """The topic's `max.message.bytes`; None where we may not ask."""
+        """Return the topic's `max.message.bytes`, or None without permission to ask."""
         return self._option("max.message.bytes", [ConfigResource(ResourceType.TOPIC, topic)])
 
     def offsets_retention_ms(self) -> int | None:
-        """How long the brokers keep offsets of groups without members; None where we may not ask.
+        """Return how long brokers keep offsets of empty groups; None without permission to ask.
 
-        The first broker that answers speaks for all: one that hangs is not waited for.
+        The first broker that answers is taken, so that one hanging broker does not block the call.
         """
         brokers = [ConfigResource(ResourceType.BROKER, str(number)) for number in self._metadata().brokers]
         minutes = self._option("offsets.retention.minutes", brokers)
@@ -97,7 +97,7 @@ class KafkaAdmin:
         return self._offsets(partitions, OffsetSpec.latest())
 
     def written_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """As `end_offsets`, but of all that was written, committed or not."""
+        """Return end offsets as `end_offsets` does, but including uncommitted records."""
         return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -106,7 +106,7 @@ class KafkaAdmin:
     def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         if not partitions:
             return {}
-        # Not list_consumer_group_offsets: while the coordinator is not there yet, as on a new cluster,
+        # Not list_consumer_group_offsets: while the coordinator is not available, as on a new cluster,
         # librdkafka 2.16 crashes the whole process in it.
         options = {"group.id": group, "enable.auto.commit": "false", "isolation.level": "read_committed"}
         reader = ck.Consumer({**self._settings, **options})
@@ -134,7 +134,7 @@ class KafkaAdmin:
         wanted = {ck.TopicPartition(*partition): spec for partition in partitions}
         with translated():
             futures = self._client.list_offsets(wanted, isolation_level=isolation)
-        late_s = time.monotonic() + CALL_TIMEOUT_S  # for all of them: nobody waits so long for each
+        late_s = time.monotonic() + CALL_TIMEOUT_S  # one deadline for all futures, so that many of them don't add up
         found: dict[TopicPartition, int] = {}
         trouble: EngineError | None = None
         for one, future in futures.items():
@@ -150,15 +150,15 @@ class KafkaAdmin:
         return found
 
     def _option(self, name: str, resources: Sequence[ConfigResource]) -> int | None:
-        """The option as the first of these has it that says so. Raises RetriableError when none of them answers."""
+        """Return the option from the first resource that has it. Raises RetriableError if none answers."""
         with translated():
-            # One call each: the client takes one broker at a time.
+            # One call per resource: the client takes one broker at a time.
             asked = [self._client.describe_configs([one])[one] for one in resources]
             for answered in as_completed(asked, self._timeout_s):
                 try:
                     entry = answered.result().get(name)
                 except ck.KafkaException:
-                    continue  # we may not ask, or this one is away
+                    continue  # no permission, or this broker is unavailable
                 return int(entry.value) if entry is not None and entry.value else None
         return None
 

@@ -1,4 +1,4 @@
-"""The real clock of a worker."""
+"""The system clock of a worker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SLICE_MS = 20
 
 
 class WorkerClock:
-    """Wall-clock time, and waits that end early when `must_stop` says so."""
+    """The system clock; its waits end early when `must_stop` returns true."""
 
     def __init__(self, must_stop: Callable[[], bool] = lambda: False) -> None:
         self.must_stop = must_stop

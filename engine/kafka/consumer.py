@@ -25,7 +25,7 @@ TIMESTAMP_TYPES = {
 
 
 class KafkaConsumer:
-    """Reads assigned partitions; never joins its group, which only keeps the offsets."""
+    """A consumer of assigned partitions. It never joins its group, which only stores the offsets."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
@@ -39,16 +39,18 @@ class KafkaConsumer:
         self._eofs = {}
         self._trouble = None
         with translated():
-            # The client would learn the leaders of a new topic only at its next tick, up to one second later. Before
-            # it fetches: its next call to a broker would wait behind a fetch that waits for records.
+            # The client would learn the leaders of a new topic only at its next tick, up to one second later. Ask
+            # before it fetches: later, its call to a broker would queue behind a fetch that waits for records.
             for topic in {partition.topic for partition in positions}:
                 self._client.list_topics(topic, CALL_TIMEOUT_S)
             self._client.assign([ck.TopicPartition(*partition, offset) for partition, offset in positions.items()])
 
     def poll(self, max_records: int, timeout_s: float) -> list[RawRecord]:
-        """What is there, at once; else the first to come within the time-out, and what came with it.
+        """Return available records at once.
 
-        An error that comes with records is raised at the next poll: the client has moved past the records already.
+        If there are none, wait for the first one and return it with those that follow it.
+
+        An error that comes with records is raised by the next poll, because the client has moved past the records.
         """
         self._raise_trouble()
         with translated():
@@ -59,7 +61,7 @@ class KafkaConsumer:
                     messages += self._client.consume(max_records - 1, 0)
         records: list[RawRecord] = []
         append, types = records.append, TIMESTAMP_TYPES
-        make: Callable[..., RawRecord] = RawRecord  # the client's types say None where a record never has it
+        make: Callable[..., RawRecord] = RawRecord  # the client's type hints allow None where a record never has it
         for message in messages:
             if message.error() is not None:
                 self._trouble = self._trouble or self._event(message)
@@ -170,7 +172,7 @@ class KafkaConsumer:
 
 
 def patiently(call: Callable[[], Answer]) -> Answer:
-    """Repeat a call while the world is at fault, as a coordinator that is loading; its last error in the end."""
+    """Repeat a call while its error is retriable, such as a loading coordinator. Raises its last error in the end."""
     late = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -1,6 +1,6 @@
-"""The Election port: drivers subscribe to the config topic in one group; who owns its partition 0 leads.
+"""The Election port: drivers subscribe to the config topic in one group; the owner of its partition 0 leads.
 
-The assignor is a sticky and cooperative one, so that the leader stays what it is when another driver joins.
+The assignor is cooperative and sticky, so that the leader stays the same when another driver joins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLOSING = {
 
 
 class KafkaElection:
-    """A member of the group; `settings` are a consumer's, with the group's id. Nothing of the topic is read here."""
+    """A member of the drivers' group; `settings` are a consumer's, with the group id. It reads no records."""
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:
         with translated():
@@ -45,7 +45,7 @@ class KafkaElection:
         return self._owns
 
     def confirms(self) -> bool:
-        """A commit names our membership and the group's generation, and is refused when either is not the newest."""
+        """Confirm the leadership with a commit: brokers refuse it if our membership or group generation is outdated."""
         try:
             with translated():
                 self._client.commit(offsets=[ck.TopicPartition(self._topic, 0, 0)], asynchronous=False)

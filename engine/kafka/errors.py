@@ -1,9 +1,11 @@
-"""The border: every code of the client becomes one class of ours, with the client's words, exactly once.
+"""Translation of the client's errors: each error code becomes exactly one of the engine's classes.
 
-Outside of a transaction the code decides (`translated`). Inside one (`translated_transactional`) KIP-691's table comes
-first, then the client's own flags: where the KIP says "should be fatal" it is fatal, whatever the client would do. A
-delivery report has a FailureType instead (`failure_type`). What is no error of Kafka, a TypeError say, is a bug: it
-passes.
+- `translated`, outside of a transaction: the code decides.
+- `translated_transactional`, inside a transaction: KIP-691's table decides first, then the client's flags. An error
+  that "should be fatal" in the KIP is fatal, even if the client would retry it.
+- `failure_type`, for delivery reports: the result is a FailureType.
+
+Exceptions that are not Kafka's, such as a TypeError, are bugs and pass through.
 """
 
 from __future__ import annotations
@@ -45,25 +47,25 @@ RETRIABLE = (  # _NOENT: a partition has no leader yet
     " _UNKNOWN_TOPIC _UNKNOWN_PARTITION _NOENT"
 )
 FATAL = (
-    # KIP-691: "should be fatal", though clients call the first rows abortable
+    # KIP-691: "should be fatal", although clients call the codes of the first row abortable
     "TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED UNKNOWN_MEMBER_ID ILLEGAL_GENERATION"
     " CLUSTER_AUTHORIZATION_FAILED TRANSACTIONAL_ID_AUTHORIZATION_FAILED DELEGATION_TOKEN_AUTHORIZATION_FAILED"
     " SASL_AUTHENTICATION_FAILED _AUTHENTICATION UNSUPPORTED_VERSION UNSUPPORTED_FOR_MESSAGE_FORMAT INVALID_TXN_STATE"
-    # an offset commit that will be refused again
+    # an offset commit that would be refused again
     " OFFSET_METADATA_TOO_LARGE INVALID_COMMIT_OFFSET_SIZE STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND INVALID_GROUP_ID"
-    # no error, or one of whoever called
+    # not an error, or an error of the caller
     " NO_ERROR UNKNOWN _STATE _CONFLICT _INVALID_ARG _INVALID_TYPE _NOT_CONFIGURED _NOT_IMPLEMENTED _NOOP"
     " _READ_ONLY _UNDERFLOW _EXISTING_SUBSCRIPTION _ASSIGN_PARTITIONS _REVOKE_PARTITIONS _ASSIGNMENT_LOST"
     " _MAX_POLL_EXCEEDED _UNKNOWN_GROUP _UNKNOWN_BROKER _UNKNOWN_PROTOCOL _APPLICATION INVALID_REQUEST"
-    # the client itself
+    # an error of the client itself
     " _FATAL _FAIL _DESTROY _FS _SSL _CRIT_SYS_RESOURCE _BAD_COMPRESSION _UNSUPPORTED_FEATURE _GAPLESS_GUARANTEE"
     " _KEY_DESERIALIZATION _VALUE_DESERIALIZATION _INVALID_DIFFERENT_RECORD UNSUPPORTED_COMPRESSION_TYPE"
-    # groups
+    # group protocols
     " INCONSISTENT_GROUP_PROTOCOL INVALID_SESSION_TIMEOUT NON_EMPTY_GROUP MEMBER_ID_REQUIRED GROUP_MAX_SIZE_REACHED"
     " GROUP_SUBSCRIBED_TO_TOPIC UNRELEASED_INSTANCE_ID UNSUPPORTED_ASSIGNOR INVALID_REGULAR_EXPRESSION"
     " STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED"
     " INVALID_RECORD_STATE SHARE_SESSION_NOT_FOUND INVALID_SHARE_SESSION_EPOCH SHARE_SESSION_LIMIT_REACHED"
-    # how the cluster is set up
+    # cluster configuration
     " TOPIC_ALREADY_EXISTS INVALID_PARTITIONS INVALID_REPLICATION_FACTOR INVALID_REPLICA_ASSIGNMENT INVALID_CONFIG"
     " POLICY_VIOLATION INVALID_TRANSACTION_TIMEOUT SECURITY_DISABLED UNSUPPORTED_SASL_MECHANISM ILLEGAL_SASL_STATE"
     " LOG_DIR_NOT_FOUND TOPIC_DELETION_DISABLED ELECTION_NOT_NEEDED NO_REASSIGNMENT_IN_PROGRESS RESOURCE_NOT_FOUND"
@@ -74,12 +76,12 @@ FATAL = (
     " DELEGATION_TOKEN_OWNER_MISMATCH DELEGATION_TOKEN_REQUEST_NOT_ALLOWED DELEGATION_TOKEN_EXPIRED"
     " INVALID_PRINCIPAL_TYPE"
 )
-# Fatal to a plain producer; in a transaction "abortable as we bump the epoch", or an error of one batch (KIP-691).
+# Fatal to a plain producer. In a transaction "abortable as we bump the epoch", or an error of one batch (KIP-691).
 ABORTABLE = (
     "INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID OUT_OF_ORDER_SEQUENCE_NUMBER DUPLICATE_SEQUENCE_NUMBER"
     " TRANSACTION_ABORTABLE OPERATION_NOT_ATTEMPTED _INCONSISTENT TOPIC_EXCEPTION INVALID_REQUIRED_ACKS"
 )
-EPOCH = "INVALID_PRODUCER_EPOCH"  # from a transactional call: fenced; in a delivery report: abortable (KIP-691)
+EPOCH = "INVALID_PRODUCER_EPOCH"  # fenced in a transactional call, abortable in a delivery report (KIP-691)
 
 BY_NAME: dict[str, Kind] = {
     **dict.fromkeys((*FATAL.split(), *ABORTABLE.split(), EPOCH), FatalError),
@@ -96,16 +98,18 @@ IN_TRANSACTION: dict[str, Kind] = {
 BY_CODE: dict[int, Kind] = {getattr(KafkaError, name): kind for name, kind in BY_NAME.items()}
 BY_CODE_IN_TRANSACTION: dict[int, Kind] = {getattr(KafkaError, name): kind for name, kind in IN_TRANSACTION.items()}
 REJECTED = {code for code, kind in BY_CODE.items() if kind is ProduceFailed} | {
-    KafkaError._INVALID_ARG,  # what the record says of itself can't be
+    KafkaError._INVALID_ARG,  # a field of the record has an impossible value
     KafkaError.TOPIC_EXCEPTION,
 }
-# What happens to the other records of a transaction once one of them is lost; _STATE is for those not yet handed over.
+# Errors of the other records of a transaction after one of them is lost; _STATE: records not yet handed over.
 CONSEQUENCES = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE, KafkaError._INCONSISTENT}
 
 
 def error_class(error: KafkaError) -> Kind:
-    """The class for a client's error outside of a transaction; what no table names is fatal, unless the client itself
-    would retry it."""
+    """Return the class of a client error outside of a transaction.
+
+    A code that no table names is fatal, unless the client itself would retry it.
+    """
     kind = BY_CODE.get(error.code())
     if error.fatal():
         return Fenced if BY_CODE_IN_TRANSACTION.get(error.code()) is Fenced else FatalError
@@ -113,7 +117,7 @@ def error_class(error: KafkaError) -> Kind:
 
 
 def transactional_class(error: KafkaError) -> Kind:
-    """The class for an error of a transactional call: the KIP's table where it is fatal, else the client's flags."""
+    """Return the class of a transactional call's error: fatal in KIP-691's table first, then the client's flags."""
     kind = BY_CODE_IN_TRANSACTION.get(error.code())
     if error.fatal() or kind in {Fenced, FatalError}:
         return Fenced if kind is Fenced else FatalError
@@ -123,7 +127,7 @@ def transactional_class(error: KafkaError) -> Kind:
 
 
 def failure_type(error: KafkaError) -> FailureType | None:
-    """Whose fault a failed delivery is; None if it means the client, or its right to write."""
+    """Return the type of a failed delivery. None if the client or its right to write is gone."""
     if error.fatal():
         return None
     if error.code() in REJECTED:
@@ -137,7 +141,7 @@ def failure_type(error: KafkaError) -> FailureType | None:
 
 
 def translate(error: KafkaError, classify: Callable[[KafkaError], Kind] = error_class) -> EngineError:
-    """The client's error as ours."""
+    """Convert a client error to the engine's."""
     kind = classify(error)
     if kind is ProduceFailed:
         return ProduceFailed((("", describe(error)),), (), FailureType.MESSAGE_REJECTED)
@@ -145,7 +149,7 @@ def translate(error: KafkaError, classify: Callable[[KafkaError], Kind] = error_
 
 
 def describe(error: KafkaError) -> str:
-    """The client's words, for people, behind its name for the error."""
+    """Return the error's name and the client's message, for people."""
     hint = ""
     if error.code() == KafkaError.UNKNOWN_MEMBER_ID:
         hint = "; another consumer has joined this connector's group: stop it, or give it a group of its own"
@@ -154,7 +158,7 @@ def describe(error: KafkaError) -> str:
 
 @contextmanager
 def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator[None]:
-    """What the client raises inside comes out as ours."""
+    """Convert the client's exceptions in the block to the engine's."""
     try:
         yield
     except (KafkaException, SystemError) as error:
@@ -169,11 +173,11 @@ def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator
 
 
 def translated_transactional() -> AbstractContextManager[None]:
-    """What a transactional call raises inside comes out as ours."""
+    """Convert the exceptions of transactional calls in the block to the engine's."""
     return translated(transactional_class)
 
 
 def _cause(error: KafkaException | SystemError) -> KafkaException | None:
-    """The client's own; one that it raises in the middle of a delivery report comes wrapped in a SystemError."""
+    """Return the client's own exception. The client wraps one from a delivery report callback in a SystemError."""
     own = error.__cause__ if isinstance(error, SystemError) else error
     return own if isinstance(own, KafkaException) else None

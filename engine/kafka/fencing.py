@@ -1,7 +1,7 @@
-"""Fencing of transactional producers: take each id over, and let go of it (KIP-618, fencing during rebalance).
+"""Fencing of transactional producers: take each id over, then release it (KIP-618, fencing during rebalance).
 
-The client library has no `fenceProducers`; to initialise a producer asks the same of the broker: the id's epoch is
-raised, which shuts the older producer out, and its open transaction is aborted. 32 ids take about one second.
+The client library has no `fenceProducers`. Initialising a producer has the same effect on the broker: it raises the
+id's epoch, which fences the older producer, and aborts its open transaction. 32 ids take about one second.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_THREADS = 8
 
 
 def fence(connect: Callable[[int], TransactionalProducer], tasks: Sequence[int]) -> None:
-    """Fence the producers of these tasks; `connect(task)` makes one with the task's id, not initialised.
+    """Fence the producers of these tasks. `connect(task)` returns an uninitialised producer with the task's id.
 
-    Returns when all are fenced. Else raises what one of them met; those that had not begun by then are not tried: on a
-    cluster that is away each would wait as long.
+    Returns when all are fenced. Otherwise it raises the first error, and tasks not yet begun are not tried: on an
+    unavailable cluster each of them would wait for its time-out.
     """
     if not tasks:
         return

@@ -1,4 +1,4 @@
-"""Java's key and trust stores as the PEM texts that librdkafka reads: PKCS #12, JKS and PEM, told apart by content."""
+"""Convert Java key and trust stores (PKCS #12, JKS, PEM) to PEM texts for librdkafka. Content tells the format."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ JKS_MAGIC, PEM_MARK, DER_SEQUENCE = b"\xfe\xed\xfe\xed", b"-----BEGIN ", b"\x30"
 JAVA_STORES = ("ssl.truststore.", "ssl.keystore.")
 OURS = {"ssl.truststore.": ("ssl.ca.",), "ssl.keystore.": ("ssl.certificate.", "ssl.key.location", "ssl.key.pem")}
 INLINE = "texts belong into ssl.keystore.key, ssl.keystore.certificate.chain and ssl.truststore.certificates"
-_DIGEST_BYTES = 20  # SHA-1, which the JKS format is made of
+_DIGEST_BYTES = 20  # SHA-1, which the JKS format uses
 
 
 class Store(NamedTuple):
-    """What a store holds: an unencrypted private key with its certificate chain, and certificates to trust."""
+    """The contents of a store: an unencrypted private key with its certificate chain, and trusted certificates."""
 
     key: str = ""
     chain: str = ""
@@ -29,7 +29,7 @@ class Store(NamedTuple):
 
 
 def with_pem(options: Mapping[str, str]) -> dict[str, str]:
-    """Client options with Java's stores replaced by `ssl.ca.pem`, `ssl.certificate.pem` and `ssl.key.pem`.
+    """Replace Java stores by the options `ssl.ca.pem`, `ssl.certificate.pem` and `ssl.key.pem`.
 
     Raises ConfigError with the name of the option whose store can't be read.
     """
@@ -49,7 +49,7 @@ def with_pem(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def override(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
-    """Both, where what `above` says of trust, or of its own key, replaces all that `below` says of it."""
+    """Merge two layers. Trust or key options in `above` replace all trust or key options in `below`."""
     kept = dict(below)
     for java, ours in OURS.items():
         names = (java, *ours)
@@ -59,7 +59,7 @@ def override(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, st
 
 
 def _inline(options: Mapping[str, str]) -> dict[str, str]:
-    """PEM texts that stand in the options themselves."""
+    """Return PEM texts that the options themselves contain."""
     names = {
         "ssl.truststore.certificates": "ssl.ca.pem",
         "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -122,7 +122,7 @@ def _key_text(key: object) -> str:
 
 
 class _Bytes:
-    """A cursor over a store of the JKS format: big-endian numbers, and bytes after their length."""
+    """A cursor over a JKS store: big-endian numbers, and bytes after their length."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -141,7 +141,7 @@ class _Bytes:
 
 
 def _read_jks(data: bytes, password: str | None, key_password: str | None) -> Store:
-    """Version 1 and 2 of the format of `java.security.KeyStore` "JKS"."""
+    """Read versions 1 and 2 of the format of `java.security.KeyStore` "JKS"."""
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     if password and _digest(_utf16(password) + b"Mighty Aphrodite" + body) != digest:
         raise ValueError("its digest does not match")
@@ -152,7 +152,7 @@ def _read_jks(data: bytes, password: str | None, key_password: str | None) -> St
     for _ in range(cursor.number(4)):
         tag = cursor.number(4)
         cursor.block(2)  # the alias
-        cursor.take(8)  # when it was made
+        cursor.take(8)  # creation time
         if tag == 1:
             protected = cursor.block(4)
             certificates = "".join(_certificate(cursor, version) for _ in range(cursor.number(4)))
@@ -167,12 +167,15 @@ def _read_jks(data: bytes, password: str | None, key_password: str | None) -> St
 
 def _certificate(cursor: _Bytes, version: int) -> str:
     if version == 2:
-        cursor.block(2)  # its type, X.509
+        cursor.block(2)  # certificate type, X.509
     return ssl.DER_cert_to_PEM_cert(cursor.block(4))
 
 
 def _jks_key(protected: bytes, password: str) -> str:
-    """The key of an EncryptedPrivateKeyInfo: salt, the PKCS #8 text under a chain of digests, and a check."""
+    """Decrypt the key of an EncryptedPrivateKeyInfo.
+
+    Its content is a salt, the PKCS #8 text xored with a chain of digests, and a checksum.
+    """
     content = _octets(protected)
     salt, text, check = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     secret, stream, digest = _utf16(password), b"", salt
@@ -187,7 +190,7 @@ def _jks_key(protected: bytes, password: str) -> str:
 
 
 def _octets(der: bytes) -> bytes:
-    """The OCTET STRING of `SEQUENCE { algorithm, OCTET STRING }`."""
+    """Return the OCTET STRING of `SEQUENCE { algorithm, OCTET STRING }`."""
     cursor = _Bytes(der)
     _der_length(cursor)
     cursor.take(_der_length(cursor))

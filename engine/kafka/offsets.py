@@ -21,27 +21,29 @@ from engine.pipeline.source_progress import canonical
 from engine.ports import Clock, Consumer, Producer, SourcePosition
 from engine.record.record import TopicPartition
 
-STALLED_MS = 5000  # as long as nothing new can be read: somebody's transaction is open, or a broker is away
+STALLED_MS = 5000  # without progress: a transaction is open, or a broker is unavailable
 POLL_RECORDS = 2000
 
 
 class Ends(Protocol):
-    """What there is to know of a topic without reading it."""
+    """Partition counts and offsets of topics, from metadata alone."""
 
     def partitions(self, topic: str) -> int | None: ...
     def begin_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]: ...
     def written_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """The ends of all that was written, committed or not; what has no answer is left out."""
+        """Return end offsets including uncommitted records. Partitions without an answer are left out."""
         ...
 
 
 class OffsetsTopic:
-    """The whole topic, as far as it was read; it only ever goes forward.
+    """The whole offsets topic, as far as it was read; it only moves forward.
 
-    `offsets` holds key and value of each offset as they were written: whoever wrote a key first chose its bytes, and
-    compaction needs the same ones again. `stamps` says when each key was written last, in ms. `migrated` are the
-    connectors whose offsets were brought here from another topic. Without a producer others write it, in their
-    transactions.
+    - `offsets` holds key and value of each offset as written: the first writer of a key chose its bytes, and
+      compaction needs the same bytes again.
+    - `stamps` holds the time of each key's last write, in ms.
+    - `migrated` holds the connectors whose offsets were copied here from another topic.
+
+    Without a producer, callers write the records in their own transactions.
     """
 
     def __init__(self, consumer: Consumer, producer: Producer | None, admin: Ends, topic: str, clock: Clock) -> None:
@@ -54,15 +56,15 @@ class OffsetsTopic:
         self.memories: dict[MemoryKey, bytes] = {}
         self.stamps: dict[OffsetKey | MemoryKey, int] = {}
         self.migrated: set[str] = set()
-        self.is_broken = False  # its producer is beyond repair
+        self.is_broken = False  # the producer has failed fatally
         self._partitions: tuple[TopicPartition, ...] = ()
 
     def read_to_end(self) -> None:
-        """Take in what was committed since. Raises RetriableError when the topic can't be read, whole and in time.
+        """Read newly committed records. Raises RetriableError if the topic can't be read completely and in time.
 
-        The end is that of all that was written, and what is read is committed (KIP-618, connector principal
-        permissions, admin): an open transaction is waited for. Without it, the last offsets of a task that was just
-        lost might be missed, and its successor would begin before them.
+        The end includes uncommitted records, but only committed ones are read (KIP-618, connector principal
+        permissions, admin). So an open transaction is waited for. Otherwise the last offsets of a task that has just
+        died could be missed, and its successor would begin before them.
         """
         if not self._partitions:
             self._begin()
@@ -72,6 +74,7 @@ class OffsetsTopic:
         while any(self.consumer.positions().get(partition, 0) < end for partition, end in ends.items()):
             for record in self.consumer.poll(POLL_RECORDS, 0.1):
                 self._fold(record.key, record.value, record.timestamp)
+            # Every progress restarts the time-out.
             if (reached := self.consumer.positions()) != before:
                 before, late_ms = reached, self.clock.now_ms() + STALLED_MS
             elif self.clock.now_ms() > late_ms:
@@ -80,9 +83,10 @@ class OffsetsTopic:
                 )
 
     def write(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
-        """Return when all are durable, as old as the stamps say. Raises RetriableError where the brokers stay away."""
+        """Write rows with these timestamps; return when durable. Raises RetriableError if brokers are unavailable."""
         assert self.producer is not None
         for (key, value), stamp in zip_longest(rows, stamps):
+            # Kafka Connect deletes an offset with a null value.
             self.producer.produce(self.topic, key, value or None, timestamp=stamp)
         try:
             self.producer.flush()
@@ -96,17 +100,17 @@ class OffsetsTopic:
         self.written(rows, stamps)
 
     def written(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
-        """These are committed: they need not be read to be known."""
+        """Fold rows that are committed, so that they need not be read back."""
         for (key, value), stamp in zip_longest(rows, stamps):
             self._fold(key, value, self.clock.now_ms() if stamp is None else stamp)
 
     def key_of(self, connector: str, partition: SourcePosition) -> bytes:
-        """The key that the partition's offset has here already; else a new one."""
+        """Return the existing key of the partition's offset, or a new one."""
         found = self.offsets.get(OffsetKey(connector, canonical(partition)))
         return offset_key(connector, partition) if found is None else found[0]
 
     def is_migrated(self, connector: str) -> bool:
-        """Is there an offset of the connector, or a word that none was found for it (KIP-618, migration)?"""
+        """Return whether the connector has an offset or the mark of a migration (KIP-618, migration)."""
         return connector in self.migrated or any(key.connector == connector for key in self.offsets)
 
     def close(self) -> None:
@@ -125,7 +129,7 @@ class OffsetsTopic:
     def _whole(
         self, offsets: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """The offsets, if every partition has its own: a missing one would begin its sources anew."""
+        """Check that every partition has an offset: a missing one would restart its sources."""
         for partition in partitions:
             if partition not in offsets:
                 raise RetriableError(f"partition {partition.partition} of the offsets topic {self.topic} has no leader")
@@ -144,7 +148,7 @@ class OffsetsTopic:
 
 
 class TaskOffsets:
-    """The offsets of one task of a source, and its memory. A pipeline's OffsetStore, and its OffsetRecords."""
+    """The offsets and memory of one source task, as the pipeline's OffsetStore and OffsetRecords."""
 
     def __init__(self, topic: OffsetsTopic, connector: str, task: int) -> None:
         self.topic = topic.topic
@@ -155,7 +159,10 @@ class TaskOffsets:
         self.memory: str | None = self._found()
 
     def position(self, partition: SourcePosition) -> SourcePosition | None:
-        """The offset committed last. Raises DataError for one that is none: to begin anew is for people to decide."""
+        """Return the last committed offset.
+
+        Raises DataError for a value that is not an offset: only people should decide to start from the beginning.
+        """
         found = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
         if found is None:
             return None
@@ -165,23 +172,24 @@ class TaskOffsets:
             raise DataError(f"the offset of {found[0].decode(errors='replace')} is no JSON object") from None
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
-        """All in one flush, so that a lost worker rarely leaves one without the other."""
+        """Write all in one flush, so that a worker's death rarely separates offsets and memory."""
         self._topic.write(self.rows(offsets, memory))
         self.memory = memory
 
     def rows(self, offsets: Sequence[SourceOffset], memory: str) -> list[Row]:
-        """The records of these offsets, and of the memory."""
+        """Return the records for these offsets and this memory."""
         rows = [(self._topic.key_of(self._connector, partition), canonical(offset)) for partition, offset in offsets]
         return [*rows, (self._memory_key, memory.encode())]
 
     def committed(self, rows: Sequence[Row], memory: str) -> None:
-        """They are committed with somebody's transaction."""
+        """Note that the rows were committed in the caller's transaction."""
         self._topic.written(rows)
         self.memory = memory
 
     def check(self) -> None:
-        """Raises Fenced when another lease of this task has committed since we did: every commit has a memory, and no
-        two are equal.
+        """Raise Fenced if another lease of this task has committed since we did.
+
+        Every commit writes the memory, and no two memories are equal.
         """
         self._topic.read_to_end()
         if self._found() != self.memory:

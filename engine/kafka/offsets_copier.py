@@ -1,7 +1,9 @@
-"""Copies what connectors commit in offsets topics of their own to the worker's (KIP-618, offset and record writes).
+"""Copy offsets from connectors' own offsets topics to the worker's.
 
-So that a connector can go back to the worker's topic, and a worker to a version that knows no other. The driver does
-it, because a lease ends; it is tried again for ever, and no task ever fails or waits for it.
+Source: KIP-618, offset and record writes.
+
+A connector can then go back to the worker's topic, and a worker to a version without own topics. The driver copies,
+because leases end. It retries for ever; no task fails or waits because of it.
 """
 
 from __future__ import annotations
@@ -21,14 +23,15 @@ from engine.pipeline.source_commit import Row
 PAUSE_S = 1.0
 Settings = tuple[tuple[str, str], ...]
 Name = OffsetKey | MemoryKey
-Stamps = Mapping[Name, int]  # when it was written, in ms
+Stamps = Mapping[Name, int]  # time of the last write, in ms
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsPlace:
-    """A connector's offsets topic and how to reach it. `is_own`: the worker's is another one. Settings are sorted rows
-    of (name, value).
+    """A connector's offsets topic and the clients' settings for it.
+
+    `is_own` means that it is not the worker's topic. Settings are sorted rows of (name, value).
     """
 
     connector: str
@@ -40,10 +43,10 @@ class OffsetsPlace:
 
 
 class OffsetsCopier:
-    """Looks at the topics again and again, and writes what the worker's does not hold yet.
+    """A thread that reads connectors' own topics and copies what the worker's topic lacks.
 
-    `own_topics()` names the connectors now; `open_own` and `open_shared` make readers, the shared one with a producer
-    without transactions.
+    `own_topics()` returns the connectors' current topics. `open_own` and `open_shared` make readers; the shared one
+    has a producer without transactions.
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class OffsetsCopier:
         self._readers: dict[OffsetsPlace, OffsetsTopic] = {}
         self._outdated: dict[OffsetsPlace, Stamps] = {}
         self._shared: OffsetsTopic | None = None
-        self._silenced: set[OffsetsPlace] = set()  # troubles that were told already
+        self._silenced: set[OffsetsPlace] = set()  # topics whose current failure is logged already
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="offsets-copier", daemon=True)
 
@@ -71,7 +74,7 @@ class OffsetsCopier:
         self._thread.join()
 
     def turn(self) -> None:
-        """Copy what is missing of every topic that can be read."""
+        """Copy missing offsets from every topic that can be read."""
         wanted = set(self._own_topics())
         for gone in self._readers.keys() - wanted:
             self._close(gone)
@@ -79,7 +82,7 @@ class OffsetsCopier:
             try:
                 self._copy(own)
                 self._silenced.discard(own)
-            except Exception as error:  # noqa: BLE001, whatever it is, it is tried again for ever (KIP-618)
+            except Exception as error:  # noqa: BLE001, any failure is retried for ever (KIP-618)
                 if own not in self._silenced:
                     log.warning("offsets of %s are not copied yet: %s", own.connector, error)
                 self._silenced.add(own)
@@ -94,7 +97,7 @@ class OffsetsCopier:
         if own not in self._outdated:
             self._outdated[own] = outdated(own.connector, reader, self._shared)
         rows, stamps = missing(own.connector, reader, self._shared, self._outdated[own])
-        if rows and own in self._own_topics():  # it may have gone back to the shared topic meanwhile
+        if rows and own in self._own_topics():  # the connector may have gone back to the shared topic meanwhile
             self._shared.write(rows, stamps)
 
     def _run(self) -> None:
@@ -122,9 +125,10 @@ class OffsetsCopier:
 
 
 def outdated(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Stamps:
-    """What the shared topic knows better at the first look: the connector has run there since, and come back. Pure.
+    """Return keys with newer values in the shared topic at the first look. Pure.
 
-    Only at the first look, and by keys: clocks of workers may differ, but what is committed from now on is news.
+    They are newer if the connector has run on the shared topic and come back. Only the first look compares times, and
+    only by key, because workers' clocks may differ. Every later commit in the connector's own topic is news.
     """
     return {
         name: stamp
@@ -134,8 +138,10 @@ def outdated(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Stamps:
 
 
 def missing(connector: str, own: OffsetsTopic, shared: OffsetsTopic, passed: Stamps) -> tuple[list[Row], list[int]]:
-    """What the shared topic does not say yet of the connector, under the keys that it has there, and when it was
-    written: a copy is as old as what it copies. `passed` is left out while it stays as it is. Pure.
+    """Return rows of the connector that the shared topic lacks, and their times. Pure.
+
+    Rows keep the keys that the shared topic has for them. A copy keeps the time of its original. Keys in `passed` are
+    left out while their time does not change.
     """
     rows: list[Row] = []
     stamps: list[int] = []
@@ -150,7 +156,7 @@ def missing(connector: str, own: OffsetsTopic, shared: OffsetsTopic, passed: Sta
 
 
 def _row(name: Name, topic: OffsetsTopic) -> Row:
-    """Key and value of it; no value where it is not there."""
+    """Return key and value of a name; the value is empty if the topic does not have it."""
     if isinstance(name, MemoryKey):
         return memory_key(name.connector, name.task), topic.memories.get(name, b"")
     return topic.offsets.get(name, (b"", b""))

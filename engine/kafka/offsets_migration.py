@@ -1,4 +1,4 @@
-"""Offsets of a connector on their way from the worker's topic into one of the connector's own (KIP-618, migration)."""
+"""Migration of a connector's offsets from the worker's topic to its own (KIP-618, migration)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engine.ports import Clock, TransactionalProducer
 
 
 def migration_id(group: str, connector: str) -> str:
-    """The transactional id of the migration: two at once must not both take place.
+    """Return the transactional id of the migration; two migrations at once fence each other.
 
-    It is the KIP's (connector principal permissions), though task 0 of a connector `a` has the id of the migration of a
-    connector `a-0`: then either may be fenced by the other, and both begin again, as after any fencing.
+    It is the KIP's id (connector principal permissions). Task 0 of a connector `a` has the same id as the migration of
+    a connector `a-0`. Then either may fence the other, and both begin again, as after any fencing.
     """
     return f"{group}-{connector}"
 
@@ -28,10 +28,10 @@ def migrate(
     connect: Callable[[], TransactionalProducer],
     clock: Clock,
 ) -> None:
-    """Bring the connector's offsets and its tasks' memories into its own topic, in one transaction; once and for all.
+    """Copy the connector's offsets and memories to its own topic, once, in one transaction.
 
-    Whoever comes second finds it done: the id is taken over before the topic is looked at, so a migration that stalled
-    in between can't write over what its tasks have committed since. Raises RetriableError.
+    The id is taken over before the topic is checked. So a second migration finds the work done, and a migration that
+    stalled can't overwrite later commits of the tasks. Raises RetriableError.
     """
 
     def check() -> None:
@@ -56,8 +56,9 @@ def migrate(
 
 
 def rows_of(connector: str, shared: OffsetsTopic) -> list[Row]:
-    """What is written: its offsets as they are, its tasks' memories, and that this was done, for a topic may well be
-    compacted after an operator has removed all offsets again.
+    """Return the rows to write: offsets, memories and the mark that the migration is done.
+
+    The mark is needed because compaction may leave nothing else after an operator has deleted all offsets.
     """
     offsets = [row for key, row in shared.offsets.items() if key.connector == connector and row[1]]
     memories = [

@@ -1,9 +1,10 @@
-"""The records of the offsets topic, in Kafka Connect's own layout. Pure.
+"""Keys and values of the offsets topic, in Kafka Connect's layout. Pure.
 
-An offset has the key `["<connector>", {source partition}]` and the source offset as value, both JSON without
-schemas; null forgets it. A task's memory lies beside them under `["<connector>", "engine.task", <number>]`, a key
-that Kafka Connect passes over. `["<connector>"]` says that the connector's offsets were brought here from the worker's
-own topic, be they none (KIP-618, migration).
+- `["<connector>", {source partition}]` is the key of a source offset. Both are JSON without schemas; null deletes the
+  offset.
+- `["<connector>", "engine.task", <number>]` is the key of a task's memory. Kafka Connect ignores such keys.
+- `["<connector>"]` marks that the connector's offsets were migrated from the worker's topic, even if there were none
+  (KIP-618, migration).
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ MIGRATED = b'{"migrated":true}'
 
 
 class OffsetKey(NamedTuple):
-    """Whose offset it is; `partition` is the source partition as canonical JSON."""
+    """The name of an offset; `partition` is the source partition as canonical JSON."""
 
     connector: str
     partition: bytes
 
 
 class MemoryKey(NamedTuple):
-    """Whose memory it is."""
+    """The name of a task's memory."""
 
     connector: str
     task: int
 
 
 def parse_key(data: bytes | None) -> OffsetKey | MemoryKey | None:
-    """What a key says; None for one that nobody of ours wrote."""
+    """Parse a key; return None for a key in another format."""
     try:
         body = orjson.loads(data or b"")
     except orjson.JSONDecodeError:
@@ -48,7 +49,7 @@ def parse_key(data: bytes | None) -> OffsetKey | MemoryKey | None:
 
 
 def parse_sentinel(data: bytes | None) -> str | None:
-    """The connector that a migration's word is about; None for any other key."""
+    """Return the connector of a migration mark's key, or None for any other key."""
     try:
         body = orjson.loads(data or b"")
     except orjson.JSONDecodeError:
@@ -60,7 +61,7 @@ def parse_sentinel(data: bytes | None) -> str | None:
 
 
 def parse_offset(data: bytes | None) -> dict[str, object] | None:
-    """A source offset; None for one that was forgotten. Raises ValueError for what is none."""
+    """Parse a source offset; None for a deleted one. Raises ValueError for a value that is not an offset."""
     body = orjson.loads(data or b"null")
     if body is None or isinstance(body, dict):
         return body
@@ -68,15 +69,15 @@ def parse_offset(data: bytes | None) -> dict[str, object] | None:
 
 
 def offset_key(connector: str, partition: SourcePosition) -> bytes:
-    """The key of an offset."""
+    """Return the key of an offset."""
     return orjson.dumps([connector, partition])
 
 
 def memory_key(connector: str, task: int) -> bytes:
-    """The key of a task's memory."""
+    """Return the key of a task's memory."""
     return orjson.dumps([connector, MEMORY, task])
 
 
 def sentinel_key(connector: str) -> bytes:
-    """The key of a migration's word."""
+    """Return the key of a migration mark."""
     return orjson.dumps([connector])

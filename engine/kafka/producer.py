@@ -17,14 +17,14 @@ FLUSH_SLICE_S = 0.5
 ANY_PARTITION = -1
 _TOO_LARGE = "the record is larger than queue.buffering.max.kbytes"
 REFUSED = (BufferError, ck.KafkaException, TypeError, ValueError, OverflowError)
-Failure = tuple[int, str, ck.KafkaError]  # which record of the flush, its topic, and why
+Failure = tuple[int, str, ck.KafkaError]  # ordinal of the record in the flush, its topic, and the error
 Report = Callable[[ck.KafkaError | None, ck.Message], None]
 
 
 def failure_reports(failures: list[Failure], begin: int) -> Iterable[Report]:
-    """What the client is to call once it knows what became of a record, one a record. They tell of failures only.
+    """Return one delivery callback for each record; the callbacks note failures only.
 
-    Each is one function bound to an ordinal: that is made in half the time of a closure.
+    Each is one function bound to an ordinal, which costs half the time of a closure.
     """
 
     def report(ordinal: int, error: ck.KafkaError | None, message: ck.Message) -> None:
@@ -35,39 +35,39 @@ def failure_reports(failures: list[Failure], begin: int) -> Iterable[Report]:
 
 
 class KafkaProducer(Producer):
-    """Writes records, and remembers which of them failed since the last flush."""
+    """A producer that notes which records failed since the last flush."""
 
-    only_errors = True  # are the client's reports about records that were delivered done without?
+    only_errors = True  # the client skips delivery reports of successful records
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         with translated():
             self._client = ck.Producer({**settings, "delivery.report.only.error": self.only_errors})
         self._queued = 0
-        self._refused: list[Failure] = []  # they never left the client
+        self._refused: list[Failure] = []  # records that never left the client
         self._lost: list[Failure] = []
 
     def produce_all(self, rows: Sequence[Row]) -> None:
-        # One by one: the client's `produce_batch` takes neither timestamps nor headers, and costs more.
+        # One by one: the client's `produce_batch` takes neither timestamps nor headers, and is slower.
         produce = self._client.produce
         for ordinal, row, report in zip(count(self._queued), rows, self._reports(rows), strict=False):
             topic, key, value, headers, timestamp, partition = row
             where = ANY_PARTITION if partition is None else partition
-            try:  # by position: keywords would double the cost of the hottest line
+            try:  # by position: keyword arguments would double the cost of this line, which runs most often
                 produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
             except REFUSED:
                 self._insist(row, ordinal, report)
         self._queued += len(rows)
-        self._serve(0)  # what is delivered makes room
+        self._serve(0)  # delivered records make room in the queue
 
     def flush(self) -> None:
-        # Each record ends as delivered or failed by delivery.timeout.ms, so this ends too.
+        # delivery.timeout.ms ends each record as delivered or failed, so this loop ends.
         with translated():
             while self._client.flush(FLUSH_SLICE_S):
                 pass
         failures = self._take()
         for _, _, error in failures:
             if error_class(error) is not RetriableError and error.code() not in REJECTED:
-                raise translate(error)  # of no record: the client, or its right to write, is gone
+                raise translate(error)  # about no record: the client, or its right to write, is gone
         if failures:
             rows = tuple((topic, describe(error)) for _, topic, error in failures)
             retriable = all(error_class(error) is RetriableError for _, _, error in failures)
@@ -75,21 +75,21 @@ class KafkaProducer(Producer):
             raise ProduceFailed(rows, tuple(ordinal for ordinal, _, _ in failures), kind)
 
     def forget(self) -> int:
-        """How many records are known to have failed since the last flush; nothing more is heard of any before."""
+        """Return the number of failures since the last flush; ignore later reports of its records."""
         return len(self._take())
 
     def close(self) -> None:
-        """Let go of it; what was not flushed may be lost."""
+        """Close the client; records that were not flushed may be lost."""
         self._client.purge()
-        with suppress(ck.KafkaException, SystemError):  # what was fatal is raised by each call, once more by this one
+        with suppress(ck.KafkaException, SystemError):  # after a fatal error every call raises it again, this one too
             self._client.flush(FLUSH_SLICE_S)
 
-    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:  # noqa: ARG002, others look at them
-        """A report for each of them."""
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:  # noqa: ARG002, subclasses use the rows
+        """Return a delivery callback for each row."""
         return failure_reports(self._lost, self._queued)
 
     def _insist(self, row: Row, ordinal: int, report: Report) -> None:
-        """Queue a record as soon as there is room; one that the client refuses, or never has room for, is noted."""
+        """Queue a record when there is room. Notes a record that the client refuses or never has room for."""
         topic, key, value, headers, timestamp, partition = row
         while True:
             is_empty = not len(self._client)
@@ -113,19 +113,24 @@ class KafkaProducer(Producer):
                 self._refused.append((ordinal, topic, error.args[0]))
                 return
             except (TypeError, ValueError, OverflowError) as error:  # a topic or a header of a wrong type
-                wrong = ck.KafkaError(ck.KafkaError._INVALID_ARG, str(error))
+                wrong = ck.KafkaError(ck.KafkaError._INVALID_ARG, _why(error))
                 self._refused.append((ordinal, str(topic), wrong))
                 return
             else:
                 return
 
     def _serve(self, timeout_s: float) -> None:
-        """Hear what became of records. Raises what is fatal by now."""
-        with suppress(SystemError), translated():  # an error that the client loses itself is said again by `flush`
+        """Run delivery callbacks. Raises fatal errors."""
+        with suppress(SystemError), translated():  # `flush` repeats an error that the client loses here
             self._client.poll(timeout_s)
 
     def _take(self) -> list[Failure]:
-        """The failures of this flush; the next one begins. Who is still to report of this one is not heard any more."""
+        """Return the failures of this flush and begin the next one. Later reports of old records are ignored."""
         failures = sorted([*self._refused, *self._lost], key=lambda row: row[0])
         self._refused, self._lost, self._queued = [], [], 0
         return failures
+
+
+def _why(error: Exception) -> str:
+    """Return why the client refuses a record, without content: a UnicodeEncodeError's text quotes a character."""
+    return error.reason if isinstance(error, UnicodeEncodeError) else str(error)

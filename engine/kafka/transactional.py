@@ -1,4 +1,4 @@
-"""The TransactionalProducer port over confluent_kafka. What is made of its errors is up to engine.exactly_once."""
+"""The TransactionalProducer port over confluent_kafka. `engine.exactly_once` handles its errors."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from engine.ports import Committed
 from engine.record.record import TopicPartition
 
 CALL_TIMEOUT_S = 15.0
-GRACE_S = 5.0  # beyond the time-out that a call was given
+GRACE_S = 5.0  # beyond a call's own time-out
 COORDINATORS = "__transaction_state"
 CONNECTION = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.", "log_level", "socket.keepalive.enable")
 
 
 class KafkaTransactional(KafkaProducer):
-    """A client with a transactional id; `settings` hold it. A call takes `timeout_s` at most before it is repeated."""
+    """A producer with a transactional id from `settings`. A call takes at most `timeout_s` before it is repeated."""
 
     def __init__(self, settings: Mapping[str, str], timeout_s: float = CALL_TIMEOUT_S) -> None:
         super().__init__(settings)
         self._timeout_s = timeout_s
         self._connection = {name: value for name, value in settings.items() if name.startswith(CONNECTION)}
-        self._members: dict[str, Any] = {}  # group → the client's word for a member of it
+        self._members: dict[str, Any] = {}  # the client's group metadata by group
 
     def init(self) -> None:
         patiently(self._init)
@@ -53,7 +53,7 @@ class KafkaTransactional(KafkaProducer):
             return
         failed = _failed(failures)
         if not lost and not any(error.code() in CONSEQUENCES for _, _, error in failures):
-            raise failed  # they never left the client: the transaction knows nothing of them
+            raise failed  # the records never left the client, so the transaction is not affected
         raise AbortableError(str(failed)) from failed
 
     def send_offsets(self, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
@@ -70,7 +70,7 @@ class KafkaTransactional(KafkaProducer):
         patiently(send)
 
     def commit(self) -> None:
-        if self._refused and not self._lost:  # they never left: the client itself would commit without them
+        if self._refused and not self._lost:  # refused records never left the client, which would commit without them
             raise CommitFailed(str(_failed(self._refused)))
         try:
             with translated_transactional():
@@ -85,33 +85,33 @@ class KafkaTransactional(KafkaProducer):
 
     def _init(self) -> None:
         with translated_transactional():
-            # Connected by the second answer; else it would look for its coordinator half a second later.
+            # The second answer finds the client connected; else it looks for its coordinator half a second later.
             for _ in range(2):
                 self._client.list_topics(COORDINATORS, self._timeout_s)
             self._client.init_transactions(self._timeout_s)
 
     def _deliver(self) -> None:
-        """Return when all are acknowledged, or one is lost: there is nothing to wait for then."""
+        """Return when all records are acknowledged or one is lost, because then waiting is useless."""
         try:
             while self._client.flush(FLUSH_SLICE_S) and not self._lost:
                 pass
         except SystemError as error:
-            if error.__cause__ is None:  # the client lost its own exception; every call of a transaction says it again
+            if error.__cause__ is None:  # the client lost its exception; any other transactional call raises it again
                 self._client.begin_transaction()
             raise
 
     def _within(self, call: Callable[[], object]) -> None:
-        """Make the call in a thread of its own, and leave it there when it does not come back in time.
+        """Run the call in its own thread, and leave it behind if it does not return in time.
 
-        After a broker was restarted `send_offsets_to_transaction` may wait for minutes, whatever time-out it is given.
-        Who is left behind this way is let go with the client, and fenced by the next one.
+        After a broker restart, `send_offsets_to_transaction` may block for minutes, whatever time-out it has. A thread
+        left behind is released with the client, and the next producer with this id fences it.
         """
         raised: list[BaseException] = []
 
         def run() -> None:
             try:
                 call()
-            except BaseException as error:  # noqa: BLE001, it is raised where the call was made
+            except BaseException as error:  # noqa: BLE001, raised again in the calling thread
                 raised.append(error)
 
         thread = threading.Thread(target=run, name="send-offsets", daemon=True)
@@ -123,7 +123,7 @@ class KafkaTransactional(KafkaProducer):
             raise raised[0]
 
     def _member(self, group: str) -> Any:
-        """Asked for once: making a consumer takes its time. It never joins the group."""
+        """Return group metadata, cached because making a consumer is slow. The consumer never joins the group."""
         if group not in self._members:
             with translated_transactional():
                 consumer = ck.Consumer({**self._connection, "group.id": group, "enable.auto.commit": "false"})
@@ -135,7 +135,7 @@ class KafkaTransactional(KafkaProducer):
 
 
 def _failed(failures: Sequence[Failure]) -> ProduceFailed:
-    """Their failures, by the causes among them. Raises Fenced or FatalError where that is one."""
+    """Combine failures by their causes. Raises Fenced or FatalError if a cause is one."""
     causes = [row for row in failures if row[2].code() not in CONSEQUENCES] or failures
     kinds = [failure_type(error) for _, _, error in causes]
     for kind, (_, _, error) in zip(kinds, causes, strict=True):

@@ -1,4 +1,4 @@
-"""Converters and transforms as the steps that the guard runs, each with its stage's index."""
+"""Converters and transforms as the steps that the guard runs, each with its stage index."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from engine.errors import TransformError
+from engine.pipeline.error_views import unconverted
 from engine.pipeline.guard import Step
 from engine.pipeline.outcome import Misstep
-from engine.pipeline.telling import unconverted
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, Schema
 
-KEY, VALUE, HEADERS = range(3)  # stages of a sink's converters
-TO_READ = replace(BYTES)  # equal to it, and nobody else's: of a value that its converter has still to read
+KEY, VALUE, HEADERS = range(3)  # stage indexes of a sink's converters
+# Marks a value that its converter has not read yet. It equals BYTES but is a distinct object: compare it with `is`.
+TO_READ = replace(BYTES)
 Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
 class Converter(Protocol):
-    """Reads bytes as Connect data."""
+    """A converter from bytes to Connect data."""
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers) -> tuple[Schema | None, Any]: ...
 
 
 class Transform(Protocol):
-    """Makes a record of a record; None leaves it out."""
+    """A transform from one record to another; None filters the record out."""
 
     def apply(self, record: Record) -> Record | None: ...
 
@@ -35,12 +36,12 @@ Steps = tuple[Step, ...]
 
 
 def sink_steps(key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]) -> Steps:
-    """Steps of a sink: key, value and headers converters in one, then transforms. Stages follow that order.
+    """Return the steps of a sink: converters of key, value and headers as one step, then transforms.
 
-    Without a header converter there is no header stage, and headers stay bytes.
+    Stage indexes follow that order. Without a header converter there is no header stage, and headers stay bytes.
     """
     if header is None and passes_bytes(key) and passes_bytes(value):
-        converting: Callable[[Any], Any] = unconverted  # what does nothing can't fail
+        converting: Callable[[Any], Any] = unconverted  # leaving bytes as they are cannot fail
     else:
         converting = _convert(key, value, header)
     last = VALUE if header is None else HEADERS
@@ -48,19 +49,22 @@ def sink_steps(key: Converter, value: Converter, header: Converter | None, trans
 
 
 def passes_bytes(converter: object) -> bool:
-    """Is it a converter of the engine's own that leaves bytes as they are?"""
+    """Return whether this is one of the engine's own converters that leave bytes unchanged."""
     return bool(vars(type(converter)).get("passes_bytes"))
 
 
 def steps_from(steps: Steps, stage: int) -> Steps:
-    """The steps that are left where a stage is to be tried again."""
+    """Return the steps that remain when a stage is tried again."""
     return tuple(step for step in steps if step[0] >= stage)
 
 
 def applying(transform: Transform) -> Callable[[Record], Record | None]:
-    """The transform as a step. One that is not the engine's own may answer anything: that is an error of its stage."""
+    """Return the transform as a step.
+
+    A transform from another package may return anything. A result that is not a record raises TransformError.
+    """
     apply = transform.apply
-    theirs = getattr(transform, "transform", transform)  # under its predicate, if it has one
+    theirs = getattr(transform, "transform", transform)  # a predicate wraps the transform itself
     if type(theirs).__module__.startswith("engine."):
         return apply
 
@@ -74,9 +78,10 @@ def applying(transform: Transform) -> Callable[[Record], Record | None]:
 
 
 def _convert(key: Converter, value: Converter, header: Converter | None) -> Callable[[RawRecord | Record], Record]:
-    """Key, value and headers in one step, so that one record is built; given one that is half done, it goes on there.
+    """Return one step that converts key, value and headers, so that only one record is built.
 
-    By position: keywords would double the cost of the hottest line.
+    The step continues with a half converted record if it is given one. Records are built by position: keyword
+    arguments would double the cost of this line, which runs most often.
     """
     read_key, read_value = key.to_connect, value.to_connect
 

@@ -1,4 +1,4 @@
-"""The claim of a lease: who may run is read from the config topic, where to begin from the committed offsets."""
+"""The claim of a lease: permission from the config topic, positions from the committed offsets."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ POLL_RECORDS = 2000
 
 
 class ConfigTail:
-    """The config topic from its beginning to wherever it is now; it only ever goes forward."""
+    """The config topic, read from its beginning; it only moves forward."""
 
     def __init__(self, consumer: Consumer, topic: str, clock: Clock) -> None:
         self.consumer = consumer
         self.partition = TopicPartition(topic, 0)
         self.clock = clock
         self.state = ConfigState()
-        self._lock = threading.Lock()  # tasks that commit aside ask whether they are to stop
+        self._lock = threading.Lock()  # background commits ask from their own threads whether the task must stop
         consumer.assign({self.partition: consumer.begin_offsets([self.partition])[self.partition]})
 
     def read_to_end(self) -> ConfigState:
-        """The state as it is now. Raises RetriableError when the topic can't be read in time."""
+        """Return the current state. Raises RetriableError if the topic can't be read to its end in time."""
         end = self.consumer.end_offsets([self.partition])[self.partition]
         late_ms = self.clock.now_ms() + READ_TIMEOUT_MS
         while self.consumer.positions()[self.partition] < end:
             self.poll(timeout_s=0.1)
             if self.clock.now_ms() > late_ms:
                 raise RetriableError(f"the config topic {self.partition.topic} could not be read to its end")
-        return self.poll()  # what another thread has just polled is in the state when the lock is free
+        return self.poll()  # another thread may have polled the last records; its fold is visible once the lock is free
 
     def poll(self, timeout_s: float = 0) -> ConfigState:
-        """The state after what has arrived."""
+        """Return the state after the records that have arrived."""
         with self._lock:
             for raw in self.consumer.poll(POLL_RECORDS, timeout_s):
                 self.state = fold_config(self.state, raw.key, raw.value)
@@ -48,7 +48,10 @@ class ConfigTail:
 
 
 def denied(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd | None:
-    """Why a lease may not go on with the task: FENCED by a newer leader or generation, or STOPPED; None if it may."""
+    """Return why a lease must give up the task, or None if it may go on.
+
+    FENCED: a newer leader or generation exists. STOPPED: the task is to stop.
+    """
     if owns(state, task, leader_epoch):
         return None
     connector = state.connectors.get(task.connector)
@@ -57,7 +60,7 @@ def denied(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd 
 
 
 class PositionStore(Protocol):
-    """Where a task's positions are kept, with its memory as metadata."""
+    """A store of a task's positions, with the task's memory as their metadata."""
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]: ...
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None: ...
@@ -66,10 +69,10 @@ class PositionStore(Protocol):
 def claim_positions(
     task: TaskConfig, stages: Sequence[Stage], consumer: Consumer, store: PositionStore
 ) -> tuple[dict[TopicPartition, int], TaskState]:
-    """Where to begin, and the task's memory.
+    """Return the start positions of the task, and its memory.
 
-    A partition that nobody has committed begins at its earliest record, and that is committed at once: from
-    then on its absence raises OffsetsMissing, whatever took it away.
+    A partition without a committed offset begins at its earliest record, and that position is committed at once.
+    If that commit is missing later, for any reason, the next claim raises OffsetsMissing.
     """
     committed = store.committed(task.partitions)
     found = {partition: one for partition, one in committed.items() if one is not None}
@@ -80,14 +83,13 @@ def claim_positions(
         restarts=task.restarts,
         stages=stages,
     )
-    marks = marks_of(
-        {partition: one.metadata for partition, one in found.items()}
-    )  # a partition may be new to the task
+    # A partition may have belonged to another task before, and its metadata then holds that task's marks.
+    marks = marks_of({partition: one.metadata for partition, one in found.items()})
     own = [mark for mark in state.reported if mark in marks]
     state.reported = (*(mark for mark in marks if mark not in own), *own)[-MAX_MARKS:]
     missing = [partition for partition in task.partitions if partition not in found]
     positions = {partition: one.offset for partition, one in found.items()}
-    state.forget_passed(positions)  # somebody may have moved them
+    state.forget_passed(positions)  # an operator may have moved the offsets
     if task.beyond and (gone := _beyond(positions, consumer.end_offsets(list(positions)))):
         raise OffsetsMissing(_cut_off(task, positions, gone))
     if missing:

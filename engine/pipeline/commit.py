@@ -1,4 +1,4 @@
-"""How a task's progress is written down: durable, then commit; or all of it in one transaction."""
+"""Two ways to commit a sink's progress: flush, then commit offsets; or everything in one transaction."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from engine.reporting.deadletter import DeadLetterReporter
 
 
 class Commit(Protocol):
-    """Writes down positions and the task's state, once everything before them is durable.
+    """Commits positions and the task's state once everything before them is durable.
 
     Interrupted: nothing was committed, because a wait was ended or would outlast the lease.
     """
 
     @property
     def is_full(self) -> bool:
-        """Is it time to commit, whatever the interval says?"""
+        """Return whether it is time to commit before the interval is over."""
         ...
 
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None: ...
     def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
-        """Change the metadata of what is committed already."""
+        """Change the metadata of positions that are already committed."""
         ...
 
 
 class DurableThenCommit:
-    """At least once: flush sink, dead letters and outcomes of replayed records, then commit offsets with metadata."""
+    """At least once: flush sink, dead letters and replay outcomes, then commit offsets with metadata."""
 
     is_full = False
 
@@ -53,7 +53,7 @@ class DurableThenCommit:
         interrupted = self.flush_dead_letters() or self.flush_outcomes()
         if interrupted is not None:
             return interrupted
-        text = metadata()  # after the flush: it counts what was written
+        text = metadata()  # after the flush, because the metadata counts the letters it wrote
         self.remember(positions, text)
         return None
 
@@ -62,7 +62,7 @@ class DurableThenCommit:
 
 
 class TransactionalCommit:
-    """Exactly once: records, dead letters, outcomes of replayed records and offsets of `group` in one transaction."""
+    """Exactly once: records, dead letters, replay outcomes and offsets of `group` in one transaction."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class TransactionalCommit:
         if interrupted is not None:
             self.transaction.abort()
             return interrupted
-        text = metadata()  # after the flush: it counts what was written
+        text = metadata()  # after the flush, because the metadata counts the letters it wrote
         self.transaction.commit(with_metadata(positions, text), self.group)
         return None
 
@@ -94,7 +94,10 @@ class TransactionalCommit:
 
 
 class TransactionalStore:
-    """Committed offsets of a group, written in transactions only: a zombie's plain commit would move them."""
+    """Committed offsets of a group, written only in transactions.
+
+    A plain commit has no fencing: a worker whose lease has been replaced could still move the offsets with one.
+    """
 
     def __init__(self, consumer: Consumer, transaction: Transaction, group: str) -> None:
         self._consumer = consumer
@@ -109,8 +112,10 @@ class TransactionalStore:
         return found
 
     def check(self) -> None:
-        """Raises Fenced where anything is committed but what we committed last; of no record too: a dead letter may be
-        all that was done. Asked when a task takes its transactional id over from itself.
+        """Raise Fenced if the group's offsets or metadata differ from our last commit.
+
+        Metadata count too: a commit may have written only a dead letter and moved no offset. Called when a task
+        takes its own transactional id over again.
         """
         if _those_there(self._consumer.committed(self._claimed)) != self._transaction.committed:
             raise Fenced(f"somebody else has committed for group {self._group}")
@@ -137,12 +142,12 @@ def _those_there(found: Mapping[TopicPartition, Committed | None]) -> dict[Topic
 
 
 def with_metadata(positions: Mapping[TopicPartition, int], metadata: str) -> dict[TopicPartition, Committed]:
-    """The positions as they are committed, the task's memory with each."""
+    """Return the positions as commits, with the task's memory in the metadata of each."""
     return {partition: Committed(offset, metadata) for partition, offset in positions.items()}
 
 
 def flush_letters(letters: DeadLetterReporter | None, state: TaskState) -> Interrupted | None:
-    """Make the dead letters durable; how often that failed in a row is for the task to remember."""
+    """Make the dead letters durable, and store the count of failed flushes in the task's state."""
     if letters is None:
         return None
     unwritten = letters.flush()

@@ -1,8 +1,9 @@
-"""Exactly once into a database: rows, positions and the task's memory in one transaction of it, letters in an outbox.
+"""Exactly once into a database, with an outbox for dead letters.
 
-Whatever is to be told in Kafka (dead letters, outcomes of replayed records) is first a row of the same transaction,
-with a number. After it a Kafka transaction writes the letters, and the group's offsets with the number of the last one:
-so whoever claims next knows which of them Kafka has, and sends the others. Then they are forgotten.
+Rows, positions and the task's memory are written in one database transaction. Records for Kafka (dead letters and
+outcomes of replayed records) are numbered rows of the same transaction. A Kafka transaction then writes these letters
+together with the group's offsets, whose metadata holds the number of the last letter. The next claim reads from that
+number which letters Kafka has, and sends the others. Letters that Kafka has are then deleted from the database.
 """
 
 from __future__ import annotations
@@ -20,23 +21,24 @@ from engine.pipeline.outcome import Interrupted
 from engine.ports import Clock, Committed, Producer
 from engine.record.record import TopicPartition
 
-BATCH = 500  # letters of one transaction, where they are read again
+BATCH = 500  # letters in one Kafka transaction when they are read back from the database
 
 
 class Outbox(Keeping):
-    """The producer of those who tell something: it keeps it for the database."""
+    """The producer that the dead letter and outcome reporters use. It keeps records for the database."""
 
     def flush(self) -> None:
-        """It is as durable as the rows beside it."""
+        """Do nothing: the records become durable with the rows of their transaction."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no resources to release."""
 
 
 class Relay:
-    """Tells Kafka what the database has: letters, and how far the group is.
+    """Writes letters and the group's offsets from the database to Kafka.
 
-    `elsewhere` writes letters for the topic `apart`, whose cluster is not the worker's: at least once.
+    `elsewhere` writes letters for the topic `apart`, which is on another cluster than the worker's. Those letters are
+    written at least once.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Relay:
         self._apart = apart
 
     def send(self, offsets: Mapping[TopicPartition, Committed], letters: Sequence[Letter]) -> None:
-        """Return when all of it is there. Raises ProduceFailed where a letter can't be written at all."""
+        """Write everything and return when it is durable. Raises ProduceFailed if a letter can't be written at all."""
         if self._elsewhere is not None:
             _write(self._elsewhere, [one for one in letters if one.record.topic == self._apart])
             letters = [one for one in letters if one.record.topic != self._apart]
@@ -57,7 +59,10 @@ class Relay:
 
 
 class DatabaseCommit:
-    """A task's commits. The group follows at once where there are letters, else at the interval and in the end."""
+    """Commits of a task that writes to a database.
+
+    The group's offsets follow at once if there are letters, else at the interval and when the lease ends.
+    """
 
     def __init__(
         self,
@@ -78,22 +83,23 @@ class DatabaseCommit:
         self._clock = clock
         self._interval_ms = interval_ms
         self._due_ms = clock.now_ms() + interval_ms
-        self._stale: set[TopicPartition] = set()  # carriers with letters in the database that Kafka has
-        self._unsent = False  # was it tried, and is not known to have succeeded?
+        # Partitions whose letters in the database are already in Kafka, and can be deleted.
+        self._stale: set[TopicPartition] = set()
+        self._unsent = False  # a send was tried and has not succeeded, as far as we know
 
     @property
     def is_full(self) -> bool:
-        """Rows are committed with their chunk: a transaction that stays open holds locks."""
+        """Return whether rows are uncommitted: each chunk commits, as an open transaction holds locks."""
         return self._database.is_open
 
     def begin(self) -> None:
-        """Send what those before us left, and bring the group to where the table is."""
+        """Send the letters that earlier leases left, and bring the group to the table's positions."""
         for carrier in self._database.carriers():
             while letters := self._database.letters(carrier, self._store.sent[carrier], BATCH):
                 self._publish(carrier, letters)
             self._stale.add(carrier)
         for partition, row in self._store.rows.items():
-            # Nothing waits any more; and a table that was set back must not number letters like those that Kafka has.
+            # All letters are sent. A restored table must not number new letters like letters that Kafka already has.
             last = self._store.sent[partition] = max(row.letters, self._store.sent[partition])
             self._store.rows[partition] = replace(row, letters=last)
         self._follow()
@@ -103,17 +109,20 @@ class DatabaseCommit:
         if interrupted is not None:
             self._database.rollback()
             return interrupted
-        self._save(positions, metadata())  # after the flush: it counts what was written
+        self._save(positions, metadata())  # after the flush, because the metadata counts the letters it wrote
         return None
 
     def remember(self, committed: Mapping[TopicPartition, int], metadata: str) -> None:
         self._save(committed, metadata)
 
     def finish(self) -> None:
-        """The lease ends: let the group be seen where it is. What fails is done at the next claim."""
+        """Bring the group's offsets up to date as the lease ends.
+
+        The next claim repairs what fails here.
+        """
         with suppress(EngineError):
             self._database.rollback()
-            if not self._unsent:  # else the group stays behind, so that it is seen that there is something to do
+            if not self._unsent:  # else the group stays behind, so that the next claim sees unsent letters
                 self._follow()
 
     def _save(self, positions: Mapping[TopicPartition, int], memory: str) -> None:
@@ -131,7 +140,7 @@ class DatabaseCommit:
             self._publish(carrier, letters)
 
     def _follow(self) -> None:
-        """Bring the group to where the table is, and forget letters that Kafka has."""
+        """Bring the group's offsets to the table's positions, and delete letters that Kafka has."""
         if self._copy() != self._store.group:
             self._publish(None, ())
         for carrier in tuple(self._stale):
@@ -151,7 +160,7 @@ class DatabaseCommit:
         self._due_ms = self._clock.now_ms() + self._interval_ms
 
     def _copy(self, sent: Mapping[TopicPartition, int] | None = None) -> dict[TopicPartition, Committed]:
-        """The group as it is to be."""
+        """Return the group's offsets as the table demands them."""
         sent = self._store.sent if sent is None else sent
         return {
             partition: Committed(row.next, marked(row.memory, sent[partition]))

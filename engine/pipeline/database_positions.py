@@ -1,7 +1,7 @@
-"""Positions that a database keeps beside the rows it was given: what they are, and who is right where Kafka differs.
+"""Positions that a database keeps beside a sink's rows.
 
-The table is the truth. The group keeps a copy, for whoever looks at lag, and with it the number of the last letter that
-Kafka has: letters wait in the database until then.
+The table is authoritative. The consumer group holds a copy, so that lag tools work. The copy's metadata holds the
+number of the last letter that Kafka has; later letters wait in the database.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from engine.pipeline.task_state import parse
 from engine.ports import Committed, Consumer
 from engine.record.record import TopicPartition
 
-LETTER_KEY = "l"  # in the metadata of the group's offsets: the number of the last letter that Kafka has
+LETTER_KEY = "l"  # key in the metadata of the group's offsets, for the number of the last letter that Kafka has
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A partition's row: the next offset, the task's memory, the number of the last letter written with it."""
+    """A partition's row: next offset, the task's memory, and the number of its last letter."""
 
     next: int
     memory: str
@@ -31,38 +31,43 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """A record for Kafka that waits in the database; they are numbered by the partition they came with."""
+    """A record for Kafka that waits in the database, numbered within the partition it came with."""
 
     seq: int
     record: Written
 
 
 class DatabaseOffsets(Protocol):
-    """The rows of a task's partitions. Each method but `rollback` raises Fenced, RetriableError or ConfigError."""
+    """The position rows of a task's partitions.
+
+    Each method but `rollback` raises Fenced, RetriableError or ConfigError.
+    """
 
     @property
     def is_open(self) -> bool:
-        """Are rows written that are not committed?"""
+        """Return whether rows are written that are not committed."""
         ...
 
     def claim(self) -> Mapping[TopicPartition, Kept]:
-        """What is there; from now on nobody who claimed before can write."""
+        """Return the existing rows, and fence every earlier claimant: it can no longer write."""
         ...
 
     def adopt(self, rows: Mapping[TopicPartition, Kept]) -> None:
-        """Write these, whatever was there."""
+        """Write these rows over the existing ones."""
         ...
 
     def save(
         self, rows: Mapping[TopicPartition, Kept], carrier: TopicPartition, letters: Sequence[Letter], sent: int
     ) -> None:
-        """Write these with the open transaction, and letters that come with the partition `carrier`; forget those up to
-        `sent`; commit. Nothing of it is there if it raises, unless it can't be known (RetriableError).
+        """Write rows and letters in the open transaction, delete letters up to `sent`, and commit.
+
+        The letters belong to the partition `carrier`. If this raises, nothing is written, except that
+        RetriableError may mean that the result of the commit is unknown.
         """
         ...
 
     def carriers(self) -> Sequence[TopicPartition]:
-        """Partitions with letters."""
+        """Return the partitions that have letters."""
         ...
 
     def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[Letter]: ...
@@ -71,7 +76,10 @@ class DatabaseOffsets(Protocol):
 
 
 class DatabaseStore:
-    """A task's positions, claimed. `rows` is what its tables say, `sent` the last letter of each that Kafka has."""
+    """A task's claimed positions.
+
+    `rows` holds the table's rows. `sent` holds the number of the last letter of each partition that Kafka has.
+    """
 
     def __init__(self, task: TaskConfig, database: DatabaseOffsets, consumer: Consumer) -> None:
         self.task = task
@@ -79,10 +87,13 @@ class DatabaseStore:
         self.consumer = consumer
         self.rows: dict[TopicPartition, Kept] = {}
         self.sent: dict[TopicPartition, int] = {}
-        self.group: dict[TopicPartition, Committed] = {}  # as we know it
+        self.group: dict[TopicPartition, Committed] = {}  # the group's offsets as last read or written
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
-        """Claim them. The transactional id is ours by now: nobody else moves the group any more."""
+        """Claim the partitions and return their positions.
+
+        Our client already owns the transactional id here, so that nobody else can move the group's offsets.
+        """
         rows = self.database.claim()
         committed = self.consumer.committed(partitions)
         adopted: dict[TopicPartition, Kept] = {}
@@ -91,9 +102,11 @@ class DatabaseStore:
             if group is not None:
                 self.group[partition] = group
             mark = None if group is None else mark_of(group.metadata)
+            # The group was committed with a table, but this table has no row: it may be another database.
             if row is None and mark is not None:
                 raise OffsetsMissing(_lost(self.task, partition))
             self.sent[partition] = mark or 0
+            # The sink ran without its table in the meantime, so the group is ahead of the row.
             if group is not None and mark is None and _is_newer(group, row):
                 row = adopted[partition] = Kept(group.offset, group.metadata, 0 if row is None else row.letters)
             if row is not None:
@@ -104,19 +117,19 @@ class DatabaseStore:
         return {one: Committed(found[one].next, found[one].memory) if one in found else None for one in partitions}
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
-        """Begin with these."""
+        """Store the initial positions."""
         rows = {partition: Kept(one.offset, one.metadata) for partition, one in offsets.items()}
         self.database.adopt(rows)
         self.rows |= rows
 
 
 def marked(memory: str, letters: int) -> str:
-    """The metadata of the group's offset: the task's memory, and the last letter that Kafka has."""
+    """Return the metadata of a group offset: the task's memory and the last letter that Kafka has."""
     return orjson.dumps({**(parse(memory) or {}), LETTER_KEY: letters}).decode()
 
 
 def mark_of(metadata: str) -> int | None:
-    """The last letter that Kafka has; None where no database was in charge when this was committed."""
+    """Return the last letter that Kafka has; None if no database was used for the commit."""
     try:
         body = orjson.loads(metadata)
     except orjson.JSONDecodeError:
@@ -126,7 +139,10 @@ def mark_of(metadata: str) -> int | None:
 
 
 def _is_newer(group: Committed, row: Kept | None) -> bool:
-    """Has the sink worked without its table since? What an older generation commits late does not count."""
+    """Return whether the sink has committed without its table after it wrote the row.
+
+    A late commit of an older generation does not count.
+    """
     if row is None:
         return True
     there, here = parse(group.metadata), parse(row.memory)

@@ -1,7 +1,7 @@
-"""The one place through which every operation on a record passes, and which alone catches what it raises.
+"""The guard: every operation on a record runs through it, and only it catches exceptions.
 
-`run` is the fast way: it knows nothing of contexts until something raises. `failed` then counts, classifies
-and waits; `decide` asks the handler, reports, and answers with an outcome.
+`run` is the fast path and builds no error context. After an exception, `failed` counts, classifies and waits for the
+retry. `decide` asks the handler, reports the error and returns the record's outcome.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 from engine.config.handlers import Role
 from engine.errors import Aborted, FatalError, RetriableError, TaskError
+from engine.pipeline.error_views import describe_to_handler, read_whole, unconverted, why
 from engine.pipeline.outcome import FILTERED, Errored, Failed, Interrupted, Misstep, Raised, Skipped, Trouble
 from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place, TaskState
-from engine.pipeline.telling import describe_to_handler, read_whole, unconverted, why
-from engine.policy.asking import NamedHandler, Reply
-from engine.policy.classify import classify
+from engine.policy.classification import classify
+from engine.policy.handler_calls import NamedHandler, Reply
 from engine.policy.handlers import Response, may_pass
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
@@ -23,31 +23,33 @@ from engine.ports import Clock
 from engine.record.context import TOLERANCE_NAME, ErrorContext
 from engine.record.record import Origin, RawRecord, Record
 from engine.record.stage import Stage, StageType
-from engine.record.trace import describe, forget_frames
+from engine.record.trace import DISCREET, Telling, describe, forget_frames
 from engine.reporting.metrics import Metric
 
 BATCHED = (StageType.TASK_PUT, StageType.KAFKA_PRODUCE)
-OF_NO_RECORD = (TaskError, FatalError, Aborted)  # nobody is to blame, or asked
-Step = tuple[int, Callable[[Any], Any]]  # its last stage's index, and what it does; None from it means filtered
+OF_NO_RECORD = (TaskError, FatalError, Aborted)  # no record is to blame, so no policy is asked
+# The index of the step's last stage, and its function. A function that returns None filters the record out.
+Step = tuple[int, Callable[[Any], Any]]
 
 
 class Reporter(Protocol):
-    """Tells somebody of an error."""
+    """A receiver of error reports."""
 
     def report(self, context: ErrorContext, origin: Origin) -> None: ...
 
 
 class DeadLetters(Reporter, Protocol):
-    """Tells it to a dead letter topic: once for each error, however often the task is started."""
+    """The reporter that writes to a dead letter topic: once per error, even if the task restarts."""
 
     topic: str
 
 
 class Guard:
-    """Retry, classify, tolerate, report, for one task.
+    """Retries, classifies, tolerates and reports errors, for one task.
 
     `patience_ms(now)` is how long a wait may last; a longer one parks the task. `jitter()` is in [0, 1).
-    `handlers` decide, by a stage's index, in place of the tolerance policy (KIP-1033).
+    `handlers` maps stage indexes to handlers, which decide in place of the tolerance policy (KIP-1033). `telling`
+    says whether the trace of a task that stops shows the content of records. `hide` removes secrets from texts.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Guard:
         jitter: Callable[[], float],
         patience_ms: Callable[[int], int],
         handlers: Mapping[int, NamedHandler] | None = None,
+        telling: Telling = DISCREET,
+        hide: Callable[[str], str] | None = None,
     ) -> None:
         self.connector = connector
         self.stages = tuple(stages)
@@ -78,24 +82,26 @@ class Guard:
         self.jitter = jitter
         self.patience_ms = patience_ms
         self.handlers = handlers or {}
+        self.telling = telling if hide is None else telling._replace(hide=hide)
+        self._hide = hide  # removes secrets from texts that people see
         self._task_id = f"{connector}-{state.task}"
         self._skipped = Skipped(dead_letters is not None)
-        self._waits: ParkedRetry | None = None  # what this lease has parked
+        self._waits: ParkedRetry | None = None  # the retry that this lease has parked
 
     def run(self, steps: Sequence[Step], items: Iterable[Any], out: list[Any]) -> Raised | None:
-        """Pass items through the steps into `out` until one raises; an iterator can then be gone on with."""
+        """Pass items through the steps into `out` until one raises. An iterator then holds the items after it."""
         index, given = 0, None
         append = out.append
         try:
             for item in items:
                 given = item
-                for index, step in steps:  # noqa: B007, the index is read where it raises
+                for index, step in steps:  # noqa: B007, the except branch reads the index
                     given = step(given)
                     if given is None:
                         given = FILTERED
                         break
                 append(given)
-        except Exception as error:  # noqa: BLE001, the one broad except on a record's way
+        except Exception as error:  # noqa: BLE001, an operation on a record may raise anything
             raised = error.raised if isinstance(error, Misstep) else Raised(index, given, error)
         else:
             return None
@@ -104,7 +110,10 @@ class Guard:
         return raised
 
     def failed(self, raised: Raised, origin: Origin, trouble: Trouble) -> Trouble | Errored | Interrupted:
-        """Count a failure; then wait and answer how things stand for the next attempt, or that there is none."""
+        """Count a failure and wait for the retry.
+
+        Returns the Trouble for the next attempt, Errored if there is none, or Interrupted if the wait must be left.
+        """
         now = self.clock.now_ms()
         index = raised.index
         if self.state.parked is not None and not trouble.failures:
@@ -116,15 +125,16 @@ class Guard:
             delay = self.retry.decide(trouble.failures, now - trouble.first_ms, self.jitter())
         if delay is None:
             errored = self.errored(raised, origin, trouble, tolerable=verdict.tolerate)
-            if errored.context.record is not None:  # all is told of it, which of a batch is not so
-                forget_frames(raised.error)  # what they held is at hand for the next record
+            if errored.context.record is not None:  # the context is complete; a batch's traceback is still needed
+                forget_frames(raised.error)  # frames may hold memory that the next record can use
             return errored
         wake_at = now + delay
+        # Parked even during a short wait, so that a commit in the meantime stores the count of failures.
         before, self.state.parked = self.state.parked, ParkedRetry(Place.of(origin, index), trouble, wake_at)
         if delay > self.patience_ms(now):
             self._keep(before)
             return Interrupted(wake_at)
-        if self.clock.wait(delay):  # a stream commits before a long wait: whoever comes after it goes on counting
+        if self.clock.wait(delay):  # a stream commits before a long wait: its next lease continues this count
             return Interrupted(None)
         self.state.parked = before
         self.state.metrics[Metric.TOTAL_RETRIES] += 1
@@ -132,12 +142,12 @@ class Guard:
         return trouble
 
     def rejected(self, raised: Raised, origin: Origin) -> Errored:
-        """A sink named this record as the guilty one: a failure that is not retried."""
+        """Return the error of a record that a sink rejected by name; such a failure is not retried."""
         trouble = self.count_failure(raised.index, Trouble(), self.clock.now_ms())
         return self.errored(raised, origin, trouble, tolerable=True)
 
     def errored(self, raised: Raised, origin: Origin, trouble: Trouble, *, tolerable: bool) -> Errored:
-        """The error as a value, with its context rendered where it was raised."""
+        """Return the error as a value, with its context rendered while the traceback is there."""
         now = self.clock.now_ms()
         given, index, first_ms = raised.given, raised.index, trouble.first_ms
         record = None
@@ -148,22 +158,26 @@ class Guard:
         original = origin if given is not None and isinstance(origin, RawRecord) else None
         named = self.handlers.get(index)
         name = TOLERANCE_NAME if named is None else named.name
-        trace, kind, message, root_kind, root_message = describe(raised.error)
-        # By position, as all that every error costs.
+        told = describe(raised.error, foreign=self.telling.foreign)
+        if self._hide is not None:
+            told = told.changed(self._hide)
+        trace, kind, message, root_kind, root_message, content = told
+        # By position: this runs once per error.
         context = ErrorContext(
             record, original, self.stages, index, trace, kind, message, root_kind, root_message,
             trouble.failures - 1, self._task_id, self.connector, now, first_ms, now - first_ms, name,
+            content,
         )  # fmt: skip
         errored = Errored(context, origin, raised.error, tolerable)
         if named is None or not tolerable or given is None:
-            return errored  # of a batch, as a whole: only its guilty records are asked about, when they are known
-        # Asked at once, so that nothing behind an error that stops the task is worked on.
+            return errored  # a whole batch: handlers are asked later, about the guilty records only
+        # Ask at once, so that records after an error that stops the task are not processed.
         return self._answered(named, errored)
 
     def would_fail(self, before: ToleranceState, errored: Errored) -> tuple[bool, ToleranceState]:
-        """Would this error stop the task, after those already in `before`? Decides nothing.
+        """Return whether this error would stop the task after those in `before`, and the new count.
 
-        Where a handler decides, the error is none of those that the limits count.
+        Nothing is decided. Errors that a handler decides do not count towards the tolerance limits.
         """
         if not errored.tolerable:
             return True, before
@@ -174,9 +188,9 @@ class Guard:
         return self.tolerance.after(before, errored.context.time_of_error)
 
     def decide(self, errored: Errored) -> Skipped | Failed:
-        """Ask the handler, report, and say what becomes of the record.
+        """Ask the handler, report the error, and return the record's outcome.
 
-        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        Raises RetriableError if a handler wants the task to begin again at its last commit.
         """
         context = errored.context
         metrics = self.state.metrics
@@ -184,13 +198,14 @@ class Guard:
         if named is not None and errored.tolerable and errored.reply is None:
             errored = self._answered(named, errored)
         if errored.reply is not None and errored.reply.response is Response.RETRY:
-            raise RetriableError(why(errored)) from errored.error
+            raise RetriableError(why(errored, errored.context)) from errored.error
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
         told = self._report(errored, stops=fails)
         metrics[Metric.TOTAL_FAILURES_LOGGED] += told
         if fails:
-            return Failed(why(errored), context)
+            context = context.with_content(self.telling.content)
+            return Failed(why(errored, context), context)
         metrics[Metric.TOTAL_RECORDS_SKIPPED] += 1
         if named is not None:
             metrics[Metric.DROPPED_RECORDS_TOTAL] += 1
@@ -200,13 +215,16 @@ class Guard:
         return self._skipped
 
     def log(self, errored: Errored) -> None:
-        """Tell all but the dead letter topic of an error that no record is known to be guilty of."""
+        """Report an error of no particular record to every reporter but the dead letter topic."""
         for reporter in self.reporters:
             reporter.report(errored.context, errored.origin)
         self.state.metrics[Metric.TOTAL_FAILURES_LOGGED] += bool(self.reporters)
 
     def remember(self, reported: Iterable[Errored]) -> None:
-        """These have their dead letters, but their record is not passed: they must not get them again."""
+        """Mark errors whose dead letters are written, though the task has not passed their records.
+
+        The marks keep the errors from being dead-lettered again.
+        """
         if self.dead_letters is None:
             return
         topic = self.dead_letters.topic
@@ -214,7 +232,7 @@ class Guard:
         self.state.reported = (*marks, *self.state.reported)[-MAX_MARKS:]
 
     def _report(self, errored: Errored, *, stops: bool) -> bool:
-        """Tell every reporter; the dead letter topic only once. Was anybody told?"""
+        """Report to all reporters, but to the dead letter topic once; return whether any was told."""
         context, origin = errored.context, errored.origin
         for reporter in self.reporters:
             reporter.report(context, origin)
@@ -227,7 +245,7 @@ class Guard:
         others = list(self.state.reported)
         known = mark in others
         if known:
-            others.remove(mark)  # a record may have several errors at one place: a mark is of one of them
+            others.remove(mark)  # a record may have several errors at one stage, and each mark stands for one of them
         else:
             self.dead_letters.report(context, origin)
         self.state.reported = (*others, mark)[-MAX_MARKS:] if stops else tuple(others)
@@ -242,15 +260,15 @@ class Guard:
         origin, record = errored.origin, errored.context.record
         given = origin if named.role is Role.DESERIALIZATION and isinstance(origin, RawRecord) else record
         about = describe_to_handler(errored)
-        # A handler is foreign code as every step is.
+        # A handler is code from another package, so it runs under the guard like any step.
         ask = (errored.context.index, lambda one: (named.ask(about, given, one.error),))
         raised = self.run((ask,), (errored,), answers)
         if raised is not None:
-            return named.crashed(describe(raised.error).text)
+            return named.crashed(self.telling.trace(raised.error))
         return named.reply(answers[0][0], may_retry=may_pass(errored.error))
 
     def count_failure(self, index: int, trouble: Trouble, now: int) -> Trouble:
-        """One more failure, of a stage."""
+        """Count one more failure of a stage, and return the new Trouble."""
         state = self.state
         state.metrics[Metric.TOTAL_RECORD_FAILURES] += 1
         state.metrics[Metric.LAST_FAILURE_TIMESTAMP] = now
@@ -258,9 +276,10 @@ class Guard:
         return Trouble(trouble.failures + 1, trouble.first_ms or now)
 
     def _keep(self, before: ParkedRetry | None) -> None:
-        """Let what waits already go before another record's retry: of two that wait in turn none would ever exhaust.
+        """Keep an already parked retry in preference to another record's.
 
-        A put waits behind the steps of its chunk, so it may not have been tried yet when one of them fails.
+        If two retries replaced each other in turn, neither would ever be exhausted. A put waits behind the steps of
+        its chunk, so it may not have been tried again when one of these steps fails.
         """
         parked = self.state.parked
         if before is not None and parked is not None and before.place != parked.place:
@@ -273,9 +292,10 @@ class Guard:
         return self.stages[parked.place.index].type in BATCHED
 
     def _gone_on_with(self, parked: ParkedRetry, place: Place, trouble: Trouble) -> Trouble:
-        """How things stand: a first failure may be the next one of what an earlier lease had parked.
+        """Return the Trouble to count from: a first failure may continue a retry that an earlier lease parked.
 
-        A put, or a produce, is of a batch, which may begin with another record, or for another end, each time.
+        A put or a produce concerns a batch. The batch may begin with another record, or another stream sink, each
+        time.
         """
         of_batch = self._is_of_batch(parked) and self.stages[place.index].type is self.stages[parked.place.index].type
         if parked.place != place and not of_batch:

@@ -1,6 +1,6 @@
-"""A lease: its tasks polled in turn until each is caught up, out of time, stopped, parked or failed.
+"""A lease: polls its tasks in turn until each is caught up, out of time, stopped, parked or failed.
 
-While nobody else wants its slot, tasks that have caught up wait in it for more.
+While no other task needs the slot, caught-up tasks stay open and wait for records.
 """
 
 from __future__ import annotations
@@ -13,27 +13,30 @@ from contextlib import suppress
 from engine.config.topic import ConfigState
 from engine.errors import Aborted, EngineError, Fenced, RetriableError
 from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
-from engine.pipeline.aside import Aside
+from engine.pipeline.background_commits import Aside
 from engine.pipeline.claim import ConfigTail, denied
+from engine.pipeline.lease_linger import Staying
 from engine.pipeline.open_task import TROUBLE_PAUSE_MS, OpenTask, close, ended_by, never_opened, report_of
 from engine.pipeline.outcome import End, Failed
 from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
-from engine.pipeline.staying import Staying
 from engine.ports import Clock
 
 POLL_TIMEOUT_S = 0.1
-LOOK_MS = 1  # a pool that waits for records looks at one of its tasks in so long: a look costs a twentieth of that
-MANY_RECORDS = 50  # a task that gets so many at one look has more to come
-OPENING_THREADS = 8  # to open a sink is to wait for brokers, over and over: so many of a pool wait together
+LOOK_MS = 1  # time per task between two sweeps of a waiting pool; a poll costs a twentieth of it
+MANY_RECORDS = 50  # a task that polls this many records at once has more to come
+OPENING_THREADS = 8  # opening a sink is mostly waiting for brokers, so this many tasks open in parallel
 COLLECT_INTERVAL_MS = 500
-COLLECT_PAUSES = 20  # so many times as long as it took it then rests: it grows with the memory of a stream
-Finish = Callable[[], OpenTask]  # on the lease's own thread, which whatever a connector opens may be bound to
-Open = Callable[[TaskConfig, bool], Finish]  # on any thread; the last: in small steps, after an abort
-Tell = Callable[[Sequence[TaskReport]], None]  # what a lease has done so far; it never fails
+COLLECT_PAUSES = 20  # pause after a collection, as a multiple of its time, which grows with a stream's memory
+Finish = Callable[[], OpenTask]  # runs on the lease's own thread, because a connector's resources may be bound to it
+Open = Callable[[TaskConfig, bool], Finish]  # runs on any thread; True asks for small steps after an abort
+Tell = Callable[[Sequence[TaskReport]], None]  # reports what a lease has done so far; it never raises
 
 
 class Deadline:
-    """When a lease's budget is over: it starts again once the tasks are open, so that opening can't use it up."""
+    """The end of a lease's time budget.
+
+    It starts again once the tasks are open, so that opening them can't use it up.
+    """
 
     def __init__(self, clock: Clock, budget_ms: int) -> None:
         self._clock = clock
@@ -53,15 +56,15 @@ def run_tasks(
     tell: Tell = lambda _: None,
     commit_interval_ms: int = COMMIT_INTERVAL_MS,
 ) -> tuple[TaskReport, ...]:
-    """Claim and run each task of the lease; one report each, in the order they ended.
+    """Claim and run each task of the lease; return one report each, in the order they ended.
 
-    `tell` is called now and then while the lease stays beyond its budget, or comes to rest and has committed that.
+    `tell` is called while the lease stays open beyond its budget, and when the tasks are idle and have committed.
     """
     return _Running(lease, tail, clock, open_task, deadline, tell, commit_interval_ms).run()
 
 
 class _Running:
-    """One lease under way: the tasks that are open, and the reports of those that have ended."""
+    """A lease in progress: its open tasks, and the reports of the ended ones."""
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class _Running:
                 state = self._tail.poll()
             except EngineError as error:
                 if self._outlasts(error):
-                    continue  # nothing is done meanwhile, but its memory must not end with that
+                    continue  # no task runs meanwhile, but a standing lease keeps its tasks' memory
                 self._settle()
                 self._reports += [self._close_after(opened, error) for opened in self._active]
                 break
@@ -118,7 +121,7 @@ class _Running:
                 self._collect()
 
     def _sweep(self, state: ConfigState) -> bool:
-        """A turn of each task; did any of them find something, as far as they tell?"""
+        """Give each task one turn; return whether any of them got records, as far as they report it."""
         now = self._clock.now_ms()
         stays = self._may_stay(state)
         waits = stays and self._staying.lingers(now)
@@ -141,7 +144,10 @@ class _Running:
         return most > 0
 
     def _may_stay(self, state: ConfigState) -> bool:
-        """May the tasks wait for more: does nobody want the slot, nor to hear how the others have ended?"""
+        """Return whether tasks may wait for more records.
+
+        They may not if the slot is wanted, or if the leader waits for the reports of ended tasks.
+        """
         return (
             self._lease.stay_ms > 0
             and not state.leader.crowded
@@ -150,7 +156,10 @@ class _Running:
         )
 
     def _tell_all(self) -> None:
-        """Say what the tasks have done; where one has ended by then, the lease's end says it, which is near."""
+        """Report progress of all tasks.
+
+        If a task has ended, this is skipped: the lease ends soon and reports it.
+        """
         self._settle()
         if self._reports:
             return
@@ -159,7 +168,7 @@ class _Running:
         self._tell([report_of(opened, None, None, None, self._clock) for opened in self._active])
 
     def _settle(self) -> None:
-        """Wait for the commits that are under way, and take what came of them."""
+        """Wait for the commits in progress and handle their results."""
         for opened in tuple(self._active):
             self._take_save(opened)
 
@@ -167,7 +176,7 @@ class _Running:
         return self._lease.standing and isinstance(error, RetriableError) and not self._clock.wait(TROUBLE_PAUSE_MS)
 
     def _collect(self) -> None:
-        """Cycles of exceptions and tracebacks: inside a lease the collector does not run by itself."""
+        """Collect garbage: exceptions and tracebacks form cycles, and automatic collection is off in a lease."""
         began_ms = self._clock.now_ms()
         if began_ms < self._collect_ms:
             return
@@ -176,7 +185,10 @@ class _Running:
         self._collect_ms = ended_ms + max(COLLECT_INTERVAL_MS, COLLECT_PAUSES * (ended_ms - began_ms))
 
     def _turn(self, opened: OpenTask, state: ConfigState, timeout_s: float, *, waits: bool, is_over: bool) -> bool:
-        """Was it made? In a pool that waits for records nobody is to wait for the commit of another."""
+        """Give a task its turn; return whether it had one.
+
+        In a pool that waits for records, no task waits for another task's commit.
+        """
         out_of_time = LeaseEnd.BUDGET if is_over else None
         stop = LeaseEnd.STOPPED if denied(state, opened.config, self._lease.leader_epoch) else out_of_time
         is_patient = stop is not None or not waits or timeout_s > 0
@@ -191,17 +203,17 @@ class _Running:
         return True
 
     def _take_save(self, opened: OpenTask) -> bool:
-        """Wait for the task's commit, if one is under way; does the task go on after it?"""
+        """Wait for the task's commit, if there is one; return whether the task goes on after it."""
         return self._make(opened, lambda: _ended(opened, self._aside.take(opened.config.task_id), self._clock))
 
     def _make(self, opened: OpenTask, turn: Callable[[], TaskReport | None]) -> bool:
-        """Does the task go on after this? Else it was opened anew, or its report is there."""
+        """Run one turn; return whether the task goes on unchanged. Otherwise it was reopened, or has its report."""
         made: OpenTask | TaskReport | None
         try:
             made = turn()
         except Aborted as aborted:
             made = self._claim_again(opened, aborted)
-        except Exception as error:  # noqa: BLE001, as with opening: a sink flushes beyond the guard
+        except Exception as error:  # noqa: BLE001, a sink flushes outside the guard
             made = self._close_after(opened, error)
         if isinstance(made, OpenTask):
             self._active[self._active.index(opened)] = made
@@ -217,7 +229,7 @@ class _Running:
         try:
             return self._open_task(config, careful)
         except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end other tasks
-            return never_opened(config, *ended_by(error, self._clock))
+            return never_opened(config, *ended_by(config, error, self._clock))
 
     def _finish(self, config: TaskConfig, claimed: Finish | TaskReport) -> OpenTask | TaskReport:
         if isinstance(claimed, TaskReport):
@@ -225,28 +237,31 @@ class _Running:
         try:
             opened = claimed()
         except Exception as error:  # noqa: BLE001, as above
-            return never_opened(config, *ended_by(error, self._clock))
+            return never_opened(config, *ended_by(config, error, self._clock))
         parked = opened.task.state.parked
         if parked is not None and parked.until_ms > self._clock.now_ms():
             return close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), self._clock)
         return opened
 
     def _claim_again(self, opened: OpenTask, aborted: Aborted) -> OpenTask | TaskReport:
-        """Begin again at the last commit, in small steps; a task that goes in small steps already takes a rest."""
+        """Reopen the task at its last commit, in small steps. Park it if it already took small steps."""
         if opened.careful:
             return self._close_after(opened, aborted)
-        with suppress(Exception):  # whatever counts is committed
+        with suppress(Exception):  # everything that must survive is committed
             opened.close()
         again = self._finish(opened.config, self._claim(opened.config, careful=True))
-        self._deadline.start()  # else a chunk that takes as long as the budget would be aborted in each lease anew
+        self._deadline.start()  # else a chunk that takes as long as the budget would be aborted in every lease
         return again
 
     def _close_after(self, opened: OpenTask, error: Exception) -> TaskReport:
-        return close(opened, *ended_by(error, self._clock), self._clock)
+        return close(opened, *ended_by(opened.config, error, self._clock), self._clock)
 
 
 def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
-    """Is a wait of the task to end? Where nobody can say now, that of a standing lease goes on, and soon asks again."""
+    """Return whether a wait of the task must end.
+
+    A standing lease keeps waiting while the config topic can't be read, and asks again soon.
+    """
     try:
         state = tail.poll()
     except RetriableError:
@@ -257,7 +272,7 @@ def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
 
 
 def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
-    """Read the config topic to its end; raises Fenced where the task is not the lease's any more (KIP-618)."""
+    """Read the config topic to its end. Raises Fenced if the lease no longer owns the task (KIP-618)."""
     if denied(tail.read_to_end(), task, lease.leader_epoch) is not None:
         raise Fenced(f"{task.task_id} has moved on, or is to stop")
 
@@ -277,7 +292,7 @@ def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Cloc
 
 
 def _ended(opened: OpenTask, end: End | None, clock: Clock) -> TaskReport | None:
-    """The report of a task that ends by itself, if it does."""
+    """Return the report of a task that ends by itself, or None if it goes on."""
     if end is None:
         return None
     if isinstance(end, Failed):

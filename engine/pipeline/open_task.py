@@ -1,4 +1,4 @@
-"""A task that a lease has opened, and what is reported of it."""
+"""A task that a lease has opened, and its reports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from engine.config.errors_policy import telling_of
 from engine.errors import ClusterAway, EngineError, Fenced, RetriableError
 from engine.leases import LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.outcome import Failed, Interrupted
@@ -15,48 +16,47 @@ from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Clock
 from engine.record.record import TopicPartition
-from engine.record.trace import describe
 
-TROUBLE_PAUSE_MS = 1000  # how long a task rests when a broker or a sink could not be reached
-AWAY_PAUSE_MS = 15_000  # and another cluster: each look for it costs the lease's other tasks seconds
+TROUBLE_PAUSE_MS = 1000  # rest after a broker or a sink could not be reached
+AWAY_PAUSE_MS = 15_000  # the same for another cluster: each try costs the other tasks of the lease seconds
 
 
 class Task(Protocol):
-    """A task of any kind, during one lease."""
+    """A task of any kind during one lease."""
 
     state: TaskState
 
     @property
     def last_count(self) -> int | None:
-        """Records of its last poll; None: once it has caught up it does not wait for more."""
+        """The number of records of the last poll. None if the task never waits after catching up."""
         ...
 
     @property
     def saves_aside(self) -> bool:
-        """Is it time to commit, and may another thread do that? Nothing else is to happen to the task meanwhile."""
+        """Return whether a commit is due that may run on another thread. The task must do nothing else meanwhile."""
         ...
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]: ...
     @property
     def progressed(self) -> bool:
-        """Did this lease commit anything new?"""
+        """Return whether this lease has committed anything new."""
         ...
 
     def step(self, timeout_s: float) -> Failed | Interrupted | None:
-        """Poll and process one chunk; commit when it is time. None: it may go on."""
+        """Poll and process one chunk; commit when it is due. Returns None if the task goes on."""
         ...
 
     def save(self) -> Failed | Interrupted | None:
-        """Commit, if anything moved since the last time."""
+        """Commit if anything changed since the last commit."""
         ...
 
     def is_idle(self) -> bool:
-        """Is there nothing more to do now?"""
+        """Return whether there is nothing to do now."""
         ...
 
     def wake_at(self) -> int | None:
-        """When to run an idle task again (ms); None: when its partitions hold something new."""
+        """Return when to run an idle task again (ms); None to wait for records in its partitions."""
         ...
 
     def known_ends(self) -> Mapping[TopicPartition, int]: ...
@@ -70,28 +70,29 @@ class OpenTask(msgspec.Struct, frozen=True):
     task: Task
     tolerance: TolerancePolicy
     close: Callable[[], None]
-    careful: bool = False  # it goes in small steps, so that whatever aborts its transactions is found
+    careful: bool = False  # small steps find the record that aborts the transactions
 
 
 def unopened(tasks: Sequence[TaskConfig], error: EngineError, clock: Clock) -> tuple[TaskReport, ...]:
-    """The reports of tasks that could not even be claimed."""
-    return tuple(never_opened(config, *ended_by(error, clock)) for config in tasks)
+    """Return the reports of tasks that could not even be claimed."""
+    return tuple(never_opened(config, *ended_by(config, error, clock)) for config in tasks)
 
 
-def ended_by(error: Exception, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
-    """What an exception outside a record's own operations means for the task."""
+def ended_by(config: TaskConfig, error: Exception, clock: Clock) -> tuple[LeaseEnd, int | None, str | None]:
+    """Return lease end, wake-up time and trace for an exception outside a record's operations."""
+    telling = telling_of(config.config)
     if isinstance(error, Fenced):
         return LeaseEnd.FENCED, None, None
     if isinstance(error, RetriableError):
         pause_ms = AWAY_PAUSE_MS if isinstance(error, ClusterAway) else TROUBLE_PAUSE_MS
-        return LeaseEnd.PARKED, clock.now_ms() + pause_ms, f"{type(error).__name__}: {error}"
-    return LeaseEnd.FAILED, None, describe(error).text
+        return LeaseEnd.PARKED, clock.now_ms() + pause_ms, telling.sentence(error)
+    return LeaseEnd.FAILED, None, telling.trace(error)
 
 
 def close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | None, clock: Clock) -> TaskReport:
-    """The last report of a task, whose clients are let go of."""
+    """Close the task's clients and return its last report."""
     report = report_of(opened, end, wake_at, trace, clock)
-    with suppress(Exception):  # whatever counts is committed; the rest is read again
+    with suppress(Exception):  # everything that must survive is committed; the rest is read again
         opened.close()
     return report
 
@@ -99,7 +100,7 @@ def close(opened: OpenTask, end: LeaseEnd, wake_at: int | None, trace: str | Non
 def report_of(
     opened: OpenTask, end: LeaseEnd | None, wake_at: int | None, trace: str | None, clock: Clock
 ) -> TaskReport:
-    """What the task has done; `end` is None where it goes on."""
+    """Return a report of the task's work so far; `end` is None if the task goes on."""
     task = opened.task
     ends, figures = task.known_ends(), task.figures()
     return TaskReport(
@@ -120,7 +121,7 @@ def report_of(
 
 
 def never_opened(config: TaskConfig, end: LeaseEnd, wake_at: int | None = None, trace: str | None = None) -> TaskReport:
-    """The report of a task that did nothing; it has no metrics, which is not the same as zeros."""
+    """Return the report of a task that did nothing; its metrics are absent, not zero."""
     return TaskReport(
         config.connector, config.task, config.generation, end, {}, {}, {}, {}, {}, {}, progressed=False,
         wake_at=wake_at, trace=trace,

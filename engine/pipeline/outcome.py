@@ -1,4 +1,4 @@
-"""What became of a record, or of one operation on it; values, none of them None."""
+"""Results of an operation on a record, as values; none of them is None."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Any
 import msgspec
 
 from engine.errors import RetriableError
-from engine.policy.asking import Reply
+from engine.policy.handler_calls import Reply
 from engine.record.context import ErrorContext
 from engine.record.record import Origin
 
 
 class Filtered(msgspec.Struct, frozen=True):
-    """A transform left the record out on purpose."""
+    """The result of a transform that filtered the record out."""
 
 
 FILTERED = Filtered()
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """The error was tolerated; the task goes on without the record."""
+    """A tolerated error; the task goes on without the record."""
 
     dead_lettered: bool
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """The error was not tolerated; the task stops before the record. `message` says why, in one sentence."""
+    """An error that was not tolerated; the task stops before the record. `message` is one sentence for people."""
 
     message: str
     context: ErrorContext
 
 
 class Errored(msgspec.Struct, frozen=True):
-    """Retries are exhausted: an error that still waits for its decision, in the order of the records.
+    """An error after exhausted retries that still waits for its decision, in record order.
 
-    `reply` is what the stage's handler said of it; None where the tolerance policy decides, or the handler is
-    asked later.
+    `reply` is the answer of the stage's handler. It is None if the tolerance policy decides, or the handler is asked
+    later.
     """
 
     context: ErrorContext
@@ -47,7 +47,7 @@ class Errored(msgspec.Struct, frozen=True):
 
 
 class Interrupted(msgspec.Struct, frozen=True):
-    """A wait was ended or would outlast the lease: the record is not processed yet.
+    """A wait that was ended or would outlast the lease; the record is not processed yet.
 
     `wake_at` (ms) is when to try again; None for a stop request.
     """
@@ -55,8 +55,8 @@ class Interrupted(msgspec.Struct, frozen=True):
     wake_at: int | None
 
 
-End = Failed | Interrupted  # what ends a task's part of a lease
-Verdict = End | RetriableError  # the last: begin again at the last commit
+End = Failed | Interrupted  # results that end a task's lease
+Verdict = End | RetriableError  # RetriableError: begin again at the last commit
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class Raised(msgspec.Struct, frozen=True):
-    """An operation raised: which stage, what it was given, and the exception."""
+    """An exception with the index of the stage that raised it and the stage's input."""
 
     index: int
     given: Any
@@ -75,7 +75,7 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Misstep(Exception):
-    """Raised by a step that is several stages at once: which of them failed, and what that one was given."""
+    """An exception from a step that spans several stages. It names the failed stage and its input."""
 
     def __init__(self, index: int, given: Any, error: Exception) -> None:
         self.raised = Raised(index, given, error)

@@ -1,4 +1,4 @@
-"""How far a task that reads partitions has come: what is committed, and what may be."""
+"""Positions of a task that reads partitions: the committed ones and the current ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.ports import Clock, Consumer
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
 
-REMIND_MS = 600_000  # brokers forget what nobody commits again; a standing lease has nobody else to do it
+REMIND_MS = 600_000  # brokers expire offsets that are not committed again; a standing lease has no successor that would
 
 
 class Progress:
-    """Positions and the task's state, saved together."""
+    """A task's positions and state, which are saved together."""
 
     def __init__(
         self,
@@ -42,31 +42,31 @@ class Progress:
 
     @property
     def is_due(self) -> bool:
-        """Is it time to save?"""
+        """Return whether it is time to save."""
         return self._commit.is_full or self._clock.now_ms() >= self._due_ms
 
     @property
     def is_held(self) -> bool:
-        """Is anything polled and not processed?"""
+        """Return whether a polled record is not processed."""
         return bool(self._held)
 
     def hold(self, raws: Sequence[RawRecord]) -> None:
-        """These were polled and are not processed: nothing from the first of each partition on is committed."""
+        """Note polled records that are not processed. Commits stop before the first of each partition."""
         self._held = first_unprocessed(raws)
 
     def positions(self) -> dict[TopicPartition, int]:
-        """The next offset of each partition that is not processed."""
+        """Return the offset of the next unprocessed record of each partition."""
         return {**self._consumer.positions(), **self._held}
 
     def save(self) -> Interrupted | None:
-        """Commit positions and state, if any of it changed since the last time."""
+        """Commit positions and state if anything changed since the last commit."""
         positions = self.positions()
         now = self._clock.now_ms()
         self._due_ms = now + self._interval_ms
         if positions == self.committed and self._memory() == self._saved and now < self._forgotten_ms:
             return None
         if self._state.forget_passed(positions):
-            self._state.metrics[Metric.TOTAL_RETRIES] += 1  # what was parked succeeded at its next attempt
+            self._state.metrics[Metric.TOTAL_RETRIES] += 1  # the parked operation succeeded at its next attempt
         self._state.seq += 1
         interrupted = self._commit.commit(positions, self._state.to_metadata)
         if interrupted is not None:
@@ -83,9 +83,9 @@ class Progress:
         return None
 
     def figures(self) -> TaskFigures:
-        """The figures now; records are counted as they were committed, so that they agree with `committed`."""
+        """Return the figures. Records are counted as of the last commit, so that they agree with `committed`."""
         return self._state.figures(self._last.metrics)
 
     def _memory(self) -> tuple[Any, ...]:
-        """What a commit keeps beside the positions."""
+        """Return the part of the state that a commit stores beside the positions."""
         return self._state.reported, self._state.parked, dict(self._state.metrics)

@@ -1,4 +1,4 @@
-"""A sink task: poll, convert, put, settle in the order of the records, commit."""
+"""A sink task: poll, convert, put, settle in record order, commit."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import RecordError, RetriableError
+from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.journey import convert, settle
 from engine.pipeline.outcome import End, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble, Verdict
 from engine.pipeline.progress import Progress
 from engine.pipeline.task_state import TaskFigures, TaskState
-from engine.policy.classify import STOP
+from engine.policy.classification import STOP
 from engine.ports import Clock, Consumer, Sink
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.reporting.metrics import Metric
-from engine.reporting.replayed import Outcome, ReplayReporter
+from engine.reporting.replay_outcomes import Outcome, ReplayReporter
 
-CHUNK_RECORDS = 1000  # larger ones fall out of the processor's cache
-CAREFUL_RECORDS = 50  # in small steps: each record that is rejected costs a transaction, and none is stopped midway
+CHUNK_RECORDS = 1000  # larger chunks fall out of the processor's cache
+CAREFUL_RECORDS = 50  # small steps: each rejected record costs a transaction, and no chunk is cut off midway
 COMMIT_INTERVAL_MS = 500
-SLOW_MS = 10_000  # a chunk that takes longer is put and committed as far as it came: an open transaction gets old
+SLOW_MS = 10_000  # a slower chunk is put and committed in part, because an open transaction gets old
 
 
 class SinkTask:
-    """One task during one lease. It never looks behind a record that is not processed yet.
+    """One sink task during one lease. It processes no record before all earlier ones are processed.
 
-    `commits_aside`: nothing that a commit of it calls, its sink's flush above all, is bound to a thread.
+    `commits_aside` means that nothing that a commit calls, above all the sink's flush, is bound to a thread.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class SinkTask:
         self.commits_aside = commits_aside
         self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
         self.put_index = len(guard.stages) - 1
-        self.last_count = 0  # records of the last poll
-        self._left: Sequence[RawRecord] = ()  # of a slow chunk: it goes on with them once the others are committed
+        self.last_count = 0  # number of records of the last poll
+        self._left: Sequence[RawRecord] = ()  # rest of a slow chunk, to be processed after the first part is committed
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
@@ -73,10 +73,10 @@ class SinkTask:
         return self.commits_aside and self.progress.is_due
 
     def step(self, timeout_s: float) -> End | None:
-        """Poll and process one chunk; commit when it is time. None: it may go on.
+        """Poll and process one chunk; commit when it is due. Returns None if the task goes on.
 
-        Raises RetriableError where a handler wants the task to begin again at its last commit, and Aborted where its
-        transaction came to nothing.
+        Raises RetriableError if a handler wants the task to begin again at its last commit, and Aborted if the
+        transaction was aborted.
         """
         raws = self._left or self.consumer.poll(self.chunk_records, timeout_s)
         self.last_count = len(raws)
@@ -89,7 +89,7 @@ class SinkTask:
         return self.save() if self.progress.is_due or self._left else None
 
     def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
-        """Take a chunk as far as it goes, each record into exactly one bucket; what is left is gone on with later."""
+        """Process a chunk as far as possible, each record into exactly one bucket. Keeps the rest for the next step."""
         late_ms, entries = self.clock.now_ms() + SLOW_MS, list[Any]()
         end: End | None = convert(self.guard, self.steps, raws, entries, lambda: self.clock.now_ms() >= late_ms)
         end = self._put(raws, entries) or end
@@ -100,28 +100,29 @@ class SinkTask:
         return failed or end
 
     def save(self) -> Interrupted | None:
-        """Commit positions and state, if anything changed since the last time."""
+        """Commit positions and state if anything changed since the last commit."""
         return self.progress.save()
 
     def is_idle(self) -> bool:
-        """Is everything processed that there is, as far as the last fetch knows?"""
+        """Return whether all records are processed, as far as the last fetch knows."""
+        # A full poll means that more records are probably waiting.
         if self.last_count == self.chunk_records or self.progress.is_held:
             return False
         ends = self.consumer.ends()
         return all(ends[partition] == at for partition, at in self.consumer.positions().items())
 
     def wake_at(self) -> None:
-        """Its partitions say when."""
+        """Return None: new records in its partitions wake the task."""
 
     def known_ends(self) -> dict[TopicPartition, int]:
-        """The end of each partition as last seen."""
+        """Return the end offset of each partition as last seen."""
         return dict(self.consumer.ends())
 
     def figures(self) -> TaskFigures:
         return self.progress.figures()
 
     def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> End | None:
-        """Put the records among `entries`; rejected ones become errors, the others are put again."""
+        """Put the records in `entries`; rejected ones become errors, and the others are put again."""
         trouble = Trouble()
         while batch := [entry for entry in entries if isinstance(entry, Record)]:
             raised = self._try_put(batch)
@@ -149,7 +150,7 @@ class SinkTask:
         return None
 
     def _put_again_succeeded(self) -> None:
-        """Forget a put that was parked: its failures are none of another batch's."""
+        """Clear a parked put, so that its failures do not count for another batch."""
         if self.state.parked is not None and self.state.parked.place.index == self.put_index:
             self.state.parked = None
             self.state.metrics[Metric.TOTAL_RETRIES] += 1
@@ -160,9 +161,9 @@ class SinkTask:
     def _bisect(
         self, raws: Sequence[RawRecord], entries: list[Any], places: list[int], raised: Raised, trouble: Trouble
     ) -> Interrupted | None:
-        """Find the records that a sink does not name, in order, by putting ever smaller halves.
+        """Find rejected records that the sink does not name by putting ever smaller halves in order.
 
-        Where the batch was rejected and a half fails for the world's sake, that is retried: no record is to blame.
+        If the batch was rejected, but a half fails with a retriable error, the half is retried: no record is to blame.
         """
         parts: list[tuple[list[int], Raised | None]] = [(places, raised)]
         waited, was_rejected = Trouble(), not isinstance(raised.error, RetriableError)
@@ -198,7 +199,7 @@ class SinkTask:
         return None
 
     def _cut(self, entries: list[Any]) -> None:
-        """Leave out what lies behind the first error that will fail the task."""
+        """Drop the entries after the first error that will fail the task."""
         trial = self.state.tolerance
         for place, entry in enumerate(entries):
             if type(entry) is Errored:
@@ -210,18 +211,18 @@ class SinkTask:
     def _hopeless(self, errored: Errored) -> Failed:
         self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         self.guard.log(errored)
-        context = errored.context
+        context = errored.context.with_content(self.guard.telling.content)
         return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 
     def _tell(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
-        """Report what became of replayed records; a record without headers, as most are, costs one look."""
+        """Report outcomes of replayed records; most records have no headers and cost one check."""
         for place, raw in enumerate(raws):
             if raw.headers:
                 self.replayed.report(raw, outcome_of(settled[place]))
 
 
 def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:
-    """A settled record's outcome, as it is reported."""
+    """Return a settled record's outcome as it is reported."""
     if isinstance(entry, Record):
         return Outcome.DELIVERED
     if isinstance(entry, Filtered):
@@ -230,7 +231,7 @@ def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:
 
 
 def record_errors(error: BaseException, count: int) -> Mapping[int, Exception]:
-    """The causes by place in the batch, if a sink rejected single records; else nothing."""
+    """Return causes by index in the batch if a sink rejected single records, else nothing."""
     found: dict[int, Exception] = {}
     if isinstance(error, RecordError):
         leaves: tuple[BaseException, ...] = (error,)

@@ -1,4 +1,4 @@
-"""Where a source's transactions end (KIP-618): with each poll, with time, or where the source says."""
+"""Transaction boundaries of a source (KIP-618): with each poll, by time, or where the source decides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.record.record import Record
 
 
 class Cut(StrEnum):
-    """What becomes of the open transaction."""
+    """A decision about the open transaction."""
 
     NONE = "NONE"
     COMMIT = "COMMIT"
@@ -19,40 +19,40 @@ class Cut(StrEnum):
 
 
 class Boundary(Protocol):
-    """Says where to cut. `is_own`: the source alone decides, so that nobody else may commit in between."""
+    """A rule that ends transactions. `is_own`: only the source decides, so nobody else may commit in between."""
 
     is_own: bool
 
     def on_record(self, record: Record) -> Cut:
-        """Is the transaction to end with this record? Asked once for each, in order."""
+        """Return whether the transaction ends with this record. Called once for each, in order."""
         ...
 
     def on_batch(self, now_ms: int) -> Cut:
-        """And with what was polled, be it nothing?"""
+        """Return whether the transaction ends with the polled batch, which may be empty."""
         ...
 
     def committed(self, now_ms: int) -> None:
-        """A transaction ended here."""
+        """Note that a transaction ended."""
         ...
 
 
 class PollBoundary:
-    """Each poll is a transaction."""
+    """A boundary that ends a transaction with each poll."""
 
     is_own = False
 
-    def on_record(self, record: Record) -> Cut:  # noqa: ARG002, nobody says anything of records
+    def on_record(self, record: Record) -> Cut:  # noqa: ARG002, this boundary ignores records
         return Cut.NONE
 
     def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002, as above
         return Cut.COMMIT
 
     def committed(self, now_ms: int) -> None:
-        """It is not counted in time."""
+        """Do nothing: this boundary does not depend on time."""
 
 
 class IntervalBoundary:
-    """A transaction ends with the first poll after so many ms."""
+    """A boundary that ends a transaction with the first poll after an interval."""
 
     is_own = False
 
@@ -71,7 +71,7 @@ class IntervalBoundary:
 
 
 class ConnectorBoundary:
-    """The source says so."""
+    """A boundary that the source sets."""
 
     is_own = True
 
@@ -89,11 +89,11 @@ class ConnectorBoundary:
         return Cut.COMMIT if self.transactions.should_commit_batch() else Cut.NONE
 
     def committed(self, now_ms: int) -> None:
-        """It is not counted in time."""
+        """Do nothing: this boundary does not depend on time."""
 
 
 def parts(boundary: Boundary, polled: Sequence[Record]) -> list[tuple[int, Cut]]:
-    """Where a batch is cut: after so many records, and how; the rest of it comes last, uncut."""
+    """Return where a batch is cut: end indexes with their cuts; the rest of the batch comes last, uncut."""
     if not boundary.is_own:
         return [(len(polled), Cut.NONE)]
     cuts = [(place + 1, boundary.on_record(record)) for place, record in enumerate(polled)]

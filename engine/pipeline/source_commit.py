@@ -1,4 +1,7 @@
-"""How a source's progress is written down: durable, then commit; or all of it in one transaction (KIP-618)."""
+"""Two ways to commit a source's progress.
+
+Flush records, then write offsets; or write everything in one transaction (KIP-618).
+"""
 
 from __future__ import annotations
 
@@ -16,35 +19,35 @@ Row = tuple[bytes, bytes]  # key and value of a record of the offsets topic
 
 
 class OffsetStore(Protocol):
-    """Where offsets of one task of a source are kept, and its memory beside them."""
+    """A store of one source task's offsets, and of its memory."""
 
     memory: str | None
 
     def position(self, partition: SourcePosition) -> SourcePosition | None:
-        """The offset committed last."""
+        """Return the last committed offset."""
         ...
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
-        """Return when all is durable. Raises RetriableError where the brokers stay away."""
+        """Write the offsets; return when all are durable. Raises RetriableError if the brokers are unavailable."""
         ...
 
 
 class OffsetRecords(Protocol):
-    """The same store for who writes its records elsewhere: in a transaction."""
+    """The same store for callers that write its records themselves, in a transaction."""
 
     topic: str
 
     def rows(self, offsets: Sequence[SourceOffset], memory: str) -> Sequence[Row]:
-        """The records that say so."""
+        """Return the records to write for these offsets and this memory."""
         ...
 
     def committed(self, rows: Sequence[Row], memory: str) -> None:
-        """These are committed."""
+        """Note that these records are committed."""
         ...
 
 
 class SourceCommit(Protocol):
-    """Writes down offsets and the task's state, once everything before them is durable, or together with it.
+    """Writes offsets and the task's state, when or after everything before them is durable.
 
     Interrupted: nothing was committed, because a wait was ended or would outlast the lease.
     """
@@ -53,31 +56,32 @@ class SourceCommit(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Is it time to commit, whatever the boundary says?"""
+        """Return whether it is time to commit regardless of the boundary."""
         ...
 
     @property
     def is_open(self) -> bool:
-        """Is anything written that readers don't see before the commit?"""
+        """Return whether something is written that readers see only after the commit."""
         ...
 
     def commit(self, offsets: Sequence[SourceOffset], memory: Callable[[], str]) -> Interrupted | None: ...
     def remember(self, memory: str) -> None:
-        """Write the task's memory alone; what was written since the last commit comes to nothing, where it can."""
+        """Write the task's memory alone, and discard other writes since the last commit if possible."""
         ...
 
     def abort(self) -> None:
-        """Let what was written since the last commit come to nothing, where it can; dead letters stay."""
+        """Discard what was written since the last commit, if possible; dead letters stay."""
         ...
 
     def forget_letters(self, keep: int) -> None:
-        """Drop dead letters of records that will be polled again, but for the last ones."""
+        """Drop the dead letters of records that will be polled again, except for the last `keep`."""
         ...
 
 
 class DurableThenOffsets:
-    """At least once: the records are durable already, as their writer answers for each; flush dead letters, then
-    write the offsets.
+    """At least once: flush dead letters, then write the offsets.
+
+    Records are durable already, because their writer waits for each of them.
     """
 
     delivery = Delivery.AT_LEAST_ONCE
@@ -91,24 +95,23 @@ class DurableThenOffsets:
     def commit(self, offsets: Sequence[SourceOffset], memory: Callable[[], str]) -> Interrupted | None:
         interrupted = self.flush_dead_letters()
         if interrupted is None:
-            self.store.write(offsets, memory())  # after the flush: it counts what was written
+            self.store.write(offsets, memory())  # after the flush, because the metadata counts the letters it wrote
         return interrupted
 
     def remember(self, memory: str) -> None:
         self.store.write((), memory)
 
     def abort(self) -> None:
-        """Nothing can be taken back."""
+        """Do nothing: durable records can't be taken back."""
 
     def forget_letters(self, keep: int) -> None:
-        """Nothing can be taken back."""
+        """Do nothing: durable letters can't be taken back."""
 
 
 class TransactionalOffsets:
-    """Exactly once: records, source offsets, the task's memory and its dead letters in one transaction (KIP-618,
-    offset and record writes).
+    """Exactly once: records, offsets, memory and dead letters in one transaction.
 
-    `drop_letters(keep)` is what `forget_letters` does.
+    Source: KIP-618, offset and record writes. `drop_letters(keep)` implements `forget_letters`.
     """
 
     delivery = Delivery.EXACTLY_ONCE
@@ -138,7 +141,7 @@ class TransactionalOffsets:
         if interrupted is not None:
             self.transaction.abort()
             return interrupted
-        self._write(offsets, memory())  # after the flush: it counts what was written
+        self._write(offsets, memory())  # after the flush, because the metadata counts the letters it wrote
         return None
 
     def remember(self, memory: str) -> None:

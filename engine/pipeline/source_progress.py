@@ -1,4 +1,4 @@
-"""What a source's task has settled and not committed yet: records to confirm, and an offset a source partition."""
+"""Records and offsets that a source task has settled and not committed yet."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from engine.reporting.metrics import Metric
 
 
 def canonical(position: Mapping[str, Any] | None) -> bytes:
-    """A source partition, or an offset in it, as bytes that are equal when it is. Raises TypeError."""
+    """Return a source partition or offset as bytes; equal ones have equal bytes. Raises TypeError."""
     return orjson.dumps(position, option=orjson.OPT_SORT_KEYS)
 
 
 class SourceProgress:
     """Settled records since the last commit.
 
-    `is_torn`: they can't be committed without those that came with them and are not settled: a source that goes on
-    at their offsets would give some of them again.
+    `is_torn` means that they must not be committed alone. They share an offset with unsettled
+    records of the same poll, or have none. A source that continues at their offsets would return some of them again.
     """
 
     def __init__(self) -> None:
@@ -32,13 +32,13 @@ class SourceProgress:
 
     @property
     def offsets(self) -> tuple[SourceOffset, ...]:
-        """The last offset of each source partition that moved."""
+        """Return the last offset of each source partition that moved."""
         return tuple(self._offsets.values())
 
     def add(self, settled: Sequence[Record], unsettled: Sequence[Record]) -> None:
-        """Note records that are settled, in the order they were polled; `unsettled` came with them.
+        """Note settled records in the order of the poll. `unsettled` are the other records of the same poll.
 
-        An offset that a settled record shares with an unsettled one is not reached yet.
+        An offset that a settled record shares with an unsettled one does not count as reached.
         """
         shared = {(canonical(one.source_partition), canonical(one.source_offset)) for one in unsettled}
         last, key = None, b""
@@ -46,7 +46,7 @@ class SourceProgress:
             partition, offset = record.source_partition, record.source_offset
             if partition is None or offset is None:
                 continue
-            if partition is not last:  # most often it is the same object
+            if partition is not last:  # records mostly share one partition object, and `is` is cheap
                 last, key = partition, canonical(partition)
             if not shared or (key, canonical(offset)) not in shared:
                 self._offsets[key] = (partition, offset)
@@ -60,23 +60,25 @@ class SourceProgress:
             )
 
     def clear(self) -> None:
-        """All of it is committed."""
+        """Start again after a commit."""
         self.records = []
         self.is_torn = False
         self._offsets = {}
 
 
 def forget_settled(state: TaskState, settled: Sequence[Record], unsettled: Sequence[Record] = ()) -> None:
-    """Drop what the task's memory holds about records that are settled now; those at an offset of an unsettled one are
-    told from it by nothing.
+    """Drop what the task's memory holds about settled records.
+
+    Entries stay if an unsettled record has the same offset: the two records can't be told apart.
     """
     if not settled or (state.parked is None and not state.reported):
         return
+    # Stage index 0 everywhere, so that only the records are compared.
     passed = {Place.of(record, 0) for record in settled} - {Place.of(record, 0) for record in unsettled}
     state.reported = tuple(mark for mark in state.reported if _record_of(mark.place) not in passed)
     if state.parked is not None and _record_of(state.parked.place) in passed:
         state.parked = None
-        state.metrics[Metric.TOTAL_RETRIES] += 1  # it succeeded at its next attempt
+        state.metrics[Metric.TOTAL_RETRIES] += 1  # the parked operation succeeded at its next attempt
 
 
 def _record_of(place: Place) -> Place:

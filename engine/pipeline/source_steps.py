@@ -1,4 +1,4 @@
-"""Transforms and converters of a source as the steps that the guard runs: Connect data becomes bytes."""
+"""Transforms and converters of a source as the steps that the guard runs: Connect data to bytes."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from engine.record.record import Headers, Record
 from engine.record.schema import BYTES, Schema
 
 KEYS = (bytes, type(None))
-WRITTEN = Schema("BYTES", optional=True)  # as BYTES, and known to be done: it is not written again in a retry
+# Marks a value that is converted already, so that a retry does not convert it twice. Compare it with `is`.
+WRITTEN = Schema("BYTES", optional=True)
 
 
 class Writer(Protocol):
-    """A converter, as it is used here: it writes Connect data as bytes."""
+    """A converter from Connect data to bytes."""
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None: ...
 
 
 def source_steps(transforms: Sequence[Transform], key: Writer, value: Writer, header: Writer, first: int = 1) -> Steps:
-    """Transforms, then converters of key, value and headers; stages begin at `first`, behind the poll."""
+    """Return the steps: transforms, then converters of key, value and headers; the first stage is `first`."""
     key_index = first + len(transforms)
     writing = (key_index + 2, _write(key, value, header, key_index))
     return (*enumerate(map(applying, transforms), start=first), writing)
 
 
 def _write(key: Writer, value: Writer, header: Writer, key_index: int) -> Callable[[Record], Record]:
-    """Three stages in one step, so that one record is built, and none where it is bytes already."""
+    """Return one step for three stages, so that at most one record is built."""
     write_key, write_value, write_header = key.from_connect, value.from_connect, header.from_connect
     value_index, header_index = key_index + 1, key_index + 2
     passes = passes_bytes(key) and passes_bytes(value)
@@ -60,7 +61,7 @@ def _write(key: Writer, value: Writer, header: Writer, key_index: int) -> Callab
 def _with(
     record: Record, key: bytes | None, value: Any, value_schema: Schema | None, headers: tuple[Any, ...]
 ) -> Record:
-    """The record with its key written. By position: keywords would double the cost of the hottest line."""
+    """Return the record with its key written. By position: keywords would double the cost of this hot line."""
     return Record(
         record.topic, record.partition, record.timestamp, key, value, WRITTEN, value_schema, headers,
         record.offset, record.timestamp_type, record.raw, record.source_partition, record.source_offset,
@@ -68,7 +69,7 @@ def _with(
 
 
 def _bytes(data: Any) -> bytes | None:
-    """What a converter wrote; one of somebody else's may be mistaken."""
+    """Return the result of a converter. The type is checked, because the converter may be third-party code."""
     if data is None or isinstance(data, bytes):
         return data
     raise ConversionError(f"the converter wrote a {type(data).__name__}, not bytes")

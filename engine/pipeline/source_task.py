@@ -1,4 +1,4 @@
-"""A source task: poll, transform, convert, produce, settle in the order of the records, commit."""
+"""A source task: poll, transform, convert, produce, settle in record order, commit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.errors import RetriableError
+from engine.errors import Message, RetriableError
+from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.journey import convert, settle
 from engine.pipeline.outcome import End, Errored, Failed, Interrupted, Trouble, Verdict
-from engine.pipeline.producing import WRITTEN, Outgoing, RecordWriter
+from engine.pipeline.produce_stage import WRITTEN, Outgoing, RecordWriter
 from engine.pipeline.source_boundary import Boundary, Cut, IntervalBoundary, parts
 from engine.pipeline.source_commit import SourceCommit
-from engine.pipeline.source_committing import Committing
 from engine.pipeline.source_progress import canonical, forget_settled
+from engine.pipeline.source_settled import Committing
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.ports import Clock, Source
 from engine.record.record import Punctuation, Record, TopicPartition
@@ -22,16 +22,16 @@ from engine.reporting.metrics import Metric
 
 CHUNK_RECORDS = 1000
 COMMIT_INTERVAL_MS = 500
-OVERTIME_MS = 2000  # how much longer than its lease a transaction may last that the source itself is to end
-PACE_MS = 50  # between two polls that find nothing, while such a transaction is open
-POLL = 0  # the stage's index
+OVERTIME_MS = 2000  # extra time for a source that ends its transactions itself, after its lease's budget
+PACE_MS = 50  # between two empty polls while such a transaction is open
+POLL = 0  # stage index
 log = logging.getLogger(__name__)
 
 
 class SourceTask:
-    """One task during one lease. What it polled and did not settle is polled again by the next lease.
+    """One source task during one lease. Polled records that are not settled are polled again by the next lease.
 
-    `boundary` says when to commit; `commit_interval_ms` where there is none.
+    `boundary` decides when to commit; without one, `commit_interval_ms` does.
     """
 
     last_count: int | None = None
@@ -58,23 +58,23 @@ class SourceTask:
         self.clock = clock
         self.boundary = boundary or IntervalBoundary(commit_interval_ms, clock.now_ms())
         self._committing = Committing(commit, state, self._confirm)
-        self._is_whole = True  # is everything settled that was polled?
+        self._is_whole = True  # all polled records are settled
         self._was_empty = False
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
-        """Nothing: a source's positions are its own."""
+        """Return nothing: a source has no Kafka positions."""
         return {}
 
     @property
     def progressed(self) -> bool:
-        """Did this lease commit anything new?"""
+        """Return whether this lease has committed anything new."""
         return self._committing.progressed
 
-    def step(self, timeout_s: float) -> End | None:  # noqa: ARG002, a source knows itself how long to wait
-        """Poll and process what came; commit where the boundary says. None: it may go on.
+    def step(self, timeout_s: float) -> End | None:  # noqa: ARG002, a source decides itself how long it waits
+        """Poll and process records; commit where the boundary says. Returns None if the task goes on.
 
-        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        Raises RetriableError if a handler wants the task to begin again at its last commit.
         """
         polled = self._poll()
         if isinstance(polled, Failed | Interrupted):
@@ -97,7 +97,7 @@ class SourceTask:
         return interrupted
 
     def process(self, polled: Sequence[Record], behind: Sequence[Record] = ()) -> Verdict | None:
-        """Take records as far as they go, each one into exactly one bucket; `behind` came with them."""
+        """Process records as far as possible, each into exactly one bucket. `behind` is the rest of their poll."""
         done = 0
         end: Verdict | None = None
         while end is None and done < len(polled):
@@ -111,8 +111,10 @@ class SourceTask:
         return end
 
     def save(self) -> End | None:
-        """Commit what is settled. Where the source ends its transactions itself it is given a little time for that;
-        then the open one is aborted, and polled again by the next lease.
+        """Commit settled records.
+
+        A source that ends its transactions itself gets a little time to do so. After it, the open transaction is
+        aborted, and the next lease polls its records again.
         """
         if not self._waits_for_source:
             return self._commit()
@@ -127,19 +129,19 @@ class SourceTask:
         return None
 
     def is_idle(self) -> bool:
-        """Did the last poll find nothing, and is nothing open that the source is to end?"""
+        """Return whether the last poll was empty and no transaction waits for the source to end it."""
         return self._was_empty and not self._waits_for_source
 
     def wake_at(self) -> int:
-        """When there may be something new (ms)."""
+        """Return when to poll an idle source again (ms)."""
         return self.clock.now_ms() + self.source.idle_ms
 
     def known_ends(self) -> Mapping[TopicPartition, int]:
-        """Nothing, as with `committed`."""
+        """Return nothing, as `committed` does."""
         return {}
 
     def figures(self) -> TaskFigures:
-        """What was counted; of records as it was committed."""
+        """Return the figures; records are counted as of the last commit."""
         return self._committing.figures()
 
     @property
@@ -147,7 +149,7 @@ class SourceTask:
         return self.boundary.is_own and self._committing.is_open
 
     def _end(self, end: Verdict) -> End | None:
-        """Commit what is settled before the task ends; not in the middle of what belongs together."""
+        """Commit settled records before the task ends, unless they belong with unsettled ones."""
         interrupted = None
         if self._waits_for_source or self._committing.is_torn:
             self._committing.undo(remember=end != Interrupted(None))
@@ -184,12 +186,12 @@ class SourceTask:
             trouble = verdict
 
     def _next(self, source: Source) -> Sequence[Record]:
-        """What the source has, looked at before it is trusted. It may be somebody else's."""
+        """Return the source's records after a type check; the source may be third-party code."""
         polled = list(source.poll() or ())
         last = None
         for record in polled:
             if not isinstance(record, Record):
-                raise TypeError(f"poll answered with a {type(record).__name__}, not with records")
+                raise TypeError(Message(f"poll answered with a {type(record).__name__}, not with records"))
             if record.source_partition is not last:
                 last = record.source_partition
                 canonical(last)
@@ -202,29 +204,30 @@ class SourceTask:
             self.state.metrics[Metric.TOTAL_RETRIES] += 1
 
     def _poll_errored(self, errored: Errored) -> Failed | None:
-        """An error of no record: logged and counted, but there is nothing to dead-letter or to skip."""
+        """Log and count a failed poll; there is no record to dead-letter or to skip."""
         fails, self.state.tolerance = self.guard.would_fail(self.state.tolerance, errored)
         self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         self.guard.log(errored)
-        context = errored.context
         if not fails:
             return None
+        context = errored.context.with_content(self.guard.telling.content)
         reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
         return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
 
     def _process(self, chunk: Sequence[Record]) -> tuple[int, Verdict | None]:
-        """How many records of the chunk are settled, and what ends the task there."""
+        """Return the number of settled records in the chunk, and the verdict that ends the task."""
         entries: list[Any] = []
         interrupted = convert(self.guard, self.steps, chunk, entries)
         written, unwritten = self._write(chunk, entries)
         failed, done = settle(self.guard, entries)
         if written > sum(isinstance(entry, Record) for entry in entries[:done]):
-            self._committing.progress.is_torn = True  # something behind what ends the task is written already
+            self._committing.progress.is_torn = True  # a record after the one that ends the task is written already
         return done, failed or unwritten or interrupted
 
     def _write(self, chunk: Sequence[Record], entries: list[Any]) -> tuple[int, Interrupted | None]:
-        """Produce the records among `entries`, and say how many are written; what is not yet is left out, with all
-        behind it.
+        """Produce the records in `entries` and return how many are written.
+
+        Entries from the first unwritten record on are dropped.
         """
         places: list[int] = []
         errors: list[tuple[int, Errored]] = []
@@ -245,14 +248,16 @@ class SourceTask:
         return written, None
 
     def _confirm(self, records: Sequence[Record]) -> None:
-        """Tell the source. That it can't take the news changes nothing about what is committed: it is only logged."""
+        """Tell the source about a commit. Its exceptions are only logged, because the commit is done."""
         todo = iter(records)
         while (raised := self.guard.run(((POLL, self._tell),), todo, [])) is not None:
-            log.warning("%s: commit_record failed: %r", self.guard.connector, raised.error)
+            text = self.guard.telling.sentence(raised.error)
+            log.warning("%s: commit_record failed: %s", self.guard.connector, text)
         if self._is_whole:
             raised = self.guard.run(((POLL, lambda source: source.commit()),), (self.source,), [])
             if raised is not None:
-                log.warning("%s: commit failed: %r", self.guard.connector, raised.error)
+                text = self.guard.telling.sentence(raised.error)
+                log.warning("%s: commit failed: %s", self.guard.connector, text)
 
     def _tell(self, record: Record) -> None:
         self.source.commit_record(record)

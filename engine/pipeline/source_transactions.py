@@ -1,4 +1,4 @@
-"""What a source says of its own transactions (KIP-618, as Kafka shipped it: `transaction.boundary=connector`)."""
+"""A source's requests to end its transactions (KIP-618, as shipped: `transaction.boundary=connector`)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ CONFLICT = "the source asked to commit and to abort the same transaction"
 
 
 class TransactionContext:
-    """A source's own word on where its transactions end; it is asked for each word once.
+    """A source's requests to commit or abort; each request is consumed when it is read.
 
-    A request about a record counts when that very object is written; one about no record with the batch that the
-    next poll answers with, or that is on its way. Not for several threads.
+    A request about a record takes effect when that same object is written. A request without a record takes effect
+    with the batch being polled, or with the next one. Not thread-safe.
     """
 
     def __init__(self) -> None:
-        self._commits: dict[int, Record] = {}  # by identity: records may hold what has no hash
+        self._commits: dict[int, Record] = {}  # by identity, because records may hold unhashable values
         self._aborts: dict[int, Record] = {}
         self._commit_batch = False
         self._abort_batch = False
 
     def commit_transaction(self, record: Record | None = None) -> None:
-        """Commit when this record is written; without one, when the batch is."""
+        """Commit when this record is written; without a record, when the batch is."""
         if record is None:
             self._commit_batch = True
         else:
             self._commits[id(record)] = record
 
     def abort_transaction(self, record: Record | None = None) -> None:
-        """Abort when this record is written; without one, when the batch is. What was written is passed all the same:
-        its offsets are committed.
+        """Abort when this record is written; without a record, when the batch is.
+
+        The aborted records are still passed: their offsets are committed.
         """
         if record is None:
             self._abort_batch = True
@@ -38,23 +39,23 @@ class TransactionContext:
             self._aborts[id(record)] = record
 
     def should_commit_on(self, record: Record) -> bool:
-        """Was that asked for? Raises TaskError where its opposite was, too."""
+        """Return whether a commit with this record was asked for. Raises TaskError if an abort was, too."""
         _check(record, self._commits, self._aborts)
         return self._commits.pop(id(record), None) is not None
 
     def should_abort_on(self, record: Record) -> bool:
-        """Was that asked for? Raises TaskError where its opposite was, too."""
+        """Return whether an abort with this record was asked for. Raises TaskError if a commit was, too."""
         _check(record, self._commits, self._aborts)
         return self._aborts.pop(id(record), None) is not None
 
     def should_commit_batch(self) -> bool:
-        """Was that asked for? Raises TaskError where its opposite was, too."""
+        """Return whether a commit with this batch was asked for. Raises TaskError if an abort was, too."""
         self._check_batch()
         wanted, self._commit_batch = self._commit_batch, False
         return wanted
 
     def should_abort_batch(self) -> bool:
-        """Was that asked for? Raises TaskError where its opposite was, too."""
+        """Return whether an abort with this batch was asked for. Raises TaskError if a commit was, too."""
         self._check_batch()
         wanted, self._abort_batch = self._abort_batch, False
         return wanted

@@ -1,8 +1,8 @@
-"""A stream's task: poll, convert, run the topology, write, settle in the order of the records, commit (KIP-1033).
+"""A stream task: poll, convert, run the topology, write, settle in record order, commit (KIP-1033).
 
-A record whose way ends without an error is delivered, whether it reached a topic or a processor keeps what it made of
-it. One with an error that was let go is dead-lettered or skipped, though its other branches were written. What fails
-under a punctuation is an error of no record: it is reported, and no bucket counts it.
+A record without an error is delivered, whether it reached a topic or a processor keeps its result. A record with a
+tolerated error is dead-lettered or skipped, even if its other branches were written. An error in a punctuation
+concerns no record: it is reported, but no bucket counts it.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Any
 
 from engine.errors import Aborted, RetriableError
 from engine.exactly_once.transaction import Transaction
+from engine.pipeline.chunk_results import again, attempt
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.journey import again, attempt
 from engine.pipeline.outcome import FILTERED, End, Errored, Interrupted, Verdict
 from engine.pipeline.progress import Progress
-from engine.pipeline.stream_settling import settle
-from engine.pipeline.stream_writing import UnitWriter
+from engine.pipeline.stream_settlement import settle
+from engine.pipeline.stream_writer import UnitWriter
 from engine.pipeline.task_state import ParkedRetry, TaskFigures, TaskState
 from engine.pipeline.topology import Passage, Topology, Unit
 from engine.ports import Clock, Consumer, Producer
 from engine.record.record import Punctuation, RawRecord, Record, TopicPartition
-from engine.reporting.replayed import ReplayReporter
+from engine.reporting.replay_outcomes import ReplayReporter
 from engine.steps.processors import Moment, ProcessorContext
-from engine.steps.punctuation import PunctuationType, Schedules
+from engine.steps.schedules import PunctuationType, Schedules
 
 CHUNK_RECORDS = 500
 COMMIT_INTERVAL_MS = 500
-LONG_WAIT_MS = 1000  # before such a one, what is done is written and committed
-PAUSE_MS = 1000  # how long it rests when the brokers can't be reached: its lease must not end with that
+LONG_WAIT_MS = 1000  # before a wait this long, finished units are written and committed
+PAUSE_MS = 1000  # rest while the brokers can't be reached; the lease must not end with it
 
 log = logging.getLogger(__name__)
 
 
 class StreamTask:
-    """One task during its lease, which ends only on stop: its processors keep what they know in memory."""
+    """One stream task during its lease. The lease ends only on stop, because processors keep state in memory."""
 
     last_count: int | None = None
     saves_aside = False
@@ -77,17 +77,17 @@ class StreamTask:
         self._raws: Sequence[RawRecord] = ()
         self._passage = Passage(topology, guard)
         self._done = 0  # how many of these records are settled
-        self._late_ms = 0  # when what is processed of them is not to wait for the others
-        self._current: Unit | None = None  # what is being processed
+        self._late_ms = 0  # time after which processed records no longer wait for the others
+        self._current: Unit | None = None  # the unit being processed
         self._running = False
-        self._ended: Verdict | None = None  # what ended the task while it was about to wait
+        self._ended: Verdict | None = None  # the verdict that ended the task while it was about to wait
         patience_ms = guard.patience_ms
         guard.clock = _SettlingClock(guard.clock, self._before_wait)
-        # A write that is to wait for long is left, so that what stands before it is committed, and gone on with.
+        # A write that has to wait longer is left, so that earlier units are committed first, and is then resumed.
         guard.patience_ms = lambda now: patience_ms(now) if self._running else min(patience_ms(now), LONG_WAIT_MS - 1)
         self.writer = UnitWriter(producer, guard, transaction)
         if state.parked is not None and not state.parked.place.topic:
-            state.parked = None  # a punctuation's: it ended with the memory of the lease that called it
+            state.parked = None  # a punctuation's retry ended with the memory of its lease
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
@@ -98,9 +98,9 @@ class StreamTask:
         return self.progress.progressed
 
     def step(self, timeout_s: float) -> End | None:
-        """Poll and process one chunk, and what is due; commit when it is time. None: it may go on.
+        """Poll and process one chunk and due punctuations; commit when it is due. Returns None if it goes on.
 
-        Raises RetriableError where a handler wants the task to begin again at its last commit.
+        Raises RetriableError if a handler wants the task to begin again at its last commit.
         """
         raws = self._poll(timeout_s)
         end = raws if isinstance(raws, Interrupted) else self.process(raws)
@@ -112,7 +112,7 @@ class StreamTask:
         return interrupted or end
 
     def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
-        """Take a chunk as far as it goes, each record into exactly one bucket."""
+        """Process a chunk as far as possible, each record into exactly one bucket."""
         self._raws, self._passage, self._done, self._ended = raws, Passage(self.topology, self.guard), 0, None
         self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         self._running = True
@@ -121,25 +121,25 @@ class StreamTask:
         end = self._ended or self._finish(self._passage.units) or interrupted
         self.progress.hold(raws[self._done :])
         if self._done < len(raws) and end is None:
-            return Interrupted(self.clock.now_ms())  # whatever kept a record from being settled, it is not passed by
+            return Interrupted(self.clock.now_ms())  # an unsettled record, whatever the reason, must not be passed
         return end
 
     def save(self) -> Interrupted | None:
-        """Commit, if anything changed since the last time: a standing lease is followed by what it commits."""
+        """Commit if anything changed since the last commit. A standing lease is observed through its commits."""
         interrupted = self.progress.save()
         if interrupted is None and self.transaction is not None and self.transaction.is_open:
-            self.transaction.commit({})  # punctuations wrote: no position has moved
+            self.transaction.commit({})  # punctuations wrote records, but no position moved
         return interrupted
 
     def is_idle(self) -> bool:
-        """Never: its memory would end with its lease."""
+        """Return False: the processors' memory would end with the lease."""
         return False
 
     def wake_at(self) -> None:
-        """It never sleeps."""
+        """Return None: the task never sleeps."""
 
     def known_ends(self) -> dict[TopicPartition, int]:
-        """The end of each partition as last seen."""
+        """Return the end offset of each partition as last seen."""
         return dict(self.consumer.ends())
 
     def figures(self) -> TaskFigures:
@@ -153,23 +153,24 @@ class StreamTask:
             return self._rest("nothing could be polled", error) or ()
 
     def _save_in_place(self) -> Interrupted | None:
-        """Save, however often it takes: nothing more is worked on before."""
+        """Save, with retries until it succeeds; nothing else is processed before."""
         while True:
             try:
                 return self.save()
             except Aborted:
-                raise  # what was written is gone: it is not to be committed as if it were not
+                raise  # the transaction's writes are gone, so their positions must not be committed
             except RetriableError as error:
                 stopped = self._rest("nothing could be committed", error)
                 if stopped is not None:
                     return stopped
 
     def _rest(self, what: str, error: RetriableError) -> Interrupted | None:
-        log.warning("%s-%d: %s, it goes on in a moment: %s", self.guard.connector, self.state.task, what, error)
+        text = self.guard.telling.sentence(error)
+        log.warning("%s-%d: %s, it goes on in a moment: %s", self.guard.connector, self.state.task, what, text)
         return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
 
     def _finish(self, units: list[Unit]) -> Verdict | None:
-        """Write and settle what is processed; before a long wait for the next attempt to write, commit."""
+        """Write and settle the processed units. Commit before a long wait for another attempt to write."""
         while True:
             count, interrupted = self.writer.write(units)
             verdict, settled = settle(self.guard, self.replayed, units[:count])
@@ -186,11 +187,11 @@ class StreamTask:
                 return stopped
 
     def _before_wait(self, ms: int) -> bool:
-        """Commit what is done before a long wait for another attempt; True where that ends the task."""
+        """Commit finished units before a long wait for a retry; return True if that ends the task."""
         return self._running and ms >= LONG_WAIT_MS and self._commit_midway(self._current, self.state.parked)
 
     def _commit_midway(self, current: Unit | None = None, waits: ParkedRetry | None = None) -> bool:
-        """Settle and commit all units but the current one, which may wait; True where that ends the task."""
+        """Settle and commit all units but the current one, which may wait. Returns True if that ends the task."""
         done = self._passage.leave(current)
         self._running = False
         self._ended = self._finish(done)
@@ -204,7 +205,7 @@ class StreamTask:
         return self._ended is not None
 
     def _run(self, raws: Sequence[RawRecord], passage: Passage) -> Interrupted | None:
-        """Convert the records and pass them through the topology, punctuations at their time between them."""
+        """Convert the records and pass them through the topology; run due punctuations between them."""
         interrupted = self._punctuate(PunctuationType.WALL_CLOCK_TIME, self.clock.now_ms(), passage)
         if interrupted is not None or _stopped(passage):
             return interrupted
@@ -217,7 +218,7 @@ class StreamTask:
         return None
 
     def _converted(self, raws: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, Any]]:
-        """Records and what comes of them; one in trouble is looked at when those before it are processed."""
+        """Yield records with their results. A failed record is retried only after the ones before it are processed."""
         todo, count = iter(raws), 0
         while count < len(raws):
             entries: list[Any] = []
@@ -253,7 +254,7 @@ class StreamTask:
             self.moment.stream_time = record.timestamp
 
     def _punctuate(self, kind: PunctuationType, now_ms: int, passage: Passage) -> Interrupted | None:
-        """Call what is due. Each call is a unit: the records before it are settled before it."""
+        """Call due punctuations. Each call is a unit, and units settle in order."""
         for schedule in self.schedules.due(kind, now_ms):
             unit = self._current = passage.enter(Punctuation(self.moment.stream_time))
             index, context = self.contexts[schedule.node]
@@ -272,7 +273,7 @@ class StreamTask:
 
 
 class _SettlingClock:
-    """The guard's clock, with something to do before it waits."""
+    """The guard's clock with a callback before each wait."""
 
     def __init__(self, clock: Clock, before_wait: Callable[[int], bool]) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""What a task must remember beyond its lease: compact JSON kept in the metadata of its commits, under 2 kB."""
+"""A task's memory between leases: compact JSON in the metadata of its commits, under 2 kB."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from engine.record.values import to_json
 from engine.reporting.metrics import BUCKETS, Metric, Metrics, zeros
 
 MAX_BYTES = 2048
-MAX_MARKS = 16  # records that stopped the task, one a partition, and are known to be dead-lettered
+MAX_MARKS = 16  # errors that stopped the task and whose dead letters are written, one per partition
 VERSION = 4
 LETTER_METRICS = (Metric.DEADLETTERQUEUE_RECORDS_PRODUCED, Metric.DEADLETTERQUEUE_PRODUCE_FAILURES)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
-    """An operation on one record: its coordinates and the stage's index.
+    """An operation on one record: the record's coordinates and the stage index.
 
-    A source's record has no coordinates in Kafka: checksums of its source partition and offset stand for them, or of
-    what it says where it has no offset.
+    A source record has no coordinates in Kafka. Checksums of its source partition and offset replace them; without an
+    offset, a checksum of its topic, key and value.
     """
 
     topic: str
@@ -45,14 +45,15 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
         return Place("", -1, -1, index)
 
     def is_before(self, positions: Mapping[TopicPartition, int]) -> bool:
-        """Is the record passed, at these positions?"""
+        """Return whether a task at these positions has passed the record."""
         return self.offset < positions.get(TopicPartition(self.topic, self.partition), 0)
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """An error that stopped the task has its dead letter already; `topic` is the dead letter topic's checksum.
+    """An error that stopped the task and has its dead letter. `topic` is the dead letter topic's checksum.
 
-    Of an error, not of a record: who restarts the task and sees the record fail at another stage is told why.
+    A mark belongs to an error, not to a record: if the record fails at another stage after a restart, that error is
+    dead-lettered too.
     """
 
     place: Place
@@ -72,7 +73,7 @@ class ParkedRetry(msgspec.Struct, frozen=True):
 
 
 class TaskFigures(msgspec.Struct, frozen=True):
-    """What a task tells of itself at one moment; counts by stage are named `<index>:<type>:<class, or node>`."""
+    """A task's figures at one moment. Counts by stage are named `<index>:<type>:<class or node>`."""
 
     metrics: dict[str, int]
     stage_failures: dict[str, int]
@@ -82,7 +83,7 @@ class TaskFigures(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class TaskState:
-    """A task's memory. `seq` grows with each commit; the highest one among the partitions is the truth."""
+    """A task's memory. `seq` grows with each commit; the copy with the highest `seq` is the current one."""
 
     task: int
     generation: int
@@ -95,7 +96,7 @@ class TaskState:
     tolerance: ToleranceState = field(default_factory=ToleranceState)
     parked: ParkedRetry | None = None
     reported: tuple[Mark, ...] = ()
-    unwritten: Trouble = field(default_factory=Trouble)  # with dead letters, since some were last written
+    unwritten: Trouble = field(default_factory=Trouble)  # failed writes of dead letters since the last success
 
     def __post_init__(self) -> None:
         if not self.stage_failures:
@@ -104,9 +105,9 @@ class TaskState:
             self.stage_dropped = [0] * len(self.stages)
 
     def forget_passed(self, positions: Mapping[TopicPartition, int]) -> bool:
-        """Drop marks of records that the task has passed, and a retry that waited for one; was there one?
+        """Drop marks and a parked retry of records that the task has passed. Returns whether a retry was dropped.
 
-        A retry of no record lies at no position: it is for who waits for it to forget it.
+        A retry without a record has no position: the operation that waits for it clears it.
         """
         self.reported = tuple(mark for mark in self.reported if not mark.place.is_before(positions))
         place = None if self.parked is None else self.parked.place
@@ -116,7 +117,7 @@ class TaskState:
         return waited
 
     def why_parked(self) -> str | None:
-        """What waits for its next attempt, for people; None if nothing does."""
+        """Return for people why the task is parked, or None."""
         if self.unwritten.failures:
             return f"dead letters could not be written, {_times(self.unwritten.failures)}; waiting to retry"
         if self.parked is None:
@@ -127,8 +128,10 @@ class TaskState:
         return f"{stage.type} ({stage.label}) failed {times}{where}; waiting to retry"
 
     def figures(self, committed: Metrics | None = None) -> TaskFigures:
-        """The figures now. Records are counted as in `committed`, if it is given; failures, retries and the like
-        have happened, whatever became of the commit.
+        """Return the current figures.
+
+        With `committed`, record counts come from there. Failures and retries always count, because they happened
+        regardless of the commit.
         """
         metrics = self.metrics
         if committed is not None:
@@ -141,12 +144,12 @@ class TaskState:
         )
 
     def copy(self) -> TaskState:
-        """The state as it is now, whatever becomes of this one."""
+        """Return an independent copy."""
         failures, dropped = list(self.stage_failures), list(self.stage_dropped)
         return replace(self, metrics=dict(self.metrics), stage_failures=failures, stage_dropped=dropped)
 
     def as_of(self, committed: TaskState) -> TaskState:
-        """What is committed, but with what happened to the dead letters since then."""
+        """Return the committed state with the current state of dead letters."""
         told = {name: self.metrics[name] for name in LETTER_METRICS}
         return replace(committed, seq=self.seq, metrics=committed.metrics | told, unwritten=self.unwritten)
 
@@ -157,8 +160,10 @@ class TaskState:
         }
 
     def to_metadata(self) -> str:
-        """The state as commit metadata. Should it not fit, failures by stage go, and begin anew in the next lease; then
-        the oldest marks: those errors are reported again.
+        """Return the state as commit metadata.
+
+        If it does not fit, failures by stage are dropped first, and count from zero in the next lease. Then the
+        oldest marks are dropped, and their errors are reported again.
         """
         body = {
             "v": VERSION,
@@ -188,10 +193,10 @@ class TaskState:
 def restore(
     metadata: Iterable[str], *, task: int, generation: int, restarts: int, stages: Sequence[Stage]
 ) -> TaskState:
-    """The task's latest state among its partitions' metadata, or a fresh one.
+    """Return the task's latest state among its partitions' metadata, or a fresh one.
 
-    An operator's restart since then forgives: tolerance counters and a parked retry are forgotten. Failures
-    per stage start anew, and a parked retry is forgotten, when the stages changed.
+    A restart by an operator resets the tolerance counters and the parked retry. Changed stages reset the failures per
+    stage and the parked retry.
     """
     fresh = TaskState(task, generation, restarts, tuple(stages))
     own = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
@@ -199,6 +204,7 @@ def restore(
         return fresh
     body = max(own, key=lambda each: int(each["s"]))
     fresh.seq = body["s"]
+    # Metadata of an older version may hold fewer metrics.
     fresh.metrics.update(zip(Metric, body["m"], strict=False))
     same_stages = body["c"] == _fingerprint(fresh.stages)
     if same_stages and body["f"] is not None:
@@ -214,7 +220,7 @@ def restore(
 
 
 def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[Mark, ...]:
-    """The marks of each partition's records, as whichever task had it last committed them with it."""
+    """Return each partition's marks, as the task that last committed it stored them."""
     found: list[Mark] = []
     for partition, text in metadata.items():
         body = parse(text)
@@ -224,7 +230,7 @@ def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[Mark, ...]:
 
 
 def parse(metadata: str) -> dict[str, Any] | None:
-    """The body of our own metadata; None for anybody else's."""
+    """Return the body of our own metadata, or None for metadata of other programs."""
     try:
         body = orjson.loads(metadata)
     except orjson.JSONDecodeError:
@@ -233,7 +239,7 @@ def parse(metadata: str) -> dict[str, Any] | None:
 
 
 def first_unprocessed(raws: Iterable[RawRecord]) -> dict[TopicPartition, int]:
-    """The lowest offset of each partition among records that are not processed."""
+    """Return the lowest offset of each partition among unprocessed records."""
     lowest: dict[TopicPartition, int] = {}
     for raw in raws:
         lowest.setdefault(TopicPartition(raw.topic, raw.partition), raw.offset)

@@ -1,7 +1,7 @@
-"""A stream's graph of processors and ends, and a record's way through it (KIP-1033).
+"""A stream's graph of processors and sinks, and the processing of a record in it (KIP-1033).
 
-What a node forwards goes on when the node has returned, child by child, each child's own descendants before the next
-child. Where a node fails its descendants see nothing; its siblings and whatever came before are not disturbed.
+A node's forwarded records continue after the node has returned: child by child, each with all its descendants before
+the next child. If a node fails, its descendants see nothing. Siblings and earlier nodes are not affected.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from engine.pipeline.chunk_results import attempt
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.journey import attempt
 from engine.pipeline.outcome import Errored, Interrupted
-from engine.pipeline.producing import Outgoing
+from engine.pipeline.produce_stage import Outgoing
 from engine.policy.tolerance import ToleranceState
 from engine.record.record import Punctuation, RawRecord, Record
 
-Forward = tuple[str, Record]  # a node's name, and what goes on to it
+Forward = tuple[str, Record]  # a node's name, and the record forwarded to it
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A processor at its stage; its step answers with what is forwarded."""
+    """A processor with its stage; its step returns the forwarded records."""
 
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A sink: its converters, the topic it writes to, and the stage that does so."""
+    """A sink: its converters, its topic, and the index of its produce stage."""
 
     steps: tuple[Step, ...]
     topic: str
@@ -40,7 +40,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Nodes and ends by name; `roots` are those that the input feeds."""
+    """Nodes and sinks by name; `roots` are the nodes that read the input."""
 
     nodes: Mapping[str, Node | End]
     roots: tuple[str, ...]
@@ -52,9 +52,10 @@ class Topology:
 
 @dataclass(slots=True)
 class Unit:
-    """One record, or one punctuation, with all that comes of it: what is to be written, and what is.
+    """One record or one punctuation, with its outputs, written records and errors.
 
-    `stops`: one of its errors will fail the task, so nothing of it is written and nothing behind it is worked on.
+    `stops` means that one of its errors will fail the task. Nothing of the unit is written then, and nothing after it
+    is processed.
     """
 
     origin: RawRecord | Punctuation
@@ -66,7 +67,7 @@ class Unit:
 
 
 class Passage:
-    """The units of one chunk on their way; errors are counted in their order to see which one stops the task."""
+    """The units of one chunk in processing. It counts errors in order to find the one that stops the task."""
 
     def __init__(self, topology: Topology, guard: Guard) -> None:
         self._topology = topology
@@ -75,7 +76,7 @@ class Passage:
         self.units: list[Unit] = []
 
     def enter(self, origin: RawRecord | Punctuation) -> Unit:
-        """A new unit, behind the others."""
+        """Append a new unit."""
         unit = Unit(origin)
         self.units.append(unit)
         return unit
@@ -87,13 +88,13 @@ class Passage:
         unit.stops = unit.stops or stops
 
     def leave(self, current: Unit | None) -> list[Unit]:
-        """All units but the current one: they leave, to be settled."""
+        """Remove and return all units but the current one, so that they can be settled."""
         done = [unit for unit in self.units if unit is not current]
         self.units = [] if current is None else [current]
         return done
 
     def recount(self) -> None:
-        """Count anew, when those that left are settled."""
+        """Count the remaining errors again, after the units that left are settled."""
         self._trial = self._guard.state.tolerance
         for errored in [one for unit in self.units for one in unit.errors]:
             _, self._trial = self._guard.would_fail(self._trial, errored)
@@ -103,7 +104,7 @@ class Passage:
         return self.follow(unit, [(name, record) for name in self._topology.roots])
 
     def follow(self, unit: Unit, forwards: Sequence[Forward]) -> Interrupted | None:
-        """Take what is forwarded to the ends of the topology. Interrupted: the unit is not processed."""
+        """Pass forwarded records on to the sinks of the topology. Interrupted: the unit is not processed."""
         nodes = self._topology.nodes
         waiting = list(reversed(forwards))
         while waiting and not unit.stops:
@@ -123,7 +124,7 @@ class Passage:
 
 
 def outgoing(end: End, record: Record, origin: RawRecord | Punctuation) -> Outgoing:
-    """A converted record as it is to be written: its key decides about the partition, its timestamp goes along."""
+    """Return a converted record as it is to be written. Its key decides the partition, its timestamp is kept."""
     headers = tuple((name, value) for name, _, value in record.headers)
     return Outgoing(
         end.topic, None, record.timestamp, record.key, record.value, headers, origin, record, end.produce_index

@@ -1,4 +1,4 @@
-"""What is left of the errors that a task may make, from the figures it reported (KIP-298, "Task Tolerance Limits")."""
+"""The remaining error budget of a task (KIP-298, "Task Tolerance Limits")."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from engine.config.handlers import Role
 from engine.record.context import TOLERANCE_NAME
 
 KINDS = {"total": ("limit", "used"), "rate": ("rate_limit", "rate_used")}
-POLL = "poll"  # a source's errors that no handler is asked about
+POLL = "poll"  # errors of a source that no handler decides about
 
-# What each kind tolerates errors of; in a stream with the options that make such stages.
+# The operations whose errors each kind tolerates; for streams, with the options that create such stages.
 _TOLERABLE: Mapping[str, tuple[str, ...]] = {
     "sink": (Role.DESERIALIZATION, Role.PROCESSING),
     "source": (POLL, Role.PROCESSING, Role.PRODUCTION),
@@ -25,7 +25,7 @@ _STREAM_NEEDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Errors in all, or within the sliding window of the rate; a limit of −1 is none."""
+    """An error budget: in total, or within the sliding window of the rate. A limit of −1 is unlimited."""
 
     kind: str  # total, rate
     limit: int
@@ -33,24 +33,27 @@ class Budget:
 
     @property
     def left(self) -> int | None:
-        """How many errors are still tolerated; the one after them fails the task. None: any number."""
+        """Return how many more errors are tolerated before the next one fails the task. None: unlimited."""
         return None if self.limit < 0 else max(0, self.limit - self.used)
 
 
 def limits_decide(kind: str, properties: Iterable[str]) -> bool:
-    """Do limits decide where no handler is named? In a stream its default handlers do, unless it sets limits."""
+    """Return whether limits decide where no handler is named.
+
+    In a stream, default handlers decide unless limits are set.
+    """
     return kind != "stream" or any(name.startswith(TOLERANCE_NAME) for name in properties)
 
 
 def named_handlers(kind: str, properties: Mapping[str, str]) -> dict[str, str]:
-    """The handlers that are named, by what they decide about; those that such a connector never asks are left out."""
+    """Return the named handlers by their subject, without those that the kind never calls."""
     roles = [role for role in Role if role in _tolerable(kind)]
     named = ((role.value, properties.get(role.option) or properties.get(role.old_option)) for role in roles)
     return {role: name for role, name in named if name}
 
 
 def limited(kind: str, properties: Mapping[str, str]) -> tuple[str, ...]:
-    """What the limits decide about: all that no handler decides about; nothing where default handlers do."""
+    """Return what the limits decide about: everything without a handler, or nothing with default handlers."""
     if not limits_decide(kind, properties):
         return ()
     handled = named_handlers(kind, properties)
@@ -58,10 +61,10 @@ def limited(kind: str, properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def budgets(tolerance: Mapping[str, int], last_failure_ms: int, window_ms: int, now_ms: int) -> tuple[Budget, ...]:
-    """The budgets that a task told of: none before its first report.
+    """Return the budgets from a task's report. Empty before its first report.
 
-    A task without work reports nothing, and its errors leave the window all the same: a whole window
-    after the last failure there is none in it.
+    A task without work reports nothing, but its errors still leave the window. A whole window after the last failure,
+    the window is empty.
     """
     passed = 0 < last_failure_ms <= now_ms - window_ms
     return tuple(

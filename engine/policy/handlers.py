@@ -1,4 +1,4 @@
-"""What a handler of exceptions is given and what it may answer, and those that are built in (KIP-1033)."""
+"""The interface of exception handlers and the built-in handlers (KIP-1033)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any, Protocol
 
 import msgspec
 
+from engine.config.errors_policy import telling_of
 from engine.config.options import Option
 from engine.errors import ProduceFailed, RetriableError
 from engine.record.record import Headers, RawRecord, Record
+from engine.record.trace import DISCREET
 
 logger = logging.getLogger("engine.exception_handlers")
 
 
 class Response(StrEnum):
-    """A handler's answer: go on without the record, or fail the task.
+    """A handler's answer: continue without the record, or fail the task.
 
-    RETRY is a production handler's alone and only for errors that may pass: the task begins again at its last commit.
+    RETRY is only for production handlers and for temporary errors. The task begins again at its last commit.
     """
 
     CONTINUE = "CONTINUE"
@@ -27,19 +29,19 @@ class Response(StrEnum):
     RETRY = "RETRY"
 
 
-# The KIP has an enum for each kind of handler; one answer does for all.
+# The KIP has one enum for each kind of handler. One answer type serves all.
 ProcessingHandlerResponse = DeserializationHandlerResponse = ProductionExceptionHandlerResponse = Response
 
 
 class SerializationExceptionOrigin(StrEnum):
-    """Which part of a record could not be written; headers are converted with the value."""
+    """The part of a record that could not be written. Headers are converted with the value."""
 
     KEY = "KEY"
     VALUE = "VALUE"
 
 
 class ErrorHandlerContext(msgspec.Struct, frozen=True):
-    """Where an error happened. Under a punctuation `topic` is None, `partition` and `offset` −1.
+    """The context of an error. Under a punctuation `topic` is None, `partition` and `offset` are −1.
 
     `timestamp` is that of the record as the failing node got it, or the stream time under a punctuation (ms).
     """
@@ -56,17 +58,20 @@ class ErrorHandlerContext(msgspec.Struct, frozen=True):
 
 
 class ProcessingExceptionHandler(Protocol):
-    """Decides about errors of transforms, processors and put; `record` is None where a punctuation raised itself."""
+    """A handler for errors of transforms, processors and put.
+
+    `record` is None if a punctuation itself raised.
+    """
 
     def configure(self, configs: Mapping[str, str]) -> None: ...
     def handle(self, context: ErrorHandlerContext, record: Record | None, exception: Exception) -> Response: ...
 
 
 class DeserializationExceptionHandler(Protocol):
-    """Decides about records that a converter can't read; `record` is as it was consumed.
+    """A handler for records that a converter can't read. `record` is the record as consumed.
 
-    A first argument called or annotated as a processor context marks the old signature. It is given the same
-    object: the old context's metadata is all that a handler may use.
+    A first argument named or annotated as a processor context marks the old signature. It gets the same object: a
+    handler may only use the old context's metadata.
     """
 
     def configure(self, configs: Mapping[str, str]) -> None: ...
@@ -74,10 +79,11 @@ class DeserializationExceptionHandler(Protocol):
 
 
 class ProductionExceptionHandler(Protocol):
-    """Decides about records that can't be written: `record` is bytes to `handle`, unconverted to the other.
+    """A handler for records that can't be written.
 
-    Without `handle_serialization_exception` such errors fail the task. The old signatures `handle(record, exception)`
-    and `handle_serialization_exception(record, exception)` are called too.
+    `handle` gets the record as bytes. `handle_serialization_exception` gets it unconverted; without that method such
+    errors fail the task. The old signatures `handle(record, exception)` and `handle_serialization_exception(record,
+    exception)` are called too.
     """
 
     def configure(self, configs: Mapping[str, str]) -> None: ...
@@ -92,7 +98,10 @@ class ProductionExceptionHandler(Protocol):
 
 
 class _Logging:
-    """Logs where it happened and the exception, never the record; answers the same each time."""
+    """A handler that logs the coordinates and the trace, and always gives the same answer.
+
+    Values of records are logged if `errors.log.include.messages` is set.
+    """
 
     OPTIONS: tuple[Option, ...] = ()
 
@@ -100,14 +109,16 @@ class _Logging:
         self._what = what
         self._level = level
         self._response = response
+        self._telling = DISCREET
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """It has no options."""
+        """Do nothing: the handler has no options."""
+        self._telling = telling_of(configs)
 
     def handle(self, context: ErrorHandlerContext, record: Any, exception: Exception) -> Response:  # noqa: ARG002, KIP's
         logger.log(
             self._level,
-            "%s failed, %s: node %s of task %s, topic %s, partition %d, offset %d",
+            "%s failed, %s: node %s of task %s, topic %s, partition %d, offset %d\n%s",
             self._what,
             self._response,
             context.processor_node_id,
@@ -115,7 +126,7 @@ class _Logging:
             context.topic,
             context.partition,
             context.offset,
-            exc_info=exception,
+            self._telling.trace(exception),
         )
         return self._response
 
@@ -128,7 +139,7 @@ class LogAndFailProcessingExceptionHandler(_Logging):
 
 
 class LogAndContinueProcessingExceptionHandler(_Logging):
-    """Logs the error and goes on without the record."""
+    """Logs the error and continues without the record."""
 
     def __init__(self) -> None:
         super().__init__("processing", logging.WARNING, Response.CONTINUE)
@@ -142,24 +153,24 @@ class LogAndFailExceptionHandler(_Logging):
 
 
 class LogAndContinueExceptionHandler(_Logging):
-    """Logs a record that can't be read and goes on without it."""
+    """Logs a record that can't be read and continues without it."""
 
     def __init__(self) -> None:
         super().__init__("deserialization", logging.WARNING, Response.CONTINUE)
 
 
 class DefaultProductionExceptionHandler:
-    """RETRY while the brokers may come back, FAIL for what they will never take."""
+    """RETRY for errors that brokers may recover from, FAIL for records they never accept."""
 
     OPTIONS: tuple[Option, ...] = ()
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """It has no options."""
+        """Do nothing: the handler has no options."""
 
     def handle(self, context: ErrorHandlerContext, record: Record, exception: Exception) -> Response:  # noqa: ARG002, KIP's
         return Response.RETRY if may_pass(exception) else Response.FAIL
 
 
 def may_pass(exception: Exception) -> bool:
-    """Is the world at fault, so that the same may succeed later?"""
+    """Return whether the error is external and temporary, so that a retry may succeed."""
     return isinstance(exception, RetriableError) or (isinstance(exception, ProduceFailed) and exception.retriable)

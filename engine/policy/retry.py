@@ -1,4 +1,4 @@
-"""When to try again: back-off that doubles, with a count and a deadline (KIP-298, "Retry on Failure")."""
+"""The retry policy: exponential back-off with a count and a deadline (KIP-298, "Retry on Failure")."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ FIRST_DELAY_MS = 300
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`limit` −1 retries for ever; `timeout_ms` None or −1 sets no deadline."""
+    """A retry policy. `limit` −1 retries for ever; `timeout_ms` None or −1 sets no deadline."""
 
     limit: int = 0
     delay_max_ms: int = 60_000
     timeout_ms: int | None = None
 
     def decide(self, attempt: int, elapsed_ms: int, jitter: float) -> int | None:
-        """The wait in ms before the next try, or None to give up.
+        """Return the wait in ms before the next attempt, or None to give up.
 
-        `attempt` ≥ 1 counts the failures so far, `elapsed_ms` the time since the first try began, `jitter` in
+        `attempt` ≥ 1 counts the failures so far. `elapsed_ms` is the time since the first attempt began. `jitter` in
         [0, 1] places the wait between half and whole of the back-off.
         """
         if self.limit != -1 and attempt > self.limit:
@@ -31,7 +31,7 @@ class RetryPolicy:
 
 
 def backoff_ms(attempt: int, max_ms: int, jitter: float) -> int:
-    """min(300 × 2^(attempt−1), max), spread over [half, whole]."""
+    """Return min(300 × 2^(attempt−1), max), spread over [half, whole]."""
     whole = min(FIRST_DELAY_MS << min(attempt - 1, 62), max_ms)
     half = (whole + 1) // 2
     return min(half + round(jitter * (whole - half)), whole)  # a float may round above the largest longs

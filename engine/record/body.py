@@ -1,4 +1,4 @@
-"""The parts of an error context as JSON has them; bytes become base64 when they are written."""
+"""The JSON structure of an error context. Bytes become base64 when they are written."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class HeaderRow(Struct, gc=False):
 
 
 class RawHeaderRow(Struct, gc=False):
-    """A header as it was consumed."""
+    """A consumed header."""
 
     key: str
     value: bytes | None
 
 
 class RecordRow(Struct, gc=False):
-    """What the failed operation was given; key, value and headers where messages are included."""
+    """The input of the failed operation. Key, value and headers are set if messages are included."""
 
     topic: str
     partition: int | None
@@ -56,7 +56,7 @@ class RecordRow(Struct, gc=False):
 
 
 class OriginalRow(Struct, gc=False):
-    """The record as it was consumed; sizes and digest in place of bytes that had to be left out."""
+    """The consumed record. Sizes and a digest replace bytes that had to be left out."""
 
     topic: str
     partition: int
@@ -73,7 +73,7 @@ class OriginalRow(Struct, gc=False):
 
 
 class Body(Struct, gc=False):
-    """The whole; `stages` are rows, or JSON already."""
+    """The complete error context. `stages` are rows, or encoded JSON."""
 
     record: RecordRow | None
     index: int
@@ -96,9 +96,9 @@ class Body(Struct, gc=False):
 
 
 def body_of(context: ErrorContext, stages: Any, *, include_messages: bool) -> Body:
-    """The context's body; the original record is left out where the record says all that it does."""
+    """Return the body of a context. The original record is left out if the record holds the same data."""
     record, original = context.record, context.original
-    # By position: this is what every error costs.
+    # Positional arguments are faster, and every error pays for this call.
     return Body(
         None if record is None else _record_row(record, include_messages=include_messages),
         context.index,
@@ -123,7 +123,7 @@ def body_of(context: ErrorContext, stages: Any, *, include_messages: bool) -> Bo
 
 
 def stage_row(stage: Stage, *, include_configs: bool) -> dict[str, Any]:
-    """A stage; its configuration where that is included."""
+    """Return a stage, with its configuration if configs are included."""
     body: dict[str, Any] = {"type": stage.type.value, "class": stage.class_name}
     if include_configs:
         body["config"] = stage.config
@@ -131,7 +131,7 @@ def stage_row(stage: Stage, *, include_configs: bool) -> dict[str, Any]:
 
 
 def original_row(raw: RawRecord, *, include_messages: bool) -> OriginalRow:
-    """The consumed record, or only where it was."""
+    """Return the consumed record, or only its coordinates if messages are not included."""
     row = OriginalRow(raw.topic, raw.partition, raw.offset, raw.timestamp, raw.timestamp_type)
     if include_messages:
         row.key, row.value = raw.key, raw.value
@@ -140,7 +140,7 @@ def original_row(raw: RawRecord, *, include_messages: bool) -> OriginalRow:
 
 
 def pointer_row(raw: RawRecord) -> OriginalRow:
-    """Where the consumed record was, and what its bytes were like."""
+    """Return the coordinates of the consumed record, with the sizes and digest of its bytes."""
     row = original_row(raw, include_messages=False)
     row.key_size = None if raw.key is None else len(raw.key)
     row.value_size = None if raw.value is None else len(raw.value)
@@ -178,7 +178,7 @@ def _texts(source: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_original(record: Record | None, raw: RawRecord) -> bool:
-    """Does `record`, as written, say all that `raw` does?"""
+    """Return whether `record`, as written, holds the same data as `raw`."""
     return (
         record is not None
         and (record.value is raw.value or _same_bytes(record.value, raw.value))

@@ -1,4 +1,7 @@
-"""Error contexts as JSON bytes and back (KIP-298, "Message Format for Error Context"; docs/error-context.md)."""
+"""Error contexts as JSON (KIP-298, "Message Format for Error Context").
+
+docs/error-context.md describes the format.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from msgspec import UNSET
 
 from engine.record.body import VERSION, Body, body_of, original_row, pointer_row, stage_row
 from engine.record.context import ErrorContext
-from engine.record.decoding import DecodedContext, decode
+from engine.record.decoder import DecodedContext, decode
 from engine.record.stage import Stage
 from engine.record.values import to_json
 
@@ -22,26 +25,27 @@ __all__ = ["VERSION", "DecodedContext", "Encoder", "decode", "encode"]
 NO_LIMIT = 2**63 - 1
 _SHORT, _SHORTER, _SHORTEST = 500, 150, 30  # characters kept of a text that has to be cut
 _TOPIC = 249
-_ODD = re.compile("[^ -~]")  # characters that JSON may write in several bytes
+_ODD = re.compile("[^ -~]")  # characters that may take several bytes in JSON
 _TEXTS = ("exception", "exception_class", "message", "root_class", "root_message", "task_id", "connector", "handler")
 
 
 class Encoder:
-    """Writes error contexts; the stages, which those of one task share, once.
+    """An encoder of error contexts. It encodes stages shared by one task only once.
 
-    A context is never larger than `max_bytes` where that is 4 kB or more. What is too large loses, in this order, the
-    converted record, the configs, the trace, and the original bytes, of which size and digest remain; `truncated` names
-    the last step taken.
+    A context is never larger than `max_bytes` if that is 4 kB or more. A larger context loses these parts, in this
+    order: the converted record, the configs, the trace, and the original bytes, whose size and digest remain.
+    `truncated` names the last step taken.
     """
 
     def __init__(self, *, include_configs: bool = False, include_messages: bool = False) -> None:
         self._include_configs = include_configs
         self._include_messages = include_messages
         self._stages: tuple[Stage, ...] = ()
-        self._written = msgspec.Raw(b"[]")  # those stages
+        self._written = msgspec.Raw(b"[]")  # the encoded shared stages
 
     def encode(self, context: ErrorContext, max_bytes: int = NO_LIMIT) -> bytes:
-        """The context as JSON."""
+        """Return the context as JSON."""
+        context = context.with_content(self._include_messages)
         if context.stages is not self._stages:
             rows = [stage_row(stage, include_configs=self._include_configs) for stage in context.stages]
             self._stages, self._written = context.stages, msgspec.Raw(_dump(rows))
@@ -57,7 +61,7 @@ def encode(
     include_messages: bool = False,
     max_bytes: int = NO_LIMIT,
 ) -> bytes:
-    """One context as JSON; see Encoder."""
+    """Encode one context as JSON; see Encoder."""
     encoder = Encoder(include_configs=include_configs, include_messages=include_messages)
     return encoder.encode(context, max_bytes)
 
@@ -75,7 +79,8 @@ def _shortened(body: Body, context: ErrorContext, max_bytes: int) -> bytes:
 
 def _cut_record(body: Body, context: ErrorContext) -> None:
     if body.original_record is UNSET and context.original is not None:
-        body.original_record = original_row(context.original, include_messages=True)  # `record` was the original
+        # `record` was left out because it equals the original
+        body.original_record = original_row(context.original, include_messages=True)
     if body.record is not None:
         body.record.key = body.record.value = body.record.headers = UNSET
 
@@ -139,7 +144,7 @@ def _dump(body: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for somebody's own class: the text, or the number, that it is; else what it says of itself."""
+    """Return a JSON value for an instance of a foreign class: its text or number, else its `str()`."""
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)

@@ -1,7 +1,7 @@
-"""What travels: a consumed record and a converted one, both frozen.
+"""The consumed record and the converted record. Both are frozen.
 
-`msgspec.Struct` instead of a dataclass: a frozen dataclass costs ten times as much to build, and a
-record is rebuilt at every stage (`docs/decisions/records-are-structs.md`).
+They are `msgspec.Struct` because a frozen dataclass takes ten times as long to build, and a record is rebuilt at every
+stage (`docs/decisions/records-are-structs.md`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class TopicPartition(NamedTuple):
 
 
 class RawRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record as Kafka keeps it: bytes, untouched. `timestamp` in ms, −1 where the topic has none.
+    """A record as Kafka stores it, in bytes. `timestamp` is in ms, −1 if the topic has none.
 
-    It can't be part of a cycle, so the garbage collector is spared it.
+    It can't be part of a reference cycle, so the garbage collector skips it.
     """
 
     topic: str
@@ -41,10 +41,10 @@ class RawRecord(msgspec.Struct, frozen=True, gc=False):
 class Record(msgspec.Struct, frozen=True):
     """A record between stages.
 
-    `key` and `value` are Connect data: None, bool, int, float, str, bytes, list, dict (STRUCT or MAP,
-    as the schema says; schemaless maps have no schema). Before conversion they are bytes with
-    schema BYTES. `headers` are (name, schema, value) rows: order, duplicates and None are kept.
-    `raw` is the record as consumed, or None for records of a source.
+    `key` and `value` are Connect data: None, bool, int, float, str, bytes, list, dict. A dict is a STRUCT or MAP, as
+    the schema says; schemaless maps have no schema. Before conversion, both are bytes with schema BYTES. `headers` are
+    (name, schema, value) rows; order, duplicates and None are kept. `raw` is the record as consumed, or None for
+    records of a source.
     """
 
     topic: str
@@ -63,9 +63,10 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Punctuation(msgspec.Struct, frozen=True):
-    """A call of a stream's schedule (KIP-1033): no record, only the stream time (ms) or the clock's."""
+    """A call of a stream's schedule (KIP-1033). It has no record, only the stream time or clock time (ms)."""
 
     timestamp: int
 
 
-Origin = RawRecord | Record | Punctuation  # what an operation was about: consumed, polled from a source, or punctual
+# The subject of an operation: a consumed record, a record of a source, or a punctuation.
+Origin = RawRecord | Record | Punctuation

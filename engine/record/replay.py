@@ -1,6 +1,7 @@
-"""The headers of a record that was written back, by which its way is followed."""
+"""Headers that identify a replayed record."""
 
 PREFIX = "dlq.replay."
 ID = PREFIX + "id"  # the replay
-ITEM = PREFIX + "item"  # the record within it, unique everywhere
-ATTEMPT = PREFIX + "attempt"  # 1 for the first time that the record was written back
+ITEM = PREFIX + "item"  # the record within the replay, globally unique
+ATTEMPT = PREFIX + "attempt"  # 1 for the first replay of the record
+OF_REPLAYS = frozenset({ID, ITEM, ATTEMPT})

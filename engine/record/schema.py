@@ -1,4 +1,4 @@
-"""Connect's data types: what a key or a value is, when it is known."""
+"""Connect's data types: the type of a key or a value, if it is known."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ TYPES = (
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field of a STRUCT, at its place."""
+    """A field of a STRUCT. The order of fields matters."""
 
     name: str
     schema: Schema
 
 
 class Schema(msgspec.Struct, frozen=True):
-    """A Connect schema. `name` marks a logical type; `fields` belong to STRUCT, `items` to ARRAY
-    and MAP (the value schema), `keys` to MAP."""
+    """A Connect schema. `name` marks a logical type.
+
+    `fields` belong to STRUCT, `items` to ARRAY and MAP (the value schema), `keys` to MAP.
+    """
 
     type: str
     optional: bool = False

@@ -1,4 +1,4 @@
-"""A step of a pipeline, as an error context shows it (KIP-298, "Message Format for Error Context")."""
+"""A pipeline stage in an error context (KIP-298, "Message Format for Error Context")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class StageType(StrEnum):
-    """What a stage does."""
+    """The type of a stage."""
 
     KAFKA_CONSUME = "KAFKA_CONSUME"
     KEY_CONVERTER = "KEY_CONVERTER"
@@ -19,13 +19,13 @@ class StageType(StrEnum):
     TASK_POLL = "TASK_POLL"
     TASK_PUT = "TASK_PUT"
     KAFKA_PRODUCE = "KAFKA_PRODUCE"
-    UNKNOWN = "UNKNOWN"  # only read, never run: a stage type of somebody else's
+    UNKNOWN = "UNKNOWN"  # only read, never run: an unknown stage type of another writer
 
-    __hash__ = str.__hash__  # an enum's own is many times slower
+    __hash__ = str.__hash__  # much faster than the hash of an enum
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """One stage: its type, the class that does the work (the name as configured), its options.
+    """A stage: its type, its class (the name as configured) and its options.
 
     `name` is the node of a stream's processor, and empty elsewhere.
     """
@@ -37,5 +37,5 @@ class Stage(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What people call it: the node's name, else the class."""
+        """Return the name to display: the node's name, else the class."""
         return self.name or self.class_name

@@ -1,61 +1,148 @@
-"""An exception as text and facts, rendered where it was raised: tracebacks do not survive pickling.
+"""Exceptions as text, rendered where raised, because tracebacks do not survive pickling.
 
-The outermost exception comes first, each cause after it as `Caused by: class: message`; the frames of each,
-innermost first, as `  at module/path.py:function:line`. Paths are those of modules, never of a machine.
+The outermost exception comes first. Each cause follows as `Caused by: class: message`. The frames of each exception
+follow, innermost first, as `  at module/path.py:function:line`. Paths are module paths, never paths of a machine.
+
+A message may hold the content of a record. The engine's own messages keep it apart (`errors.Message`). The messages of
+other exceptions are withheld. Both are shown only to users who may see records.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from json import JSONDecodeError
 from traceback import TracebackException
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from engine.errors import EngineError, Message
+from engine.record.withheld import without_content
+
 MAX_FRAMES = 50
 MAX_CAUSES = 20
 MAX_MESSAGE = 8_000  # characters
-_PLACES, _CLASSES = 4_096, 256  # whose text is kept: the errors of a task have few
-_FRAMES = "_frames_as_text"  # what is left of those of a cause
-_SAYS_MORE = (NameError, AttributeError)  # newer Pythons add what may have been meant
+_PLACES, _CLASSES = 4_096, 256  # cache sizes: the errors of a task have few distinct texts
+_FRAMES = "_frames_as_text"  # attribute that keeps the rendered frames of a cause
+_SAYS_MORE = (NameError, AttributeError)  # newer Pythons add suggestions to the message
+# The engine's own exceptions are recognised by class and innermost frame, because a plugin may raise these classes too.
+# JSON parsers report a position, not content. A group's message does not hold its members' messages.
+_KNOWN = (EngineError, JSONDecodeError, BaseExceptionGroup)
+_OWN = "  at engine/"
+
+
+class Content(NamedTuple):
+    """The texts of an exception for users who may see the record. They are built on demand.
+
+    `heads` describe the lines that say more in these texts: index, the text before the message, and the message.
+    """
+
+    lines: list[str]
+    heads: list[tuple[int, str, str]]
+    first: str
+    last: str
+
+    @property
+    def text(self) -> str:
+        """Return the trace."""
+        lines = self.lines.copy()
+        for place, before, message in self.heads:
+            lines[place] = f"{before}: {_whole(message)}"
+        return "\n".join(lines)
+
+    @property
+    def message(self) -> str:
+        """Return the message of the raised exception."""
+        return _whole(self.first)
+
+    @property
+    def root_message(self) -> str:
+        """Return the message of the last exception in the cause chain."""
+        return _whole(self.last)
 
 
 class Description(NamedTuple):
-    """What there is to say about an exception."""
+    """The description of an exception. If `content` is None, anybody may see the texts."""
 
     text: str
     exception_class: str
     message: str
     root_class: str
     root_message: str
+    content: Content | None = None
+
+    def changed(self, change: Callable[[str], str]) -> Description:
+        """Return the description with every text changed, such as by a function that hides secrets."""
+        known = self.content
+        if known is not None:
+            heads = [(place, before, change(_whole(message))) for place, before, message in known.heads]
+            lines = [change(line) for line in known.lines]
+            known = Content(lines, heads, change(_whole(known.first)), change(_whole(known.last)))
+        text, message, root_message = map(change, (self.text, self.message, self.root_message))
+        return Description(text, self.exception_class, message, self.root_class, root_message, known)
+
+
+class Telling(NamedTuple):
+    """The permission of logs and traces to show content of records and foreign messages."""
+
+    content: bool = False
+    foreign: bool = False
+    hide: Callable[[str], str] = str  # removes values that config providers supplied
+
+    def trace(self, error: BaseException) -> str:
+        """Return the trace of an exception and its causes."""
+        found = describe(error, foreign=self.foreign)
+        return self.hide(found.content.text if self.content and found.content is not None else found.text)
+
+    def sentence(self, error: BaseException) -> str:
+        """Return the class and message of an exception."""
+        found = describe(error, foreign=self.foreign)
+        message = found.content.message if self.content and found.content is not None else found.message
+        name = found.exception_class.rpartition(".")[2]
+        return self.hide(f"{name}: {message}" if message else name)
+
+
+DISCREET = Telling()
 
 
 class _Kind(NamedTuple):
-    """What there is to say about a class of exceptions."""
+    """The cached facts about an exception class."""
 
     name: str  # `module.Class`, or `Class` for Python's own
-    says_its_args: bool  # its message is what it was made of: nobody else's code, which might raise, makes one of that
+    says_its_args: bool  # its message is its arguments, so no foreign code that might raise has to run
+    is_known: bool  # if the engine raises it, its message holds no content
 
 
-def describe(exception: BaseException) -> Description:
-    """The trace of an exception and its causes, with the class and message of the first and the last."""
-    name, message = root, root_message = _head(exception)
-    lines = [f"{name}: {message}" if message else name, *_frames(exception)]
+def describe(exception: BaseException, *, foreign: bool = False) -> Description:
+    """Return an exception's trace with causes, and the first and last class and message.
+
+    `foreign`: everybody may see the messages of exceptions that are not the engine's own.
+    """
+    frames = _frames(exception)
+    name, message, whole = root, root_message, root_whole = _head(exception, frames, foreign)
+    lines = [f"{name}: {message}" if message else name, *frames]
+    heads = [] if whole is message else [(0, name, whole)]
     error, seen = _before(exception), {id(exception)}
     while error is not None and id(error) not in seen and len(seen) < MAX_CAUSES:
         seen.add(id(error))
-        root, root_message = _head(error)
         frames = error.__dict__[_FRAMES] = _frames(error)
+        root, root_message, root_whole = _head(error, frames, foreign)
+        if root_whole is not root_message:
+            heads.append((len(lines), f"Caused by: {root}", root_whole))
         lines += f"Caused by: {root}: {root_message}" if root_message else f"Caused by: {root}", *frames
         error = _before(error)
-    return Description("\n".join(lines), name, message, root, root_message)
+    content = Content(lines, heads, whole, root_whole) if heads else None
+    return Description("\n".join(lines), name, message, root, root_message, content)
 
 
 def forget_frames(exception: BaseException) -> None:
-    """Let go of the frames of an exception, and of those before it: they hold what was on the stack, in circles that
-    only the garbage collector would find. What there is to say of those of a cause stays with it: somebody may keep it,
-    and raise other exceptions from it."""
+    """Drop the frames of an exception and of its causes.
+
+    Frames keep everything on the stack alive, in reference cycles that only the garbage collector would find. The
+    rendered frames of a cause stay with it, because other code may keep the cause and raise other exceptions from it.
+    """
     left = [exception]
     while left:
         error = left.pop()
@@ -71,34 +158,49 @@ def forget_frames(exception: BaseException) -> None:
             left.append(context)
 
 
-def _head(error: BaseException) -> tuple[str, str]:
-    """The name of its class and its message; an exception that can't say one does no harm."""
+def _head(error: BaseException, frames: list[str], foreign: bool) -> tuple[str, str, str]:
+    """Return the class name, the message without content, and the message with content.
+
+    Both messages are the same object if there is no content. An exception whose message raises does no harm.
+    """
     of: Any = type(error)
-    name, says_its_args = _kept_kind(of) if type(of) is type else _kind_of(of)
+    name, says_its_args, is_known = _kept_kind(of) if type(of) is type else _kind_of(of)
     args = error.args if says_its_args else ()
-    if len(args) == 1 and type(args[0]) is str:
-        message = str(error)
-    else:
-        message = str(TracebackException(of, error, None, compact=True, limit=0))
-    return name, message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}… ({len(message)} characters)"
+    given = args[0] if len(args) == 1 else None
+    if type(given) is Message:
+        safe = _cut(str(given))
+        return name, safe, given if given.values else safe
+    message = str(error) if type(given) is str else str(TracebackException(of, error, None, compact=True, limit=0))
+    whole = _cut(message)
+    if foreign or not message or (is_known and frames and frames[0].startswith(_OWN)):
+        return name, whole, whole
+    return name, _cut(without_content(error, message)), whole
+
+
+def _whole(message: str) -> str:
+    return _cut(message.content) if type(message) is Message else message
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}… ({len(message)} characters)"
 
 
 def _kind_of(of: type[BaseException]) -> _Kind:
     name = of.__qualname__ if of.__module__ in ("builtins", None) else f"{of.__module__}.{of.__qualname__}"
     says = of.__str__ in (BaseException.__str__, KeyError.__str__) and of.args is BaseException.args
-    return _Kind(name, says and not issubclass(of, _SAYS_MORE))
+    return _Kind(name, says and not issubclass(of, _SAYS_MORE), issubclass(of, _KNOWN))
 
 
-_kept_kind = lru_cache(_CLASSES)(_kind_of)  # not of what a class of its own has made: that may have no hash
+_kept_kind = lru_cache(_CLASSES)(_kind_of)  # not used for classes with their own metaclass, which may not be hashable
 
 
 def _before(error: BaseException) -> BaseException | None:
-    """Its cause, or else what was under way when it was raised."""
+    """Return its cause, else the exception that was being handled when it was raised."""
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Innermost first; those that were forgotten where there are no others."""
+    """Return its frames, innermost first, or the stored ones if they were dropped."""
     traceback = error.__traceback__
     if traceback is None:
         forgotten: list[str] = error.__dict__.get(_FRAMES, [])
@@ -119,14 +221,15 @@ def _frames(error: BaseException) -> list[str]:
 
 
 class _Place(Struct, frozen=True, gc=False):
-    """A place in code that raised, and its text. While the code is kept, its id is nobody else's."""
+    """A code position that raised, and its text. It keeps the code alive so that its id stays unique."""
 
     text: str
     module: Any
     code: CodeType
 
 
-_places: dict[tuple[int, int], _Place] = {}  # by the code's id and where in it, not on which line: that is slow to tell
+# By the code's id and instruction offset, because the line number is slow to compute.
+_places: dict[tuple[int, int], _Place] = {}
 
 
 def _placed(traceback: TracebackType) -> _Place:

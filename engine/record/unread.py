@@ -1,7 +1,7 @@
-"""Parts of a value that are still JSON: a converter may leave them so where nobody on the way looks at them all.
+"""Unparsed JSON parts of a value, left by a converter when no later stage reads all of them.
 
-Only the members of an object without a schema are ever unread, and what they stand in is a dict, or dicts in dicts.
-Whoever leaves parts unread has made sure that they are JSON that can be read.
+Only members of an object without a schema are ever unparsed. Their containers are dicts, or dicts in dicts. The
+converter that leaves parts unparsed has checked that they are valid JSON.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from typing import Any
 import msgspec
 import orjson
 
-DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))  # all digits made 0, the rest nothing
-LONG_NUMBER = b"0" * 19  # in what is translated so, a number that may need more than 64 bits
+# Translates digits to 0 and everything else to NUL.
+DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
+LONG_NUMBER = b"0" * 19  # in translated text: a number that may need more than 64 bits
 BEYOND = re.compile(rb"-[0-9]{19}|[0-9]{20}")
 
 Unread = msgspec.Raw
 
 
 def read(part: Any) -> Any:
-    """The part of a value, read if it was not."""
+    """Return the part of a value, parsed if necessary."""
     return _read(bytes(part)) if type(part) is Unread else part
 
 
 def read_all(value: Any) -> Any:
-    """The value with all its parts read; the same object where they are."""
+    """Return the value with all its parts parsed. It is the same object if nothing was unparsed."""
     if type(value) is Unread:
         return read(value)
     if type(value) is dict and _holds_unread(value):
@@ -35,7 +36,7 @@ def read_all(value: Any) -> Any:
 
 
 def _read(data: bytes) -> Any:
-    """As the whole would have been read: integers exactly, floats beyond their range as infinite."""
+    """Parse a part as the whole value would be parsed: integers exactly, floats out of range as infinity."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -44,7 +45,7 @@ def _read(data: bytes) -> Any:
 
 
 def _holds_unread(value: dict[Any, Any]) -> bool:
-    """Without recursion: what was read may nest deeper than Python calls."""
+    """Return whether a dict holds unparsed parts. Not recursive: values may nest deeper than Python's stack."""
     left = [value]
     while left:
         for part in left.pop().values():

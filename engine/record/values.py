@@ -1,4 +1,4 @@
-"""Connect data as text, for error contexts: KIP-298's `SchemaAndValue`, a type name and a string."""
+"""Connect data as text for error contexts: KIP-298's `SchemaAndValue`, a type name and a string."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import orjson
 
 from engine.record.schema import TYPES, Schema
 
-_SURROGATE = re.compile("[\ud800-\udfff]")  # alone it is no Unicode: written as `_valid` writes it
+_SURROGATE = re.compile("[\ud800-\udfff]")  # a lone surrogate is invalid Unicode; `_valid` defines how it is written
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 _BYTES = (bytes, bytearray, memoryview)
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 def write_value(schema: Schema | None, value: Any) -> tuple[str | None, str | bytes | None]:
-    """`schema` and `value`: bytes as they are (base64 in JSON), text as it is, everything else as JSON."""
+    """Return `schema` and `value`. Bytes and text stay as they are (base64 in JSON), the rest becomes JSON."""
     if isinstance(value, _BYTES):
         return "BYTES", bytes(value)
     if isinstance(value, str):
@@ -30,7 +30,7 @@ def write_value(schema: Schema | None, value: Any) -> tuple[str | None, str | by
 
 
 def read_value(kind: str | None, text: Any) -> Any:
-    """The value again. Raises ValueError when text and type do not fit."""
+    """Return the value that was written. Raises ValueError when text and type do not fit."""
     if not isinstance(text, str) or kind == "STRING" or kind is None:
         return text
     if kind == "BYTES":
@@ -43,7 +43,7 @@ def read_value(kind: str | None, text: Any) -> Any:
 
 
 def _exact(text: str) -> Any:
-    """Integers beyond 64 bits, of which orjson makes floats."""
+    """Parse JSON with integers beyond 64 bits, which orjson turns into floats."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -51,7 +51,7 @@ def _exact(text: str) -> Any:
 
 
 def decode_base64(text: str) -> bytes:
-    """Strict base64. Raises ValueError."""
+    """Decode strict base64. Raises ValueError."""
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -59,7 +59,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def type_of(value: Any) -> str | None:
-    """The Connect type that fits a value without a schema; a dict is a STRUCT, as in KIP-298 Example 4."""
+    """Return the Connect type of a value without a schema. A dict is a STRUCT, as in KIP-298 Example 4."""
     match value:
         case bool():
             return "BOOLEAN"
@@ -79,7 +79,7 @@ def type_of(value: Any) -> str | None:
 
 
 def to_json(value: Any) -> str:
-    """JSON for any value at all: what JSON can't say is written as text."""
+    """Return JSON for any value. Values that JSON can't express are written as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)
     try:

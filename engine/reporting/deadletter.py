@@ -1,4 +1,4 @@
-"""Errors as dead letters: an error context on a Kafka topic, durable before its record's offset is committed."""
+"""Dead letters for errors: an error context on a Kafka topic, durable before the offset is committed."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from functools import lru_cache
 import msgspec
 
 from engine.errors import ProduceFailed
-from engine.policy.classify import classify
+from engine.policy.classification import classify
 from engine.policy.retry import RetryPolicy, backoff_ms
 from engine.ports import Clock, Producer, Row
 from engine.record.codec import Encoder
 from engine.record.context import ErrorContext
 from engine.record.record import Headers, Origin, RawRecord
+from engine.record.replay import OF_REPLAYS
 from engine.record.stage import StageType
 from engine.reporting.metrics import Metric, Metrics
 
 HEADER_PREFIX = "__connect.errors."
-ENVELOPE_BYTES = 512  # what a batch adds to one record
+ENVELOPE_BYTES = 512  # bytes that a batch adds to one record
 LEAST_CONTEXT_BYTES = 4096
-BATCH_LETTERS = 100  # are given to the producer together
+BATCH_LETTERS = 100  # letters given to the producer at a time
 
 
 class Unwritten(msgspec.Struct, frozen=True):
-    """Letters wait for another attempt. `wake_at` (ms) is when to make it; None after a stop request."""
+    """Letters that wait for another attempt at `wake_at` (ms). It is None after a stop request."""
 
     wake_at: int | None
 
 
 class DeadLetterReporter:
-    """Produces dead letters; `flush` repeats those that were not written, as stage KAFKA_PRODUCE is retried.
+    """A producer of dead letters. `flush` retries unwritten letters as stage KAFKA_PRODUCE is retried.
 
-    `failures` in a row since `first_ms` may have begun in an earlier lease. While brokers are away, it goes on for
-    `least_ms` even if fewer retries are allowed, as a producer does by itself. `patience_ms(now)`: see the guard's.
+    The `failures` in a row since `first_ms` may have begun in an earlier lease. While brokers are away, it goes on for
+    `least_ms` even if fewer retries are allowed, as a producer does by itself. For `patience_ms(now)` see the guard.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class DeadLetterReporter:
         self.failures = failures
         self.first_ms = first_ms
         self._waiting: list[Row] = []  # not durable yet
-        self._produced = 0  # so many of them the producer has
+        self._produced = 0  # how many of them the producer has
 
     def report(self, context: ErrorContext, origin: Origin) -> None:
         self._waiting.append(self._letter(context, origin))
@@ -77,9 +78,10 @@ class DeadLetterReporter:
             self._produce()
 
     def flush(self) -> Unwritten | None:
-        """None when all are durable; Unwritten when the wait for another attempt would be too long, or was ended.
+        """Return None when all letters are durable.
 
-        Raises ProduceFailed when the retries are exhausted, or can't help: the task fails, nothing is lost.
+        Return Unwritten when the wait for the next attempt would be too long, or was ended. Raises ProduceFailed when
+        the retries are exhausted or can't help. The task then fails, and nothing is lost.
         """
         while self._waiting:
             self._produce()
@@ -98,16 +100,16 @@ class DeadLetterReporter:
             else:
                 self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting)
                 self._waiting, self._produced = [], 0
-        self.metrics[Metric.TOTAL_RETRIES] += self.failures  # each was tried again, here or in an earlier lease
+        self.metrics[Metric.TOTAL_RETRIES] += self.failures  # each was retried, here or in an earlier lease
         self.failures, self.first_ms = 0, 0
         return None
 
     def keep_last(self, count: int) -> None:
-        """Forget all letters that are not durable but the last ones, which are produced again."""
+        """Drop all letters that are not durable, except the last `count`. Those are produced again."""
         self._waiting, self._produced = self._waiting[len(self._waiting) - count :] if count else [], 0
 
     def _failed(self, error: ProduceFailed, now: int) -> int | None:
-        """Count it; how long to wait for the next attempt (ms), None if there is none."""
+        """Count the failure. Return the wait for the next attempt (ms), or None to give up."""
         self.failures, self.first_ms = self.failures + 1, self.first_ms or now
         self.metrics[Metric.DEADLETTERQUEUE_PRODUCE_FAILURES] += len(error.failures)
         self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting) - len(error.ordinals)
@@ -121,18 +123,25 @@ class DeadLetterReporter:
         return delay
 
     def _produce(self) -> None:
-        """Give the producer what it does not have."""
+        """Give the producer the letters that it does not have."""
         self.producer.produce_all(self._waiting[self._produced :])
         self._produced = len(self._waiting)
 
     def _letter(self, context: ErrorContext, origin: Origin) -> Row:
-        """The record of the dead letter topic; its timestamp is the time of the error."""
+        """Return the dead letter topic's record. Its timestamp is the time of the error.
+
+        Without messages it has no key and none of the record's headers, except those that describe its replay.
+        """
+        context = context.with_content(self.include_messages)
         key: bytes | None = None
         headers: Headers = ()
         if isinstance(origin, RawRecord):
-            key, headers = origin.key if self.include_messages else None, origin.headers
+            if self.include_messages:
+                key, headers = origin.key, origin.headers
+            elif origin.headers:
+                headers = tuple([header for header in origin.headers if header[0] in OF_REPLAYS])
         size = _size(key, headers) if key or headers else 0
-        # Size never fails a task: what other tools read goes first, then what the record brought along.
+        # Size must never fail a task. Headers for other tools are dropped first, then the record's own key and headers.
         most = self.room - LEAST_CONTEXT_BYTES
         more = connect_headers(context, origin) if self.context_headers else ()
         if more and (whole := size + _size(None, more)) <= most:
@@ -144,7 +153,7 @@ class DeadLetterReporter:
 
 
 def connect_headers(context: ErrorContext, origin: Origin) -> Headers:
-    """Kafka Connect's own headers of a dead letter, for other tools; coordinates only of what was consumed."""
+    """Return Kafka Connect's headers of a dead letter, for other tools. Only consumed records have coordinates."""
     rows: Headers = ()
     if isinstance(origin, RawRecord):
         rows = (
@@ -164,7 +173,7 @@ def connect_headers(context: ErrorContext, origin: Origin) -> Headers:
 
 @lru_cache(256)
 def _stage_headers(connector: str, task_id: str, kind: StageType, class_name: str) -> Headers:
-    """Those that are the same for each error of a stage."""
+    """Return the headers that are the same for each error of a stage."""
     return (
         _header("connector.name", connector),
         _header("task.id", task_id.rpartition("-")[2]),
@@ -174,7 +183,7 @@ def _stage_headers(connector: str, task_id: str, kind: StageType, class_name: st
 
 
 def _header(name: str, text: str) -> tuple[str, bytes | None]:
-    """A header of an exception without a message is there, and null, as other tools know it."""
+    """Return a header. Without a message its value is null, as other tools expect."""
     return HEADER_PREFIX + name, _utf8(text) if text else None
 
 
@@ -186,4 +195,4 @@ def _size(key: bytes | None, headers: Headers) -> int:
 
 
 def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "replace")  # a lone surrogate, as a message may hold, has no bytes of its own
+    return text.encode("utf-8", "replace")  # a message may hold a lone surrogate, which can't be encoded

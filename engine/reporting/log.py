@@ -1,4 +1,4 @@
-"""Errors in the application log: one line of JSON each."""
+"""Errors in the application log, one line of JSON each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger("engine.record_errors")
 
 
 class LogReporter:
-    """Writes each context to the log."""
+    """A reporter that writes each context to the log."""
 
     def __init__(self, *, include_configs: bool, include_messages: bool, max_bytes: int = MAX_BYTES) -> None:
         self.encoder = Encoder(include_configs=include_configs, include_messages=include_messages)

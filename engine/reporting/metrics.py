@@ -1,4 +1,4 @@
-"""The names of all task metrics (KIP-298, "Metrics"; KIP-1033), and the counters behind them."""
+"""The names of all task metrics (KIP-298, "Metrics"; KIP-1033) and their counters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Metric(StrEnum):
-    """One name per metric. The order is part of the commit metadata: new names go to the end."""
+    """The metric names. The order is part of the commit metadata: add new names at the end."""
 
     TOTAL_RECORD_FAILURES = "total-record-failures"
     TOTAL_RECORD_ERRORS = "total-record-errors"
@@ -23,7 +23,7 @@ class Metric(StrEnum):
     RECORDS_FILTERED = "records-filtered"
     DROPPED_RECORDS_TOTAL = "dropped-records-total"
 
-    __hash__ = str.__hash__  # an enum's own is many times slower, and each error looks up half a dozen
+    __hash__ = str.__hash__  # much faster than the hash of an enum; each error looks up half a dozen metrics
 
 
 Metrics = dict[Metric, int]
@@ -32,10 +32,10 @@ BUCKETS = (Metric.RECORDS_DELIVERED, Metric.RECORDS_DEAD_LETTERED, Metric.RECORD
 
 
 def zeros() -> Metrics:
-    """Counters of a task that has done nothing."""
+    """Return the counters of a task that has done nothing."""
     return dict.fromkeys(Metric, 0)
 
 
 def is_balanced(metrics: Metrics) -> bool:
-    """Does every consumed record lie in exactly one bucket?"""
+    """Return whether every consumed record is in exactly one bucket."""
     return metrics[Metric.RECORDS_CONSUMED] == sum(metrics[bucket] for bucket in BUCKETS)

@@ -1,4 +1,4 @@
-"""Kafka Connect's REST API over a herder: its paths, its bodies, its status codes. Knows no Spark."""
+"""Kafka Connect's REST API over a herder: paths, bodies and status codes. Independent of Spark."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from engine.assembly.kinds import find_class
-from engine.assembly.listing import connector_options, connector_plugins
+from engine.assembly.connector_classes import find_class
+from engine.assembly.plugin_list import connector_options, connector_plugins
 from engine.config.options import Problem
 from engine.config.topic import TargetState
+from engine.config.worker import WorkerConfig
 from engine.errors import BadRequest, ConfigError, Conflict, EngineError, NotFound, NotLeading, RetriableError
 from engine.herder.offset_changes import OffsetRow
-from engine.herder.view import View
+from engine.herder.snapshot import View
 from engine.leases import Kind
 from engine.rest import bodies, prometheus
 from engine.steps.secrets import given_secrets
@@ -32,11 +33,12 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 Examine = Callable[[Mapping[str, str]], object]
 
 ANSWER_TIMEOUT_S = 60
+SIGNED_IN = "engine.signed_in"  # the key in a request's scope that the Door sets for authenticated clients
 T = TypeVar("T")
 
 
 class Herding(Protocol):
-    """What this API needs of a herder."""
+    """The herder's interface that this API needs."""
 
     def view(self) -> View: ...
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]: ...
@@ -49,7 +51,7 @@ class Herding(Protocol):
 
 
 class Json(Response):
-    """A JSON answer."""
+    """A JSON response."""
 
     media_type = "application/json"
 
@@ -57,10 +59,13 @@ class Json(Response):
         return orjson.dumps(content)
 
 
-def build_app(herder: Herding, examine: Examine, cluster: str = "") -> Starlette:
-    """The application. `examine` raises ConfigError for properties that can't be used."""
+def build_app(herder: Herding, examine: Examine, cluster: str = "", worker: WorkerConfig | None = None) -> Starlette:
+    """Return the routes, to be served behind a Door.
+
+    `examine` raises ConfigError for unusable properties. `worker` says which classes may be imported.
+    """
     return Starlette(
-        routes=_routes(_Api(herder, examine, cluster)),
+        routes=_routes(_Api(herder, examine, cluster, worker)),
         exception_handlers={
             HTTPException: _http_problem,
             ConfigError: _problem(400),
@@ -110,7 +115,9 @@ def _routes(api: _Api) -> list[Route]:
 
 
 class _Api:
-    def __init__(self, herder: Herding, examine: Examine, cluster: str) -> None:
+    def __init__(self, herder: Herding, examine: Examine, cluster: str, worker: WorkerConfig | None = None) -> None:
+        self._worker = worker
+        self._allow = worker.permissions.classes if worker else ()
         self._herder = herder
         self._examine = examine
         self._cluster = cluster
@@ -118,8 +125,10 @@ class _Api:
     async def root(self, _request: Request) -> Response:
         return Json(bodies.root(self._cluster))
 
-    async def health(self, _request: Request) -> Response:
-        return Json(bodies.health(self._herder.view()))
+    async def health(self, request: Request) -> Response:
+        """Return the full health to clients with credentials, and only the status to others."""
+        body = bodies.health(self._herder.view())
+        return Json(body if request.scope.get(SIGNED_IN) else {"status": body["status"]})
 
     async def prometheus(self, _request: Request) -> Response:
         return Response(
@@ -131,7 +140,7 @@ class _Api:
         return Json(bodies.plugins(connector_plugins(connectors_only=connectors_only)))
 
     async def plugin_options(self, request: Request) -> Response:
-        options = await run_in_threadpool(connector_options, request.path_params["plugin"])
+        options = await run_in_threadpool(connector_options, request.path_params["plugin"], self._allow)
         return Json(bodies.definitions(options))
 
     async def list(self, request: Request) -> Response:
@@ -194,21 +203,24 @@ class _Api:
         return Json(await run_in_threadpool(self._validation, plugin, properties))
 
     def _validation(self, plugin: str, properties: dict[str, str]) -> dict[str, Any]:
-        options = connector_options(plugin)
+        options = connector_options(plugin, self._allow)
         given = properties.get("connector.class", plugin)
-        known = find_class(plugin)[0]
-        if given != plugin and find_class(given)[0] != known:
+        known = find_class(plugin, self._allow)[0]
+        if given != plugin and find_class(given, self._allow)[0] != known:
             raise HTTPException(400, f"connector.class is {given}, but the request is about {plugin}")
         problems: tuple[Problem, ...] = ()
         try:
             self._examine({"connector.class": plugin, **properties})
         except ConfigError as error:
             problems = error.problems
-        secrets = given_secrets(properties, options, Kind.SINK if known is None else known.kind)
+        secrets = given_secrets(properties, options, Kind.SINK if known is None else known.kind, self._worker)
         return bodies.validation(plugin, properties, problems, options, secrets)
 
     def led(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint where this driver leads; while nobody does, what was seen last can be read; else elsewhere."""
+        """Wrap an endpoint so that only the leader runs it. A standby driver redirects to the leader.
+
+        While there is no leader, clients can read the last known state.
+        """
 
         async def led(request: Request) -> Response:
             view = self._herder.view()
@@ -254,7 +266,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _properties(body: object) -> dict[str, str]:
-    """Option values as strings; numbers and booleans are taken as Kafka Connect's own clients write them."""
+    """Return option values as strings. Numbers and booleans are formatted as by Kafka Connect's clients."""
     if not isinstance(body, dict):
         raise HTTPException(400, "config is not a JSON object")
     if wrong := [name for name, value in body.items() if isinstance(value, (dict, list))]:
@@ -276,7 +288,7 @@ async def _http_problem(_request: Request, error: Exception) -> Response:
 
 
 async def _elsewhere(request: Request, error: Exception) -> Response:
-    """Sent to the leader with method and body as they are; 503 while nobody knows where that is."""
+    """Redirect to the leader with the same method and body. Answer 503 while the leader is unknown."""
     assert isinstance(error, NotLeading)
     if not error.url:
         return Json({"error_code": 503, "message": str(error)}, 503)

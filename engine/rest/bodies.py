@@ -1,27 +1,30 @@
-"""What the REST API answers, as Kafka Connect words it, from a view of the herder. Pure."""
+"""Response bodies of the REST API in Kafka Connect's format, from a view of the herder. Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from engine.assembly.listing import Plugin
+from engine.assembly.plugin_list import Plugin
 from engine.config.masking import MASK, mask
 from engine.config.options import REQUIRED, Option, Problem
 from engine.errors import BadRequest
-from engine.herder.view import View, connector_status, task_status
+from engine.herder.snapshot import View, connector_status, task_status
 
 VERSION = "0.1.0"
 _TYPES = {"duration": "LONG", "map": "STRING"}  # Kafka Connect has no such types
 
 
 def root(cluster: str) -> dict[str, Any]:
-    """Who answers."""
+    """Return the body of `GET /`."""
     return {"version": VERSION, "commit": "", "kafka_cluster_id": cluster}
 
 
 def health(view: View) -> dict[str, Any]:
-    """`status` is `ok`, `starting`, `standby` while another worker leads, or `degraded` with the reason."""
+    """Return the health: `status` is `ok`, `starting`, `standby` or `degraded` with the reason.
+
+    `standby` means that another worker leads.
+    """
     waiting = "standby" if view.standby else "starting"
     state = "degraded" if view.trouble else "ok" if view.ready else waiting
     return {
@@ -36,7 +39,7 @@ def health(view: View) -> dict[str, Any]:
 
 
 def connectors(view: View, expand: Collection[str]) -> list[str] | dict[str, Any]:
-    """Names, or with `expand=status` and `expand=info` an object for each."""
+    """Return the names, or an object for each with `expand=status` and `expand=info`."""
     if not expand:
         return view.names()
     parts = {"status": status, "info": info}
@@ -44,20 +47,20 @@ def connectors(view: View, expand: Collection[str]) -> list[str] | dict[str, Any
 
 
 def info(view: View, name: str) -> dict[str, Any]:
-    """Name, masked configuration, ids of its tasks, type."""
+    """Return name, masked configuration, task ids and type."""
     ids = [{"connector": name, "task": task.config.task} for task in view.tasks(name)]
     return {"name": name, "config": config(view, name), "tasks": ids, "type": view.facts_of(name).kind}
 
 
 def config(view: View, name: str) -> dict[str, str]:
-    """The properties with secrets masked."""
+    """Return the properties with secrets masked."""
     entry = view.connector(name)
     properties = (entry.properties if entry else None) or {}
     return mask(properties, view.facts_of(name).secrets)
 
 
 def status(view: View, name: str) -> dict[str, Any]:
-    """States of the connector and its tasks."""
+    """Return the states of the connector and its tasks."""
     tasks = []
     for task in view.tasks(name):
         body = task_status(view, task)
@@ -73,7 +76,7 @@ def status(view: View, name: str) -> dict[str, Any]:
 
 
 def tasks(view: View, name: str) -> list[dict[str, Any]]:
-    """Configurations of its tasks, with the partitions that are each one's own."""
+    """Return the configurations of its tasks, with each task's own partitions."""
     secrets = view.facts_of(name).secrets
     return [
         {
@@ -86,23 +89,23 @@ def tasks(view: View, name: str) -> list[dict[str, Any]]:
 
 
 def topics(view: View, name: str) -> dict[str, Any]:
-    """The topics it reads."""
+    """Return the topics that the connector reads."""
     return {name: {"topics": view.topics(name)}}
 
 
 def metrics(view: View, name: str) -> dict[str, Any]:
-    """Ours: everything known about each task."""
+    """Return everything known about each task. This is an extension of Kafka Connect's API."""
     rows = [{"id": task.config.task, **task_status(view, task)} for task in view.tasks(name)]
     return {"connector": name, "delivery": view.facts_of(name).delivery, "tasks": rows}
 
 
 def offsets(rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> dict[str, Any]:
-    """`GET /connectors/<c>/offsets`."""
+    """Return the body of `GET /connectors/<c>/offsets`."""
     return {"offsets": [{"partition": dict(partition), "offset": offset} for partition, offset in rows]}
 
 
 def offset_rows(body: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """What `PATCH /connectors/<c>/offsets` asks for. Raises BadRequest for another form."""
+    """Parse the body of `PATCH /connectors/<c>/offsets`. Raises BadRequest if it is malformed."""
     rows = body.get("offsets")
     if not isinstance(rows, list) or not rows:
         raise BadRequest('the body is {"offsets": [{"partition": {...}, "offset": {...}}, ...]}, with at least one row')
@@ -116,12 +119,12 @@ def offset_rows(body: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str,
 
 
 def plugins(found: Iterable[Plugin]) -> list[dict[str, str]]:
-    """`GET /connector-plugins`."""
+    """Return the body of `GET /connector-plugins`."""
     return [{"class": name, "type": str(type_name), "version": VERSION} for name, type_name in found]
 
 
 def definitions(options: Iterable[Option]) -> list[dict[str, Any]]:
-    """`GET /connector-plugins/<p>/config`."""
+    """Return the body of `GET /connector-plugins/<p>/config`."""
     return [_definition(option.name, option) for option in options]
 
 
@@ -132,7 +135,7 @@ def validation(
     options: Sequence[Option],
     secrets: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Kafka Connect's answer to `/connector-plugins/<p>/config/validate`: a row per option, errors in their rows."""
+    """Return the body of `/connector-plugins/<p>/config/validate`: a row per option, with its errors."""
     wrong: dict[str, list[str]] = {}
     for option, _, message in problems:
         wrong.setdefault(option, []).append(message)
@@ -167,7 +170,7 @@ def _definition(name: str, option: Option | None) -> dict[str, Any]:
 
 
 def _default_text(option: Option) -> str | None:
-    """As Kafka Connect writes defaults: always text."""
+    """Return the default as text, as Kafka Connect does."""
     match option.default:
         case None | dict():
             return None

@@ -1,4 +1,4 @@
-"""The engine's metrics as Prometheus text; their names are those of KIP-298 and KIP-1033."""
+"""The engine's metrics in the Prometheus text format, named as in KIP-298 and KIP-1033."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from engine.herder.snapshot import View, task_status
 from engine.herder.state import TaskRun
-from engine.herder.view import View, task_status
 from engine.policy.budget import budgets, limited
 from engine.reporting.metrics import SIZE_AVG, SIZE_MAX, SIZE_MIN
 
@@ -53,7 +53,7 @@ Row = tuple[Labels, float]
 class TaskFigures:
     """A task and its status, in the form of the status topic.
 
-    `window_ms` is that of its error rate; `limited` is false where handlers alone decide.
+    `window_ms` is the window of its error rate. `limited` is false if only handlers decide.
     """
 
     connector: str
@@ -68,14 +68,14 @@ class TaskFigures:
 
 
 def render(view: View, now_ms: int) -> bytes:
-    """The exposition text of one moment."""
+    """Return the exposition text of one moment."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Snapshot(view, now_ms))
     return generate_latest(registry)
 
 
 def families(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
-    """Everything about the tasks. Pure."""
+    """Yield all metrics of the tasks. Pure."""
     yield from _by_name(tasks)
     yield _counter(f"{ERRORS}stage_failures", "KIP-298: failures by stage", STAGE, _by_stage(tasks, "stage_failures"))
     yield from _dropped(tasks)
@@ -105,7 +105,7 @@ def _figures(view: View, task: TaskRun) -> TaskFigures:
 
 
 def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
-    """A family for each metric that some task reported."""
+    """Yield a family for each metric that some task reported."""
     for name in sorted({name for task in tasks for name in task.status["metrics"]}):
         rows = [(task.labels, task.status["metrics"][name]) for task in tasks if name in task.status["metrics"]]
         make = _gauge if name in GAUGES else _counter
@@ -113,7 +113,7 @@ def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
 
 
 def _by_stage(tasks: Sequence[TaskFigures], field: str) -> list[Row]:
-    """Counts by `<index>:<stage type>:<class, or the processor's name>`."""
+    """Return counts by `<index>:<stage type>:<class, or the processor's name>`."""
     return [
         ((*task.labels, *stage.split(":", 2)), count)
         for task in tasks
@@ -139,7 +139,7 @@ def _dropped_by_stage(task: TaskFigures) -> Collection[int]:
 
 
 def _budgets(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
-    """Limits, what is used of them and what is left; a task that has not reported yet has none."""
+    """Yield error limits, their use and the remaining budget. Tasks without a report have none."""
     found = [
         ((*task.labels, budget.kind), budget)
         for task in tasks
@@ -171,7 +171,7 @@ def _states(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
 
 
 def _counter(name: str, text: str, labels: Labels, rows: Iterable[Row]) -> Metric:
-    """A counter's name ends in `_total`, once, whatever its KIP calls it."""
+    """Return a counter. Its name ends in exactly one `_total`, whatever its KIP calls it."""
     return _filled(CounterMetricFamily(name, text, labels=labels), rows)
 
 

@@ -1,4 +1,4 @@
-"""`python -m engine.spark.archive`: start Spark once, and keep the classes that it loads for every start to come."""
+"""`python -m engine.spark.archive`: start Spark once and archive its JVM classes for faster starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ END_TIMEOUT_S = 120  # the JVM writes the archive when it ends
 
 
 def make(archive: Path) -> None:
-    """Run a job of one partition, as a lease is one, and write the archive. Raises where there is none then."""
+    """Run a job of one partition, like a lease, and write the archive. Raises if there is none then."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     part = archive.with_suffix(".part")
     java = f'{QUICK_START} "-XX:ArchiveClassesAtExit={part}" -Xlog:disable -Xlog:all=error:stderr'
@@ -24,7 +24,7 @@ def make(archive: Path) -> None:
     assert gateway is not None
     jvm: subprocess.Popen[bytes] = gateway.proc
     assert jvm.stdin is not None
-    jvm.stdin.close()  # that is what it waits for
+    jvm.stdin.close()  # the JVM ends when its input closes
     jvm.wait(END_TIMEOUT_S)
     part.replace(archive)
 

@@ -1,10 +1,15 @@
-"""The process that Spark forks its Python workers from, with the engine loaded before the first of them.
+"""The process from which Spark forks its Python workers, with the engine already loaded.
 
-So a worker begins its first lease at once, and workers share the memory of what is loaded. Knows PySpark's own daemon,
-and nothing of leases.
+A worker begins its first lease at once, and workers share the memory of loaded modules. This module depends on
+PySpark's own daemon, but not on leases.
 """
 
 from __future__ import annotations
+
+from engine import import_path
+
+if __name__ == "__main__":
+    import_path.close()  # before other imports, which modules in the working directory could replace
 
 import gc
 from contextlib import suppress
@@ -16,10 +21,10 @@ LOADED = "engine.assembly.lease"
 
 
 def load() -> None:
-    """Import what leases need; whatever keeps that from being imported is told by the lease that misses it."""
+    """Import the modules that leases need. Import errors are reported by the lease that needs the module."""
     with suppress(Exception):
         import_module(LOADED)
-    gc.freeze()  # the collector would write to every object of the shared memory
+    gc.freeze()  # the collector would write to every object, and so copy the shared memory
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Grants leases as Spark jobs of one partition. The only place that knows Spark."""
+"""The runner of leases as Spark jobs of one partition. Only this module submits leases to Spark."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parents[2]
 
 DEFAULTS = {
-    "spark.task.maxFailures": "1",  # the herder alone retries, and knows
+    "spark.task.maxFailures": "1",  # only the herder retries
     "spark.speculation": "false",
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.ui.enabled": "false",
-    "spark.ui.liveUpdate.period": "0",  # what waits for a core is to be known at once
+    "spark.ui.liveUpdate.period": "0",  # waiting tasks must be visible at once
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.worker.faulthandler.enabled": "true",  # where a worker was when it died
+    "spark.python.worker.faulthandler.enabled": "true",  # shows where a worker was when it died
     "spark.python.worker.killTimeout": "500ms",
     "spark.task.reaper.enabled": "false",
     "spark.scheduler.mode": "FAIR",
@@ -51,7 +51,7 @@ NOISE = ("\t", "Driver stacktrace", "An error occurred while calling ", " SQLSTA
 
 
 class SparkRunner:
-    """Leases on a fixed pool of threads; the session starts in the background, at once or with the first lease."""
+    """A runner of leases on a fixed pool of threads. The session starts in the background or with the first lease."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SparkRunner:
 
     @property
     def _context(self) -> Future[SparkContext]:
-        """The session, which starts when it is first asked for."""
+        """Return the session. The first call starts it."""
         with self._starting:
             if self._started is None:
                 self._started = self._starter.submit(self._start)
@@ -84,22 +84,22 @@ class SparkRunner:
         return self._started
 
     def when_broken(self, tell: Callable[[BaseException], None]) -> None:
-        """Tell what kept the session from starting, if anything does."""
+        """Call `tell` with the error if the session fails to start."""
         self._tell = tell
         if self._started is not None and self._started.done():
             self._on_started(self._started)
 
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
-        """Run the lease. LeaseLost: its worker died. RetriableError: the world was not ready."""
+        """Run the lease. The future fails with LeaseLost (the worker died) or RetriableError (try again later)."""
         return self._threads.submit(self._run, lease)
 
     def waits(self, lease_id: str) -> bool:
-        """Is the lease's task still to be given one of Spark's cores? A worker that is slow to begin has one."""
+        """Return whether the lease's task still waits for a Spark core. A worker that is slow to begin has one."""
         if self._started is None or not self._started.done() or self._started.exception() is not None:
             return False
         from py4j.protocol import Py4JError
 
-        with suppress(Py4JError, OSError):  # the lease itself will tell what is wrong with Spark
+        with suppress(Py4JError, OSError):  # the lease itself reports problems of Spark
             tracker = self._started.result().statusTracker()
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(lease_id)]
             stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
@@ -112,7 +112,7 @@ class SparkRunner:
         return False
 
     def cancel(self, lease_id: str) -> None:
-        """Kill the lease's job; its future ends as LeaseLost, its worker some seconds later."""
+        """Kill the lease's job. Its future ends as LeaseLost, its worker some seconds later."""
         self._context.result().cancelJobGroup(lease_id)
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class SparkRunner:
         self._starter.shutdown()
         started = self._started
         if started is not None and started.exception() is None:
-            with suppress(Py4JError, OSError):  # a Ctrl-C in the terminal reaches the JVM too: it may be gone
+            with suppress(Py4JError, OSError):  # a Ctrl-C in the terminal reaches the JVM too, so it may be gone
                 started.result().cancelAllJobs()
                 started.result().stop()
 
@@ -136,7 +136,7 @@ class SparkRunner:
             context = self._context.result()
         except Exception as error:
             raise LeaseLost(f"Spark did not start: {error}") from error
-        # Not before: while the starter's thread loads pyspark, another may find a part of it only.
+        # Imported late: while the starter's thread loads pyspark, another thread may see a partial module.
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -157,16 +157,17 @@ def _work(function: str, payload: bytes, _rows: Iterator[int]) -> Iterator[bytes
 
 
 def start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
-    """A session with the engine's defaults below these options."""
-    # Imported here, on the starter's thread: the REST API answers before pyspark is even loaded.
+    """Start a session with the engine's defaults, overridden by these options."""
+    # Imported on the starter's thread, so that the REST API answers before pyspark is loaded.
     from pyspark import SparkConf, SparkContext
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_START)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join([str(ROOT), *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
     conf = SparkConf().setMaster(master).setAppName(name).set("spark.executorEnv.PYTHONPATH", path)
+    conf.set("spark.executorEnv.PYTHONSAFEPATH", "1")  # Python must not import from a worker's own directory
     conf.setAll([*DEFAULTS.items(), ("spark.driver.extraJavaOptions", driver_options())])
     conf.setAll([*_daemon(options).items(), *options.items()])
     log.info("starting Spark on %s", master)
@@ -176,12 +177,12 @@ def start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
 
 
 def _daemon(options: Mapping[str, str]) -> dict[str, str]:
-    """Our own daemon, which finds the engine as its workers do; but files that are sent along only they look into."""
+    """Return the engine's daemon, unless files are sent along: only workers can import from those."""
     return {} if options.get("spark.submit.pyFiles") else {"spark.python.daemon.module": "engine.spark.daemon"}
 
 
 def _reason(error: Exception) -> str:
-    """Spark's words, without the driver's own stack below them."""
+    """Return Spark's message without the driver's own stack."""
     lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(NOISE)]
     return "\n".join(kept[:60])

@@ -1,4 +1,4 @@
-"""What runs inside the Spark Python worker: one lease in, its reports out, both as bytes. Knows no Spark."""
+"""The code inside a Spark Python worker: a lease in, its reports out, both as bytes. Independent of Spark."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import msgspec
 
 from engine.errors import RetriableError
 from engine.leases import Lease, RunLease, TaskReport
+from engine.record.trace import DISCREET
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The reports of a lease, or why the world was not ready for it."""
+    """The reports of a lease, or why it has to be retried later."""
 
     reports: tuple[TaskReport, ...] = ()
     retriable: str | None = None
@@ -24,7 +25,9 @@ def run_encoded(function: str, payload: bytes) -> bytes:
     try:
         answer = Answer(reports=_resolve(function)(lease))
     except RetriableError as error:
-        answer = Answer(retriable=f"{type(error).__name__}: {error}")
+        answer = Answer(retriable=DISCREET.sentence(error))
+    except Exception as error:  # noqa: BLE001, Spark logs whatever comes out of here, with its message
+        raise RuntimeError(DISCREET.trace(error)) from None
     return msgspec.msgpack.encode(answer)
 
 

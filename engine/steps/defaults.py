@@ -1,4 +1,4 @@
-"""Defaults of schemas, where they become part of a record."""
+"""Default values of schemas, as used in records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from engine.record.schema import Schema
 
 
 def default_of(schema: Schema) -> Any:
-    """The default; a list or a map is a copy, for what becomes of one record must not show in the next."""
+    """Return the default. Lists and maps are copied, because a change to one record must not affect the next."""
     default = schema.default
     return copy.deepcopy(default) if isinstance(default, list | dict) else default

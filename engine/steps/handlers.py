@@ -1,4 +1,4 @@
-"""The exception handlers of a connector (KIP-1033): by name, checked, and at the stages they decide about."""
+"""A connector's exception handlers (KIP-1033): loading, checks, and the stages they decide about."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.config.options import Problem
 from engine.errors import ConfigError
 from engine.leases import Kind
 from engine.policy import handlers
-from engine.policy.asking import NamedHandler, named, old_signature, shape_problem
 from engine.policy.budget import limits_decide
+from engine.policy.handler_calls import NamedHandler, named, old_signature, shape_problem
 from engine.policy.handlers import SerializationExceptionOrigin
 from engine.record.stage import Stage, StageType
-from engine.steps.loading import Factory, NotLoaded, ask, make
+from engine.steps.class_loading import Factory, NotLoaded, ask, make
 from engine.steps.options import given_problems
 
 GROUP = "engine.handlers"
@@ -30,7 +30,8 @@ _ROLES = {
     StageType.TASK_PUT: Role.PROCESSING,
     StageType.KAFKA_PRODUCE: Role.PRODUCTION,
 }
-_IDLE = {Kind.SINK: Role.PRODUCTION, Kind.SOURCE: Role.DESERIALIZATION}  # a sink writes, a source reads, by itself
+# Roles without a stage: a sink writes by itself, a source reads by itself.
+_IDLE = {Kind.SINK: Role.PRODUCTION, Kind.SOURCE: Role.DESERIALIZATION}
 DEFAULTS = {
     Role.PROCESSING: "LogAndFailProcessingExceptionHandler",
     Role.DESERIALIZATION: "LogAndFailExceptionHandler",
@@ -63,8 +64,9 @@ BUILT_IN: Mapping[Role, Mapping[str, Factory]] = {
 
 
 def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem], list[Problem]]:
-    """What is wrong with the handlers that a connector names; and warnings about deprecated signatures, and about
-    those that are never asked.
+    """Return the problems of a connector's handlers, and warnings.
+
+    Warnings are about deprecated signatures, and about handlers that are never called.
     """
     problems: list[Problem] = []
     warnings: list[Problem] = []
@@ -72,7 +74,7 @@ def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem]
         if choice.role is _IDLE.get(kind):
             warnings.append((choice.option, choice.class_name, f"decides about nothing in a {kind}"))
         try:
-            handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
+            handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
         except NotLoaded as error:
             problems.append((choice.option, choice.class_name, str(error)))
             continue
@@ -91,10 +93,10 @@ def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem]
 
 
 def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage]) -> dict[int, NamedHandler]:
-    """The handler that decides at each stage, by index; one object a role, configured.
+    """Return the handler of each stage, by index. Each role has one configured object.
 
-    A stage without one is left to the tolerance policy. A stream has default handlers where it names none, unless it
-    sets `errors.tolerance` options.
+    The tolerance policy decides at stages without a handler. A stream without named handlers has default handlers,
+    unless it sets `errors.tolerance` options.
     """
     chosen = {choice.role: choice for choice in config.handlers}
     if not limits_decide(kind, config.properties):
@@ -110,7 +112,7 @@ def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage])
 
 def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
     try:
-        handler = make(GROUP, BUILT_IN[choice.role], choice.class_name)
+        handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
     except NotLoaded as error:
         raise ConfigError(((choice.option, choice.class_name, str(error)),)) from error
     if hasattr(handler, "configure"):
@@ -120,7 +122,10 @@ def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
 
 
 def _role(kind: Kind, stage: Stage) -> tuple[Role | None, SerializationExceptionOrigin | None]:
-    """Who decides at a stage. A source's converters write; so do those of a stream's sinks, which have a name."""
+    """Return the handler role of a stage.
+
+    Converters of a source write. So do those of a stream's sinks, which have a name.
+    """
     if stage.type not in _CONVERTERS:
         return _ROLES.get(stage.type), None
     if kind is Kind.SOURCE or stage.name:

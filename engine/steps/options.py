@@ -1,4 +1,4 @@
-"""Options of a step: those its table describes, and what only the step itself can check."""
+"""Options of a step: those in its table, and checks that only the step can make."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.errors import ConfigError
 def checked(
     options: Sequence[Option], problems: Callable[[Mapping[str, str]], list[Problem]], configs: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The values by name. Raises ConfigError with the table's problems, or else with the step's own."""
+    """Return the values by name. Raises ConfigError with the table's problems, or else the step's own."""
     values = parse(options, configs)
     found = problems(configs)
     if found:
@@ -21,7 +21,10 @@ def checked(
 
 
 def given_problems(made: Any, given: Mapping[str, str], prefix: str) -> list[Problem]:
-    """Problems of what is given to an object: everything, where it can't be configured; without a table, nothing."""
+    """Return problems of an object's options.
+
+    If the object can't be configured, every option is a problem. Without a table, none is.
+    """
     if given and not hasattr(made, "configure"):
         return [(prefix + name, value, "unknown option: it has none") for name, value in given.items()]
     options: Sequence[Option] | None = getattr(made, "OPTIONS", None)

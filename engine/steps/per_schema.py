@@ -1,4 +1,4 @@
-"""What is worked out once a schema, for all of its records."""
+"""A cache of values computed once per schema."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from engine.record.schema import Schema
 
-_LIMIT = 100  # schemas come from a converter's cache: many of them at once means that nothing will come again
+_LIMIT = 100  # schemas come from a converter's cache; so many distinct ones suggest that they will not repeat
 
 Built = TypeVar("Built")
 
 
 def once_per_schema(build: Callable[[Schema], Built], limit: int = _LIMIT) -> Callable[[Schema], Built]:
-    """The function, made to derive what a schema leads to once, as long as the same schemas keep coming.
+    """Cache the function's result per schema, compared by identity.
 
-    They are told by identity. After `limit` schemas all are forgotten.
+    After `limit` schemas the cache is cleared.
     """
-    known: dict[int, tuple[Schema, Built]] = {}  # each with its schema, which lives on: nothing else has its identity
+    known: dict[int, tuple[Schema, Built]] = {}  # holds the schemas too, so that their ids are not reused
 
     def built(schema: Schema) -> Built:
         row = known.get(id(schema))

@@ -1,12 +1,19 @@
-"""Classes that installed packages offer by entry points, loaded when somebody names one."""
+"""Classes from entry points of installed packages, loaded on demand."""
 
 from __future__ import annotations
 
 import importlib
 import logging
+import os
 import sys
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, distributions
+
+from engine.config.permissions import CLASSES_OPTION
+from engine.import_path import ROOT, is_installed
 
 CONVERTERS = "engine.converters"
 TRANSFORMS = "engine.transforms"
@@ -15,41 +22,82 @@ PROCESSORS = "engine.processors"
 SINKS = "engine.sinks"
 SOURCES = "engine.sources"
 _LOG = logging.getLogger(__name__)
+_switched_off: list[str] = []  # why this process loads no foreign classes
 
 
 class BrokenPlugin(Exception):
-    """What an installed package offers under that name can't be used; the message says why, in words for a user."""
+    """A plugin that can't be used. The message tells the user why."""
+
+
+def switch_off(reason: str) -> None:
+    """Disable foreign classes in this process. The reason, a sentence, ends the error message."""
+    _switched_off.append(reason)
 
 
 def find(group: str, name: str) -> object | None:
-    """The object offered under that name, or None. Raises BrokenPlugin."""
+    """Return the object with that entry point name, or None. Raises BrokenPlugin."""
     offers = [offer for offer in _offers(group, tuple(sys.path)) if offer.name == name]
     if not offers:
         return None
     if len({offer.value for offer in offers}) > 1:
         raise BrokenPlugin(f"is offered by more than one package: {', '.join(map(_origin, offers))}")
+    _refuse_foreign()
     try:
         found: object = offers[0].load()
-    except (Exception, SystemExit) as error:  # loading runs code of somebody else
+    except (Exception, SystemExit) as error:  # loading runs foreign code
         raise BrokenPlugin(f"{_origin(offers[0])} can't be loaded: {type(error).__name__}: {error}") from error
     return found
 
 
-def at_path(path: str) -> object | None:
-    """The object at `package.module.Class` or `package.module:Class`, or None for no path. Raises BrokenPlugin."""
-    module, _, name = path.replace(":", ".").rpartition(".")
+def at_path(path: str, allow: Sequence[str]) -> object | None:
+    """Return the object at `package.module.Class` or `package.module:Class`. Raises BrokenPlugin.
+
+    Return None if it is not a path. Importing runs code, so one of the patterns `allow` must match the path.
+    """
+    dotted = path.replace(":", ".")
+    module, _, name = dotted.rpartition(".")
     if not module or module.startswith("org.apache."):
         return None
+    if not any(fnmatchcase(dotted, pattern.replace(":", ".")) for pattern in allow):
+        raise BrokenPlugin(
+            f"is neither built in nor offered by an installed package, and the worker's {CLASSES_OPTION} "
+            f"does not allow it to be imported"
+        )
+    if "." not in module and _is_loose(module):
+        raise BrokenPlugin(
+            f"is a module of the working directory, which is never imported, whatever {CLASSES_OPTION} says; "
+            "install it as a package"
+        )
+    _refuse_foreign()
     try:
         found: object = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:  # importing runs code of the user's own
+    except (Exception, SystemExit) as error:  # importing runs the user's code
         raise BrokenPlugin(f"can't be loaded: {error}") from error
     return found
 
 
+def _is_loose(module: str) -> bool:
+    """Return whether a top-level module lies in the working directory or beside the engine.
+
+    The check imports nothing.
+    """
+    try:
+        spec = PathFinder.find_spec(module)
+    except (ImportError, ValueError):
+        return False
+    origin = None if spec is None or spec.origin is None else os.path.realpath(os.path.dirname(spec.origin))  # noqa: PTH120
+    beside = () if is_installed(ROOT) else (ROOT,)
+    return origin is not None and origin in {os.path.realpath(os.curdir), *beside}
+
+
 def names(group: str) -> tuple[str, ...]:
-    """What is offered, without loading any of it."""
+    """Return the available names, without loading anything."""
     return tuple(sorted({offer.name for offer in _offers(group, tuple(sys.path))}))
+
+
+def _refuse_foreign() -> None:
+    if _switched_off:
+        raise BrokenPlugin(f"is not built in. {_switched_off[0]}")
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +107,7 @@ def _offers(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 @lru_cache(maxsize=8)
 def _all_offers(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Every installed package's, the first of each name on the path; one that can't be read is passed over."""
+    """Return all entry points, the first of each name on the path. Unreadable ones are skipped."""
     found: list[EntryPoint] = []
     seen: set[str] = set()
     for package in distributions():

@@ -1,4 +1,4 @@
-"""Predicates, and the transform that applies only where one holds."""
+"""Predicates, and the transform that applies only if a predicate holds."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from engine.config.options import Problem, parse
 from engine.config.transforms import HAS_HEADER_KEY, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from engine.record.record import Record
 from engine.steps.options import checked
-from engine.steps.unread import takes_unread
+from engine.steps.unread_support import takes_unread
 
-_TOPICS = 1000  # that are remembered: each is looked at closely once
+_TOPICS = 1000  # cached topics, each matched only once
 
 
 class Predicate(Protocol):
-    """A question about a record."""
+    """A condition on a record."""
 
     def configure(self, configs: Mapping[str, str]) -> None: ...
     def test(self, record: Record) -> bool: ...
 
 
 class TopicNameMatches:
-    """Does the whole topic name match the pattern?"""
+    """A predicate for topics whose whole name matches the pattern."""
 
     OPTIONS = TOPIC_NAME_MATCHES
     takes_unread = True
@@ -34,7 +34,7 @@ class TopicNameMatches:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: a pattern that is none."""
+        """Return problems that the options table can't detect: an invalid pattern."""
         pattern = configs.get("pattern", "").strip()
         try:
             compile_java(pattern)
@@ -51,7 +51,7 @@ class TopicNameMatches:
 
 
 class HasHeaderKey:
-    """Has the record a header of that name?"""
+    """A predicate for records with a header of that name."""
 
     OPTIONS = HAS_HEADER_KEY
     takes_unread = True
@@ -67,7 +67,7 @@ class HasHeaderKey:
 
 
 class RecordIsTombstone:
-    """Is the value null?"""
+    """A predicate for records whose value is null."""
 
     OPTIONS = RECORD_IS_TOMBSTONE
     takes_unread = True
@@ -80,7 +80,7 @@ class RecordIsTombstone:
 
 
 class Conditional:
-    """Applies a transform where the predicate holds; `negate` turns that round."""
+    """A transform that applies if the predicate holds, or, with `negate`, if it does not."""
 
     def __init__(self, transform: Any, predicate: Predicate, *, negate: bool) -> None:
         self.transform = transform
@@ -89,7 +89,7 @@ class Conditional:
 
     @property
     def takes_unread(self) -> bool:
-        """Do both?"""
+        """Return whether the transform and the predicate both accept unread values."""
         return takes_unread(self.transform) and takes_unread(self._predicate)
 
     def configure(self, configs: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Processors of a stream: what users write, and what they are given (KIP-1033)."""
+"""Processors of a stream: the interface that users implement, and their context (KIP-1033)."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Any, Protocol
 
 from engine.config.options import Problem
 from engine.config.worker import StepConfig
-from engine.errors import ConfigError
+from engine.errors import VALUE, ConfigError, Message
 from engine.ports import Clock
 from engine.record.record import Headers, RawRecord, Record
 from engine.steps import plugins
-from engine.steps.loading import NotLoaded, ask, make
+from engine.steps.class_loading import NotLoaded, ask, make
 from engine.steps.options import given_problems
-from engine.steps.punctuation import Callback, PunctuationType, Schedule, Schedules
+from engine.steps.schedules import Callback, PunctuationType, Schedule, Schedules
 
 NO_TIME = -1
 _CHECKING = "can't say what is wrong with its options"
-Forwards = list[tuple[str, Record]]  # a child's name, and what goes on to it
+Forwards = list[tuple[str, Record]]  # child names, and records to forward to them
 
 
 class Processor(Protocol):
-    """A node of a topology. Only `process` is required; `configure(configs)` is called first, where there is one."""
+    """A node of a topology. Only `process` is required. `configure(configs)` is called first, if it exists."""
 
     def init(self, context: ProcessorContext) -> None: ...
     def process(self, record: Record) -> None:
-        """Work on a record; what it makes of it goes on by `context.forward`. What it raises, its handler decides."""
+        """Process a record. Output goes to `context.forward`. The handler decides about exceptions."""
         ...
 
     def close(self) -> None: ...
 
 
 class Moment:
-    """What a task is at: the record it processes, None under a punctuation; and its stream time (ms)."""
+    """A task's current record, None under a punctuation, and its stream time (ms)."""
 
     __slots__ = ("origin", "stream_time")
 
@@ -45,8 +45,8 @@ class Moment:
 class ProcessorContext:
     """A node's view of its task.
 
-    What is forwarded goes on when the call that forwards it has returned: a call that raises has forwarded and
-    scheduled nothing, so a retry doubles nothing.
+    Forwarded records are passed on when the forwarding call has returned. A call that raises has forwarded and
+    scheduled nothing, so a retry duplicates nothing.
     """
 
     def __init__(
@@ -63,59 +63,60 @@ class ProcessorContext:
 
     @property
     def topic(self) -> str | None:
-        """The topic of the record that is processed; None under a punctuation."""
+        """Return the current record's topic; None under a punctuation."""
         origin = self._moment.origin
         return None if origin is None else origin.topic
 
     @property
     def partition(self) -> int:
-        """Its partition, or −1."""
+        """Return the current record's partition, or −1."""
         origin = self._moment.origin
         return -1 if origin is None else origin.partition
 
     @property
     def offset(self) -> int:
-        """Its offset, or −1."""
+        """Return the current record's offset, or −1."""
         origin = self._moment.origin
         return -1 if origin is None else origin.offset
 
     @property
     def headers(self) -> Headers:
-        """Its headers, as they were consumed."""
+        """Return the current record's headers, as they were consumed."""
         origin = self._moment.origin
         return () if origin is None else origin.headers
 
     @property
     def stream_time_ms(self) -> int:
-        """The largest timestamp that this task has seen, or −1."""
+        """Return the largest timestamp that this task has seen, or −1."""
         return self._moment.stream_time
 
     @property
     def system_time_ms(self) -> int:
-        """The clock's time."""
+        """Return the clock's time."""
         return self._clock.now_ms()
 
     def forward(self, record: Record, child: str | None = None) -> None:
-        """Pass a record on to every child, or to the one of that name."""
+        """Pass a record to every child, or to the named child."""
         if self._forwards is None:
-            raise RuntimeError("forward is for process and punctuations")
+            raise RuntimeError(Message("forward is for process and punctuations"))
         if not isinstance(record, Record):
-            raise TypeError(f"forward takes a Record, not a {type(record).__name__}")
+            raise TypeError(Message(f"forward takes a Record, not a {type(record).__name__}"))
         if child is not None and child not in self.children:
-            raise ValueError(f"{child} is no child of {self.node}; these are: {', '.join(self.children) or 'none'}")
+            children = ", ".join(self.children) or "none"
+            raise ValueError(Message(f"{VALUE} is no child of {self.node}; these are: {children}", str(child)))
         self._forwards += [(name, record) for name in ((child,) if child is not None else self.children)]
 
     def schedule(self, interval_ms: int, kind: PunctuationType | str, callback: Callback) -> Schedule:
-        """Call `callback(timestamp)` every `interval_ms` of stream time or of the clock's; `cancel()` ends it."""
+        """Call `callback(timestamp)` every `interval_ms` of stream or clock time until `cancel()`."""
         if not isinstance(interval_ms, int) or interval_ms < 1:
-            raise ValueError(f"an interval is at least one millisecond, not {interval_ms!r}")
+            raise ValueError(Message(f"an interval is at least one millisecond, not {VALUE}", repr(interval_ms)))
         kind = PunctuationType(kind)
         made = self._schedules.add(self.node, interval_ms, kind, callback, self._clock.now_ms())
         self._made.append(made)
         return made
 
     def run(self, work: Callable[[Any], object], given: Any) -> Forwards:
-        """What the node forwards while it works."""
+        """Return the records that the node forwards while it works."""
         forwards: Forwards = []
         made: list[Schedule] = []
         self._forwards, self._made = forwards, made
@@ -132,9 +133,9 @@ class ProcessorContext:
 
 
 def build_processor(step: StepConfig) -> Any:
-    """The configured processor. Raises ConfigError."""
+    """Return the configured processor. Raises ConfigError."""
     try:
-        processor = make(plugins.PROCESSORS, {}, step.class_name)
+        processor = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
     except NotLoaded as error:
         raise ConfigError(((f"{step.prefix}type", step.class_name, str(error)),)) from error
     if hasattr(processor, "configure"):
@@ -144,7 +145,7 @@ def build_processor(step: StepConfig) -> Any:
 
 
 def processor_problems(steps: Sequence[StepConfig]) -> list[Problem]:
-    """All problems of processors, but for their places in the topology."""
+    """Return all problems of processors, except their positions in the topology."""
     problems: list[Problem] = []
     for step in steps:
         if step.class_name:
@@ -158,7 +159,7 @@ def processor_problems(steps: Sequence[StepConfig]) -> list[Problem]:
 def _problems(step: StepConfig) -> list[Problem]:
     option = f"{step.prefix}type"
     try:
-        made = make(plugins.PROCESSORS, {}, step.class_name)
+        made = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
     except NotLoaded as error:
         return [(option, step.class_name, str(error))]
     if not callable(getattr(made, "process", None)):

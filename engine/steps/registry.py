@@ -1,4 +1,4 @@
-"""Class names of steps, as users know them, to factories; names with dots may also be classes of the user's own."""
+"""Factories of steps by class name. Names with dots may also be the user's own classes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from engine.errors import ConfigError
 from engine.record.record import Headers, Record
 from engine.record.schema import Schema
 from engine.steps import plugins
+from engine.steps.class_loading import Factory, NotLoaded, ask, make
 from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.converters.json import JsonConverter
 from engine.steps.converters.numbers import PrimitiveConverter
 from engine.steps.converters.string import SimpleHeaderConverter, StringConverter
-from engine.steps.loading import Factory, NotLoaded, ask, make
 from engine.steps.predicates import Conditional, HasHeaderKey, Predicate, RecordIsTombstone, TopicNameMatches
 from engine.steps.transforms.cast import Cast
 from engine.steps.transforms.drop_headers import DropHeaders
@@ -41,7 +41,7 @@ _CHECKING = "can't say what is wrong with its options"
 
 
 class Converter(Protocol):
-    """Bytes to Connect data, and back."""
+    """A converter between bytes and Connect data."""
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None: ...
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]: ...
@@ -49,7 +49,7 @@ class Converter(Protocol):
 
 
 class Transform(Protocol):
-    """A record to a record, or to None: filtered. Before that, `configure(configs)` is called once."""
+    """A transform. It returns a record, or None to filter it. `configure(configs)` is called once first."""
 
     def apply(self, record: Record) -> Record | None: ...
 
@@ -115,14 +115,14 @@ BUILT_IN = {plugins.CONVERTERS: CONVERTERS, plugins.TRANSFORMS: TRANSFORMS, plug
 
 
 def build_converter(step: StepConfig, *, is_key: bool) -> Converter:
-    """The configured converter. Raises ConfigError."""
+    """Return the configured converter. Raises ConfigError."""
     converter: Converter = _make(plugins.CONVERTERS, step)
     _configure(plugins.CONVERTERS, step, partial(converter.configure, is_key=is_key), converter)
     return converter
 
 
 def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> Transform:
-    """The configured transform, under its predicate if it has one. Raises ConfigError."""
+    """Return the configured transform, wrapped in its predicate if it has one. Raises ConfigError."""
     transform = _make(plugins.TRANSFORMS, step)
     _configure(plugins.TRANSFORMS, step, transform.configure, transform)
     named = [predicate for predicate in predicates if predicate.name == step.predicate]
@@ -134,7 +134,7 @@ def build_transform(step: StepConfig, predicates: Sequence[StepConfig] = ()) -> 
 
 
 def step_problems(config: ConnectorConfig) -> list[Problem]:
-    """All problems of the connector's converters, transforms and predicates."""
+    """Return all problems of the connector's converters, transforms and predicates."""
     converters = (config.key_converter, config.value_converter, config.header_converter)
     rows = [(plugins.CONVERTERS, step) for step in converters]
     rows += [(plugins.TRANSFORMS, step) for step in config.transforms if step.class_name]
@@ -162,7 +162,10 @@ def _problems(group: str, step: StepConfig, made: Any) -> list[Problem]:
 
 
 def _options(group: str, step: StepConfig, made: Any) -> dict[str, str]:
-    """The options that are the step's own: a worker's `schemas.enable` stays behind when only the class is changed."""
+    """Return the step's own options.
+
+    A worker's `schemas.enable` does not apply when a connector changes only the class.
+    """
     if group != plugins.CONVERTERS or step.class_name not in CONVERTERS:
         return dict(step.options)
     own = {option.name for option in made.OPTIONS}
@@ -171,7 +174,7 @@ def _options(group: str, step: StepConfig, made: Any) -> dict[str, str]:
 
 def _make(group: str, step: StepConfig) -> Any:
     try:
-        return make(group, BUILT_IN[group], step.class_name, methods=METHODS[group])
+        return make(group, BUILT_IN[group], step.class_name, allow=step.allow, methods=METHODS[group])
     except NotLoaded as error:
         raise ConfigError(((_option(group, step), step.class_name, str(error)),)) from error
 
@@ -181,7 +184,7 @@ def _configure(group: str, step: StepConfig, configure: Callable[[dict[str, str]
 
 
 def _option(group: str, step: StepConfig) -> str:
-    """The option that names the step's class."""
+    """Return the option that names the step's class."""
     if group == plugins.CONVERTERS:
         return step.prefix.removesuffix(".") or step.name
     return f"{step.prefix}type"

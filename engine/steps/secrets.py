@@ -1,4 +1,4 @@
-"""Options of steps that their tables call secret, so that nobody shows them."""
+"""Secret options of steps, by their tables, so that they are never shown."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from collections.abc import Mapping, Sequence
 from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.options import Option
 from engine.config.stream import StreamConfig, read_stream
-from engine.config.worker import StepConfig
+from engine.config.worker import StepConfig, WorkerConfig
 from engine.leases import Kind
 from engine.steps import plugins
+from engine.steps.class_loading import FOREIGN, Factory, NotLoaded, make
 from engine.steps.handlers import GROUP as HANDLERS
-from engine.steps.loading import FOREIGN, Factory, NotLoaded, make
 from engine.steps.registry import BUILT_IN
 
 
 def secret_options(group: str, step: StepConfig) -> frozenset[str]:
-    """Names of a step's own options, without prefix."""
+    """Return a step's secret options, without prefix. For a class that can't be loaded, all of them."""
     built_in: Mapping[str, Factory] = BUILT_IN.get(group, {})
     try:
-        made = make(group, built_in, step.class_name)
+        made = make(group, built_in, step.class_name, allow=step.allow)
         options: Sequence[Option] = getattr(made, "OPTIONS", None) or ()
         return frozenset(spelling for option in options if option.secret for spelling in option.spellings)
-    except (NotLoaded, *FOREIGN):  # nothing is known of it; validation says so
-        return frozenset()
+    except (NotLoaded, *FOREIGN):  # validation reports the reason
+        return frozenset(step.options)
 
 
-def given_secrets(properties: Mapping[str, str], options: Sequence[Option], kind: Kind) -> tuple[str, ...]:
-    """Options of a connector's class and of its steps that are never shown, of properties that may be wrong."""
-    config, _ = read_connector(properties, own_options=options, kind=kind)
+def given_secrets(
+    properties: Mapping[str, str], options: Sequence[Option], kind: Kind, worker: WorkerConfig | None = None
+) -> tuple[str, ...]:
+    """Return options of a connector and its steps that are never shown. Works for invalid properties."""
+    config, _ = read_connector(properties, worker, options, kind)
     stream = read_stream(config)[0] if kind is Kind.STREAM else None
     own = (spelling for option in options if option.secret for spelling in option.spellings)
     return (*own, *step_secrets(config, stream))
 
 
 def step_secrets(config: ConnectorConfig, stream: StreamConfig | None) -> tuple[str, ...]:
-    """The same of all steps of a connector, by the names that they have in its properties."""
+    """Return the secret options of all steps of a connector, with their full names."""
     converters = [config.key_converter, config.value_converter, config.header_converter]
     if stream is not None:
         converters += [stream.key_converter, stream.value_converter]
@@ -45,7 +47,7 @@ def step_secrets(config: ConnectorConfig, stream: StreamConfig | None) -> tuple[
         *((plugins.PREDICATES, step) for step in config.predicates),
         *((plugins.PROCESSORS, step) for step in (() if stream is None else stream.processors)),
         *(
-            (HANDLERS, StepConfig(choice.role, choice.class_name, choice.options, choice.prefix))
+            (HANDLERS, StepConfig(choice.role, choice.class_name, choice.options, choice.prefix, allow=choice.allow))
             for choice in config.handlers
         ),
     ]

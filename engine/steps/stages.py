@@ -1,5 +1,6 @@
-"""The stages of a connector, in processing order, as its error contexts show them; options masked, class names as
-configured.
+"""The stages of a connector in processing order, as error contexts show them.
+
+Options are masked. Class names are as configured.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ _BUILT_IN = _GROUPS.keys() - {StageType.PROCESSOR}
 
 
 def sink_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tuple[Stage, ...]:
-    """Converters of key, value and headers, transforms, then put."""
+    """Return converters of key, value and headers, transforms, then put."""
     own = Stage(StageType.TASK_PUT, config.connector_class, mask(config.properties, secrets))
     return (*converter_stages(config), *transform_stages(config), own)
 
 
 def source_stages(config: ConnectorConfig, secrets: Collection[str] = ()) -> tuple[Stage, ...]:
-    """Poll, transforms, converters of key, value and headers, then produce."""
+    """Return poll, transforms, converters of key, value and headers, then produce."""
     own = Stage(StageType.TASK_POLL, config.connector_class, mask(config.properties, secrets))
     return (own, *transform_stages(config), *converter_stages(config), produce_stage(config))
 
 
 def stream_stages(config: ConnectorConfig, stream: StreamConfig) -> tuple[Stage, ...]:
-    """Converters that read, transforms, a stage for each processor, then for each sink converters and produce."""
+    """Return converters, transforms, a stage per processor, converters and produce per sink."""
     own = [replace_struct(_stage(StageType.PROCESSOR, one), name=one.name) for one in stream.processors]
     for sink in stream.sinks:
         writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
@@ -50,7 +51,7 @@ def stream_stages(config: ConnectorConfig, stream: StreamConfig) -> tuple[Stage,
 
 
 def converter_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
-    """Converters of key, value and headers."""
+    """Return the converters of key, value and headers."""
     return tuple(
         _stage(kind, step)
         for kind, step in (
@@ -62,12 +63,12 @@ def converter_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
 
 
 def produce_stage(config: ConnectorConfig) -> Stage:
-    """The producer of what a source or a stream writes."""
+    """Return the stage of a source's or a stream's producer."""
     return Stage(StageType.KAFKA_PRODUCE, "KafkaProducer", mask(config.producer))
 
 
 def transform_stages(config: ConnectorConfig) -> tuple[Stage, ...]:
-    """Transforms."""
+    """Return the transforms."""
     return tuple(_stage(StageType.TRANSFORMATION, step) for step in config.transforms)
 
 

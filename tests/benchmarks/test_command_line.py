@@ -30,6 +30,7 @@ def test_an_unknown_name_is_refused_before_anything_runs(capsys: pytest.CaptureF
     assert "unknown benchmark 'conect-10'; there are: connect-clean, " in capsys.readouterr().err
 
 
+@pytest.mark.slow  # two interpreters start, and one of them loads every benchmark
 def test_a_benchmark_that_is_terminated_ends_what_it_started(tmp_path: Path) -> None:
     with started([sys.executable, "-c", STARTS_ANOTHER, str(tmp_path / "inner")], tmp_path / "outer") as program:
         while "started" not in program.tail():

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from pytest_django import Settings
+
+from demo.broker import Broker
+from tests.support.broker import lasting_broker
 
 
 @pytest.fixture(autouse=True)
 def patience(settings: Settings) -> None:
     """A broker beside other suites may take longer for a first answer than a person is let wait for one."""
     settings.KAFKA_TIMEOUT_S = 20.0
+
+
+@pytest.fixture(scope="session")
+def second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker of this process. A test may have left it dead, so ask for `own_broker` or call `ensure_running`."""
+    started = lasting_broker(tmp_path_factory.mktemp("second-broker")).start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def own_broker(second_broker: Broker) -> Broker:
+    """A real Kafka broker that no other test uses meanwhile, to be stopped, killed and restarted.
+
+    It keeps what earlier tests wrote, so make topic names of your own. A start takes some seconds of a processor.
+    """
+    return ensure_running(second_broker)
+
+
+def ensure_running(broker: Broker) -> Broker:
+    """Start the broker if a test has stopped or killed it."""
+    if broker.process is None or broker.process.poll() is not None:
+        broker.start()
+    return broker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import orjson
@@ -22,12 +22,13 @@ from engine.config.topic import (
     task_record,
 )
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
 from engine.leases import Lease, TaskConfig, TaskReport
 from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, TopicPartition
+from tests.support.permissions import ALLOWED
 
 BIG = "20000000"
 
@@ -43,6 +44,7 @@ class Connector:
         self.outcome_topic = f"outcomes-{mark}"
         self.worker = {
             **self.client,
+            **ALLOWED,
             "config.storage.topic": f"configs-{mark}",
             "outcome.storage.topic": self.outcome_topic,
             "group.id": f"g-{mark}",
@@ -57,6 +59,7 @@ class Connector:
             "key.converter": "StringConverter",
             "value.converter": "JsonConverter",
             "value.converter.schemas.enable": "false",
+            "errors.log.include.messages": "true",  # what steps of tests raise is seen in traces
             **props,
         }
         self.partitions = tuple(TopicPartition(self.topic, number) for number in range(partitions))
@@ -64,7 +67,7 @@ class Connector:
         self.write(leader_record(Leader(1, "w", 0)))
         self.configure(1)
 
-    def with_dead_letters(self, **more: str) -> Connector:
+    def with_dead_letters(self, **more: str) -> Self:
         """Tolerate everything, with dead letters on `self.dlq`."""
         letters = "errors.deadletterqueue."
         self.props |= {

@@ -25,7 +25,9 @@ from engine.assembly.lease import run_lease
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
 from engine.leases import Lease, TaskReport
+from engine.rest.access import access_rules
 from engine.rest.app import build_app
+from engine.rest.request_checks import Door
 from engine.rest.server import RestServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +66,7 @@ class Driver:
         self.home = home / str(self.port)
         self.home.mkdir(parents=True)
         self.process: subprocess.Popen[bytes] | None = None
-        rows = {**properties, "listeners": self.url}
+        rows = {**properties, "listeners": self.url, "rest.authentication": "none"}
         (self.home / "worker.properties").write_text("".join(f"{name}={value}\n" for name, value in rows.items()))
 
     def start(self) -> Driver:
@@ -143,9 +145,10 @@ def running(*drivers: Driver) -> Iterator[None]:
 def main(path: str) -> None:
     """Run until SIGTERM."""
     worker = parse_worker(load_properties(Path(path)))
-    rest, runner = RestServer(worker.listeners[0]), Threads()
-    herder = build_herder(worker, runner, rest.address)
-    rest.start(build_app(herder, partial(examined, worker=worker)))
+    access, _ = access_rules(worker, os.environ)
+    rest, runner = RestServer(worker.rest.listeners), Threads()
+    herder = build_herder(worker, runner, rest.addresses)
+    rest.start(Door(build_app(herder, partial(examined, worker=worker)), access))
     signal.signal(signal.SIGTERM, lambda *_: herder.stop())
     herder.run()
     rest.stop()

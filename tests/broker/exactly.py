@@ -14,16 +14,17 @@ from typing import Any, Self
 from uuid import uuid4
 
 import msgspec
+import pytest
 import sqlalchemy as sa
 
 from engine.assembly.lease import run_lease
 from engine.config.topic import TaskEntry, commit_record, connector_record, count_record, task_record
+from engine.connectors.sql.database import open_engine
+from engine.connectors.sql.engine_tables import LETTERS, TaskRows
 from engine.exactly_once.buffered import Written
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, consumer_settings, transactional_id, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
-from engine.kafka.database import open_engine
-from engine.kafka.settings import admin_settings, consumer_settings, transactional_id, transactional_settings
-from engine.kafka.sinks.sql_tables import LETTERS, TaskRows
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.database_positions import Letter
@@ -32,6 +33,8 @@ from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.broker.connector import Connector
 
 REPLAYED = 7
+# How often a worker is killed, and how many records each partition has. A series of kills is for soak.
+KILLS = [pytest.param(1, 300, id="once"), pytest.param(6, 1200, id="often", marks=pytest.mark.soak)]
 RUN = (
     "import sys, msgspec; import tests.broker.exactly_classes; from engine.assembly.lease import run_lease;"
     "from engine.ports import Lease;"
@@ -128,7 +131,7 @@ class Table:
     def __init__(self, url: str) -> None:
         self.url = url
         self.name = f"numbers_{uuid4().hex[:8]}"
-        self.engine = open_engine(url, begin="BEGIN IMMEDIATE")
+        self.engine = open_engine(url, begin="BEGIN IMMEDIATE", root="/")
         with self.engine.begin() as connection:
             order = "INTEGER PRIMARY KEY AUTOINCREMENT" if url.startswith("sqlite") else "BIGSERIAL PRIMARY KEY"
             columns = f"at {order}, part INTEGER NOT NULL, number INTEGER NOT NULL CHECK (number >= 0)"

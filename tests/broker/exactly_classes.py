@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.assembly.kinds import CLASSES, of_databases
-from engine.kafka.sinks.sql import SqlSink
+from engine.assembly.connector_classes import CLASSES, of_databases
+from engine.connectors.sql.sink import SqlSink
 from engine.record.record import Record
 
 MARKER = "STOP_MARKER"  # the variable that names a file: once it is there nothing stops any more

@@ -9,10 +9,9 @@ from uuid import uuid4
 
 import msgspec
 
-from engine.assembly.discovering import watch_of
 from engine.assembly.lease import run_lease
-from engine.assembly.mirror_watch import MirrorWatch
-from engine.assembly.plan import validate
+from engine.assembly.task_discovery import watch_of
+from engine.assembly.validation import validate
 from engine.config.topic import (
     Leader,
     TaskEntry,
@@ -23,14 +22,16 @@ from engine.config.topic import (
     task_record,
 )
 from engine.config.worker import parse_worker
+from engine.connectors.mirror.cluster_admin import MirrorAdmin
+from engine.connectors.mirror.watch import MirrorWatch
 from engine.kafka.admin import KafkaAdmin
-from engine.kafka.mirror.admin import MirrorAdmin
+from engine.kafka.client_options import admin_settings, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, producer_settings
 from engine.leases import Delivery, Kind, Lease, TaskConfig, TaskReport
 from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 from tests.broker.connector import read_all
+from tests.support.permissions import ALLOWED
 
 QUICKLY = {
     "refresh.topics.interval.seconds": "1",
@@ -105,6 +106,7 @@ class Mirror:
         self.name = f"m-{mark}"
         self.worker = {
             **self.home.client,
+            **ALLOWED,
             "config.storage.topic": f"configs-{mark}",
             "offset.storage.topic": f"offsets-{mark}",
             "offset.storage.partitions": "2",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from engine.policy.handlers import Response
 from engine.record.record import Record
 from engine.steps.processors import ProcessorContext
-from engine.steps.punctuation import PunctuationType
+from engine.steps.schedules import PunctuationType
 
 
 class Base:

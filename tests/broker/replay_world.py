@@ -1,6 +1,6 @@
 """A replay on real parts: broker, Redis, Celery workers and beat in processes and on a database of their own.
 
-`python -m tests.broker.replay_world <verb> …` does one thing in the product's environment.
+`python -m tests.broker.replay_world` runs in the product's environment, and does what each line of its input says.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from django.db import DatabaseError, connection
 from redis import Redis
 
@@ -37,7 +39,7 @@ CELERY = (sys.executable, "-m", "celery", "--quiet", "-A", "dlqadmin.celery")
 class ReplayWorld:
     """The processes of one test, none of them started yet; `kill` is a kill -9, `freeze` and `thaw` stop and wake."""
 
-    def __init__(self, home: Path, broker: str, redis: str, database: str) -> None:
+    def __init__(self, home: Path, broker: str, redis: str, database: str, topic: str = TOPIC) -> None:
         self.broker, self.database = broker, database
         self.env = {
             **os.environ,
@@ -50,9 +52,16 @@ class ReplayWorld:
         self.log = (home / "processes.log").open("ab")
         self.home = home
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        admin = AdminClient({"bootstrap.servers": broker, "log_level": 0})
-        admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(20)
+        self._sayer: subprocess.Popen[str] | None = None
+        self.name = topic
+        self._create_topic()
         self._wait([sys.executable, "manage.py", "migrate", "--verbosity", "0"])
+
+    def begin_anew(self) -> None:
+        """Forget all replays and dead letters, and send to a new topic from now on."""
+        self.say("forget")
+        self.name = f"{TOPIC}-{uuid4().hex[:8]}"
+        self._create_topic()
 
     def start_worker(self) -> None:
         """The worker of everything but sending."""
@@ -85,18 +94,37 @@ class ReplayWorld:
         self.processes[name].send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        for name in list(self.processes):
+        for name in self.processes:
             self.thaw(name)
+            self.processes[name].terminate()  # all of them at once: each takes some seconds
+        for name in list(self.processes):
             self._end(name, signal.SIGTERM)
+        if self._sayer is not None:
+            self._sayer.communicate()
         self.log.close()
 
     def say(self, verb: str, *words: str) -> str:
         """Do one thing as the web process would; what it answered."""
-        return self._wait([sys.executable, "-m", "tests.broker.replay_world", verb, *words])
+        if self._sayer is None:
+            command = [sys.executable, "-m", "tests.broker.replay_world"]
+            self._sayer = subprocess.Popen(
+                command, cwd=ROOT, env=self.env, text=True, bufsize=1,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+            )  # fmt: skip
+        assert self._sayer.stdin is not None
+        assert self._sayer.stdout is not None
+        self._sayer.stdin.write(json.dumps([self.name, verb, *words]) + "\n")
+        answer = self._sayer.stdout.readline()
+        assert answer, Path(self.log.name).read_text()[-6000:]
+        return str(json.loads(answer))
 
     def races(self, rounds: int) -> list[list[str]]:
         """What `_race` says of each round."""
         return list(json.loads(self.say("race", str(rounds))))
+
+    def take_for_dead(self) -> None:
+        """Age the sender's heartbeat, as if the time-out after which a successor may take over had passed."""
+        self._do("UPDATE replays_replay SET heartbeat = '2000-01-01 00:00:00'")
 
     def done(self, task: str) -> int:
         """How often a task has been done."""
@@ -119,17 +147,19 @@ class ReplayWorld:
             return postgres.execute(query.encode()).fetchall()
 
     def _writable(self) -> bool:
-        touch = "UPDATE replays_replay SET rate = rate"
         try:
-            if self.database.startswith("sqlite"):
-                sqlite = sqlite3.connect(self.database.removeprefix("sqlite:///"), timeout=1, isolation_level=None)
-                sqlite.execute(touch).connection.close()
-            else:
-                with psycopg.connect(self.database, options="-c lock_timeout=1s") as postgres:
-                    postgres.execute(touch)
+            self._do("UPDATE replays_replay SET rate = rate")
         except (sqlite3.OperationalError, psycopg.errors.LockNotAvailable):
             return False
         return True
+
+    def _do(self, statement: str) -> None:
+        if self.database.startswith("sqlite"):
+            sqlite = sqlite3.connect(self.database.removeprefix("sqlite:///"), timeout=1, isolation_level=None)
+            sqlite.execute(statement).connection.close()
+        else:
+            with psycopg.connect(self.database, options="-c lock_timeout=1s") as postgres:
+                postgres.execute(statement.encode())
 
     def count(self, condition: str) -> int:
         return int(self.rows(f"SELECT count(*) FROM replays_replayitem WHERE {condition}")[0][0])
@@ -144,7 +174,11 @@ class ReplayWorld:
         wait_until(true, what, seconds)
 
     def topic(self) -> list[Record]:
-        return read(self.broker, TOPIC)
+        return read(self.broker, self.name)
+
+    def _create_topic(self) -> None:
+        admin = AdminClient({"bootstrap.servers": self.broker, "log_level": 0})
+        admin.create_topics([NewTopic(self.name, 4, 1)])[self.name].result(20)
 
     def _wait(self, command: Sequence[str]) -> str:
         done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
@@ -170,57 +204,69 @@ class ReplayWorld:
             process.wait()
 
 
-def _main(verb: str, words: Sequence[str]) -> None:
+def _main() -> None:
+    """Answer each line of the input, a JSON list of the topic to send to, a verb and its words."""
     import django  # here, because the module is imported by tests too, whose database is another
 
     django.setup()
+    for line in sys.stdin:
+        topic, verb, *words = json.loads(line)
+        answer = _do(topic, verb, words)
+        connection.close()  # a test may restart the database
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+def _do(topic: str, verb: str, words: Sequence[str]) -> str:
     from django.contrib.auth.models import User
+    from django.core.management import call_command
     from django.utils import timezone
 
-    from dlqadmin.replays import controlling
+    from dlqadmin.replays.jobs import controls
     from dlqadmin.replays.models import Replay
 
+    if verb == "forget":
+        call_command("flush", interactive=False, verbosity=0)
+        return ""
     now = timezone.now()
     person = User.objects.get_or_create(username="operator-1")[0]
     if verb == "run":
-        planned = _planned(int(words[0]), int(words[1]), watch=words[2:])
-        sys.stdout.write(controlling.run(planned, person, REASON, PLAN, now))
-        return
+        planned = _planned(topic, int(words[0]), int(words[1]), watch=words[2:])
+        return str(controls.run(planned, person, REASON, PLAN, now))
     if verb == "run_many":
         for number in range(int(words[0])):
-            controlling.run(_planned(100, 1, number * 100), person, REASON, PLAN, now)
-        return
+            controls.run(_planned(topic, 100, 1, number * 100), person, REASON, PLAN, now)
+        return ""
     if verb == "race":
-        sys.stdout.write(json.dumps([_race(number * 400, person) for number in range(int(words[0]))]))
-        return
+        return json.dumps([_race(topic, number * 400, person) for number in range(int(words[0]))])
     replay = Replay.objects.get()
     began = time.monotonic()
     if verb == "pause":
-        said = controlling.pause(replay, person, now)
+        said = controls.pause(replay, person, now)
     elif verb == "resume":
-        said = controlling.resume(replay, person, now)
+        said = controls.resume(replay, person, now)
     elif verb == "rate":
-        said = controlling.set_rate(replay, person, int(words[0]), now)
+        said = controls.set_rate(replay, person, int(words[0]), now)
     else:
-        said = controlling.cancel(replay, person, REASON, now)
-    sys.stdout.write(f"{time.monotonic() - began:.3f} {said}")
+        said = controls.cancel(replay, person, REASON, now)
+    return f"{time.monotonic() - began:.3f} {said}"
 
 
-def _race(begin: int, person: Any) -> list[str]:
+def _race(topic: str, begin: int, person: Any) -> list[str]:
     """Two run replays of the same 400 records at once, each in an order of its own; then one who lost runs against
     one who cancels. What became of each of the four, and how many records nobody or a loser holds."""
     from django.utils import timezone
 
-    from dlqadmin.replays import controlling
+    from dlqadmin.replays.jobs import controls
     from dlqadmin.replays.models import LedgerEntry, Replay
     from dlqadmin.rest.problems import Conflict
 
     def run(replay: Any) -> str:
-        controlling.run(replay, person, REASON, PLAN, timezone.now())
+        controls.run(replay, person, REASON, PLAN, timezone.now())
         return "run"
 
     def cancel(replay: Any) -> str:
-        controlling.cancel(replay, person, REASON, timezone.now())
+        controls.cancel(replay, person, REASON, timezone.now())
         return "cancelled"
 
     def attempt(act: Callable[[Any], str], replay: Any, together: threading.Barrier) -> str:
@@ -242,7 +288,7 @@ def _race(begin: int, person: Any) -> list[str]:
     def held(replay: Any) -> int:
         return LedgerEntry.objects.filter(item__replay=replay).count()
 
-    both = [_planned(400, 0, begin), _planned(400, 0, begin, backwards=True)]
+    both = [_planned(topic, 400, 0, begin), _planned(topic, 400, 0, begin, backwards=True)]
     said = at_once((run, both[0]), (run, both[1]))
     winner, loser = sorted(both, key=held, reverse=True)
     said = [*sorted(said), f"{held(winner)} to {held(loser)}"]
@@ -251,11 +297,13 @@ def _race(begin: int, person: Any) -> list[str]:
     return [*said, f"{held(winner)} to {held(loser) - wanted}"]
 
 
-def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False, watch: Sequence[str] = ()) -> Any:
+def _planned(
+    topic: str, count: int, rate: int, begin: int = 0, *, backwards: bool = False, watch: Sequence[str] = ()
+) -> Any:
     """A planned replay of so many dead letters, watched in these groups."""
     from dlqadmin.deadletters.models import DeadLetter
+    from dlqadmin.replays.items import item_states
     from dlqadmin.replays.models import Replay, ReplayItem, Selection
-    from dlqadmin.replays.sending import items
     from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
     after = begin + count
@@ -276,17 +324,17 @@ def _planned(count: int, rate: int, begin: int = 0, *, backwards: bool = False, 
                 ordinal=after - 1 - row.offset if backwards else row.offset - begin,
                 dead_letter=row,
                 lineage=f"origin/0/{row.offset}",
-                target_topic=TOPIC,
+                target_topic=topic,
                 state_at=NOW,
             )
             for row in letters
         ],
         batch_size=500,
     )
-    items.created(replay)
+    item_states.created(replay)
     return replay
 
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dlqadmin.settings")
-    _main(sys.argv[1], sys.argv[2:])
+    _main()

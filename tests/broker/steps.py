@@ -10,11 +10,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from engine.connectors.file.sink import FileSink
+from engine.connectors.file.source import FileSource
 from engine.errors import RetriableError
-from engine.kafka.sinks.file import FileSink
-from engine.kafka.sources.file import FileSource
 from engine.ports import SourcePosition
 from engine.record.record import Record
+from tests.support.permissions import FILES
 
 
 class Slow:
@@ -42,6 +43,9 @@ class DyingSink(FileSink):
     """Kills the process when its lines are written and nothing is committed, unless it has done so (`marker`)."""
 
     EXIT_CODE = 9
+
+    def __init__(self) -> None:
+        super().__init__(FILES)
 
     def start(self, config: Mapping[str, str]) -> None:
         self.marker = Path(config["marker"])
@@ -92,6 +96,9 @@ class DyingSource(FileSource):
     """Kills the process at its second poll, unless it has done so (`marker`)."""
 
     EXIT_CODE = 9
+
+    def __init__(self) -> None:
+        super().__init__(FILES)
 
     def start(self, config: Mapping[str, str], position: Callable[[SourcePosition], SourcePosition | None]) -> None:
         self.marker = Path(config["marker"])

@@ -9,9 +9,9 @@ import pytest
 
 from engine.errors import OffsetsMissing, ProduceFailed
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, consumer_settings, producer_settings
 from engine.ports import Committed, Row
 from engine.record.record import RawRecord, TopicPartition
 

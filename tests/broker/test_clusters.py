@@ -8,15 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    NewTopic,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from confluent_kafka.cimpl import NewTopic
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -165,7 +160,7 @@ def test_the_dashboards_own_clients_connect_with_the_same_options(secure: Secure
 
 
 def test_a_plan_asks_another_cluster_with_that_one_s_options(secure: Secure, settings: Settings) -> None:
-    from dlqadmin.replays.planning.kafka import Other
+    from dlqadmin.replays.plans.kafka_queries import Other
 
     allow(secure, "User:CN=client", ResourceType.TOPIC, LETTERS, AclOperation.DESCRIBE_CONFIGS)
     settings.KAFKA_BOOTSTRAP_SERVERS = f"{HOST}:1"

@@ -14,9 +14,9 @@ from demo.broker import Broker
 from demo.network import wait_until
 from engine.errors import EngineError, RetriableError
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, consumer_settings, producer_settings, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
 from engine.ports import Committed, Consumer, Producer, TransactionalProducer
 from engine.record.record import TopicPartition

@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from demo.network import wait_until
 from engine.assembly.driver import fence_tasks, task_settings
 from engine.config.worker import parse_worker
 from engine.errors import EngineError, Fenced
+from engine.herder.offset_refresh import Recommits
 from engine.herder.positions import GroupOffsets
-from engine.herder.recommits import Recommits
 from engine.herder.state import HerderState, Settings, TaskRun, lag
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, consumer_settings, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
-from engine.kafka.settings import admin_settings, consumer_settings, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import LeaseEnd, TaskConfig
 from engine.ports import Committed
@@ -66,7 +68,9 @@ def test_many_tasks_are_fenced_in_seconds(cluster: Cluster) -> None:
     assert time.monotonic() - begun < 30
 
 
-def test_brokers_that_do_not_answer_are_an_error(cluster: Cluster) -> None:
+def test_brokers_that_do_not_answer_are_an_error(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.assembly.driver.KafkaTransactional", partial(KafkaTransactional, timeout_s=1.0))
+    monkeypatch.setattr("engine.kafka.consumer.PATIENCE_S", 1.0)
     properties = {**cluster.properties, "bootstrap.servers": "127.0.0.1:1"}
     with pytest.raises(EngineError):
         fence_tasks({"name": "c", **cluster.connector()}, [0], parse_worker(properties))
@@ -164,8 +168,8 @@ def test_an_aborted_transaction_alone_keeps_no_task_busy(broker: str, tmp_path: 
         producer.produce(connector.topic, b"k", b"1", partition=0)
         producer.flush()
         producer.abort()
-    ends = KafkaAdmin(admin_settings(connector.client)).end_offsets([partition])
-    assert ends[partition] == 2
+    ends = KafkaAdmin(admin_settings(connector.client)).end_offsets
+    wait_until(lambda: ends([partition]) == {partition: 2}, "The abort's marker", 20, 0.02)  # written after the answer
     report = connector.run()
     assert report.positions == {f"{connector.topic}-0": 2}
     assert connector.committed()[partition] is not None

@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from django.utils import timezone
 
 from demo.network import wait_until
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import Replay, ReplayItem, Selection, WatchPosition
-from dlqadmin.replays.outcome.watching import watch
-from dlqadmin.replays.sending import items
+from dlqadmin.replays.outcomes.watcher import watch
 from engine.record.replay import ATTEMPT, ITEM
 from tests.dlqadmin.deadletters.letters import index as index_rows
 from tests.dlqadmin.deadletters.letters import letter
@@ -71,10 +72,10 @@ class Foreign:
                 sent_partition=0,
                 sent_offset=number,
             )
-            headers = [(ITEM, item.token.encode()), (ATTEMPT, b"1")]
+            headers: list[tuple[str, str | bytes | None]] = [(ITEM, item.token.encode()), (ATTEMPT, b"1")]
             producer.produce(self.topic, b"v", partition=0, headers=headers)
         producer.flush(20)
-        items.created(replay)
+        item_states.created(replay)
 
     def join(self) -> None:
         options = {"group.id": self.group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
@@ -85,7 +86,12 @@ class Foreign:
 
     def read_and_commit(self) -> None:
         member, read = self._polled(rewind=True), list[Any]()
-        wait_until(lambda: len(read.extend(member.consume(2, 0.5)) or read) >= 2, "both records read", 60)
+
+        def is_read() -> bool:
+            read.extend(member.consume(2, 0.5))
+            return len(read) >= 2
+
+        wait_until(is_read, "both records read", 60)
         member.commit(asynchronous=False)
 
     def leave(self) -> None:

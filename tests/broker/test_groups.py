@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from demo.broker import Broker
 from demo.network import wait_until
 from dlqadmin.broker.groups import GroupOnTopic, groups_on
 from dlqadmin.broker.messages import BrokerUnavailable
+from tests.support.broker import lasting_broker
 
 
 class Members:
@@ -35,10 +38,23 @@ class Members:
         member = Consumer({"log_level": 0, "bootstrap.servers": self.broker, "enable.auto.commit": False, **options})
         member.subscribe([self.topic])
         read: list[Any] = []
-        wait_until(lambda: len(read.extend(member.consume(6, 0.2)) or read) >= 6, "all records read", 60)
+
+        def is_read() -> bool:
+            read.extend(member.consume(6, 0.2))
+            return len(read) >= 6
+
+        wait_until(is_read, "all records read", 60)
         member.commit(asynchronous=False)
         self.open.append(member)
         return name
+
+    def join_too(self, name: str, protocol: str) -> None:
+        """A second member, which the first one has not heard of yet."""
+        options = {"group.id": name, "group.protocol": protocol, "enable.auto.commit": False}
+        member = Consumer({"log_level": 0, "bootstrap.servers": self.broker, **options})
+        self.open.append(member)
+        member.subscribe([self.topic])
+        member.poll(0.5)
 
     def commit(self, offset: int) -> str:
         """A group nobody is in, with an offset for partition 0; its name."""
@@ -91,12 +107,31 @@ def test_a_named_group_that_does_not_exist_is_dead(members: Members) -> None:
     assert (group.state, group.committed) == ("dead", {})
 
 
-def test_a_cluster_that_never_had_a_group_is_asked_without_harm(own_broker: Broker, settings: Any) -> None:
-    settings.KAFKA_BOOTSTRAP_SERVERS = own_broker.bootstrap_servers
+@pytest.fixture
+def new_broker(tmp_path: Path) -> Iterator[Broker]:
+    started = lasting_broker(tmp_path).start()
+    yield started
+    started.kill()
+
+
+def test_a_cluster_that_never_had_a_group_is_asked_without_harm(new_broker: Broker, settings: Any) -> None:
+    settings.KAFKA_BOOTSTRAP_SERVERS = new_broker.bootstrap_servers
     assert groups_on(["absent"]) == ()
     (group,) = groups_on(["absent"], ["nobody"])
     assert group.state == "dead"
-    own_broker.stop()
+    new_broker.kill()
     settings.KAFKA_TIMEOUT_S = 1.0
     with pytest.raises(BrokerUnavailable):
         groups_on(["absent"])
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_that_a_second_member_joins_shares_out_anew_whatever_its_protocol_calls_that(
+    members: Members, protocol: str
+) -> None:
+    name = members.join(protocol)
+    assert not members.groups(name)[name].rebalances
+    members.join_too(name, protocol)
+    wait_until(lambda: members.groups(name)[name].rebalances, "a rebalance", 20, 0.02)
+    members.leave()
+    assert not members.groups(name)[name].rebalances

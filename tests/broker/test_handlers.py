@@ -65,6 +65,7 @@ def test_a_sinks_handler_fails_where_its_tolerance_would_go_on(broker: str, tmp_
 def test_the_dead_letter_of_a_punctuation_has_no_record(broker: str) -> None:
     stream = Stream(broker, {**counting("STREAM_TIME", 50, fails="true"), "processing.exception.handler": KEEPING})
     stream.props |= {"errors.dlq.topic.name": stream.dlq, "errors.dlq.topic.partitions": "1"}
+    stream.props |= {"errors.dlq.include.messages": "true"}
     stream.configure(1)
     stream.send_at((1000, {"n": 1}))
     report = stream.run_until(lambda: stream.has_committed(1))

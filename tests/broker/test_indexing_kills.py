@@ -13,7 +13,8 @@ from typing import Any
 import psycopg
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from demo.network import wait_until
 
@@ -74,6 +75,8 @@ def indexers(broker: str, postgres_url: str, tmp_path: Path) -> Iterator[Indexer
     made.stop()
 
 
+# A series of kills of several processes, and session time-outs of 45 s. The short case is in test_indexing.py.
+@pytest.mark.soak
 def test_indexers_that_are_killed_lose_and_double_nothing(indexers: Indexers) -> None:
     producer = Producer({"bootstrap.servers": indexers.env["KAFKA_BOOTSTRAP_SERVERS"], "linger.ms": 5})
     for number in range(MANY):

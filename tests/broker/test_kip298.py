@@ -15,7 +15,7 @@ import pytest
 from demo.broker import Broker
 from engine.assembly.lease import run_lease
 from engine.kafka.admin import KafkaAdmin
-from engine.kafka.settings import admin_settings
+from engine.kafka.client_options import admin_settings
 from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
 from tests.broker.connector import Connector, file_sink

@@ -12,15 +12,15 @@ import pytest
 
 from demo.broker import Broker
 from demo.network import HOST, free_ports
-from engine.assembly.plan import validate
+from engine.assembly.validation import validate
 from engine.config.errors_policy import DeadLetterDelivery
 from engine.config.properties import load_properties
-from engine.config.worker import parse_worker
 from engine.kafka.admin import KafkaAdmin
-from engine.kafka.settings import admin_settings
+from engine.kafka.client_options import admin_settings
 from engine.leases import LeaseEnd
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector, file_sink
+from tests.support.permissions import open_worker
 from tests.support.stores import PASSWORD, Stores
 
 KIP = Path(__file__).parents[1] / "engine" / "record" / "kip298"
@@ -67,7 +67,7 @@ def secure_broker(tmp_path: Path) -> Iterator[tuple[Broker, Stores, str]]:
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_an_example_has_neither_problems_nor_warnings(number: int) -> None:
     base = {"name": "my-connector", "topics": "t", **file_sink(Path("/out"))}
-    plan = validate({**base, **example(number)}, parse_worker({"bootstrap.servers": "own:9092"}))
+    plan = validate({**base, **example(number)}, open_worker({"bootstrap.servers": "own:9092"}))
     delivery = {1: None, 2: DeadLetterDelivery.DURABLE, 3: DeadLetterDelivery.BEST_EFFORT}
     assert (plan.warnings, plan.dead_letters) == ((), delivery[number])
 

@@ -13,12 +13,13 @@ from demo.broker import Broker
 from engine.config.topic import ConfigState, fold_all
 from engine.herder.leadership import leader_id
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, producer_settings, transactional_settings
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, producer_settings, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import read_all
 from tests.broker.driver import Driver, running
+from tests.support.permissions import ALLOWED
 
 
 class Cluster:
@@ -30,6 +31,7 @@ class Cluster:
         self.configs, self.origin, self.target = f"configs-{mark}", f"in-{mark}", f"out-{mark}"
         self.properties = {
             "bootstrap.servers": broker,
+            **ALLOWED,
             "group.id": self.group,
             "config.storage.topic": self.configs,
             "status.storage.topic": f"status-{mark}",
@@ -39,6 +41,7 @@ class Cluster:
             "session.timeout.ms": "6000",
             "offset.flush.interval.ms": "200",
             "lease.budget.ms": "2000",
+            "reconnect.backoff.max.ms": "200",  # the client waits up to ten seconds after a broker is back
         }
         self.client = {"bootstrap.servers": broker}
         self.admin = KafkaAdmin(admin_settings(self.client))

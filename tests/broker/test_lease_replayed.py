@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import confluent_kafka as ck
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from demo.broker import Broker
 from engine.errors import ProduceFailed
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import QUICK, admin_settings, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import QUICK, admin_settings, producer_settings
 from engine.leases import LeaseEnd
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM
@@ -113,15 +114,17 @@ def test_a_topic_that_refuses_reports_fails_the_task_before_it_commits(broker: s
 
 def test_a_flush_tells_brokers_that_are_away_from_records_that_are_refused(own_broker: Broker) -> None:
     client = {"bootstrap.servers": own_broker.bootstrap_servers}
-    KafkaAdmin(admin_settings(client)).create_topic("t", 1, 1)
-    producer = KafkaProducer(producer_settings(client, QUICK, {"message.max.bytes": "2000"}))
-    producer.produce("t", None, b"x" * 5000)
+    topic = f"t-{uuid4().hex}"
+    KafkaAdmin(admin_settings(client)).create_topic(topic, 1, 1)
+    quicker = {"delivery.timeout.ms": "1500", "request.timeout.ms": "1000"}
+    producer = KafkaProducer(producer_settings(client, QUICK, {"message.max.bytes": "2000", **quicker}))
+    producer.produce(topic, None, b"x" * 5000)
     with pytest.raises(ProduceFailed) as refused:
         producer.flush()
-    producer.produce("t", None, b"x")
+    producer.produce(topic, None, b"x")
     producer.flush()
-    own_broker.stop()
-    producer.produce("t", None, b"x")
+    own_broker.kill()
+    producer.produce(topic, None, b"x")
     with pytest.raises(ProduceFailed) as away:
         producer.flush()
     producer.close()

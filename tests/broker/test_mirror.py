@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,21 +9,20 @@ from uuid import uuid4
 import orjson
 import pytest
 
+from demo.broker import Broker
 from engine.__main__ import main
-from engine.assembly.mirror_offsets import copy_offsets
-from engine.assembly.plan import validate
+from engine.assembly.mirror_offsets_command import copy_offsets
+from engine.assembly.validation import validate
 from engine.config.worker import parse_worker
 from engine.leases import LeaseEnd
+from tests.broker.conftest import ensure_running
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, total
-from tests.support.broker import lasting_broker
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def source(second_broker: Broker) -> Cluster:
     """The cluster that is mirrored."""
-    started = lasting_broker(tmp_path_factory.mktemp("source")).start()
-    yield Cluster(started.bootstrap_servers)
-    started.stop()
+    return Cluster(ensure_running(second_broker).bootstrap_servers)
 
 
 @pytest.fixture
@@ -50,7 +48,7 @@ def test_records_arrive_as_they_are_and_once(source: Cluster, target: Cluster, k
     mirror = Mirror(source, target, {**KINDS[kind], "topics": topic, "tasks.max": "2"})
     reports = mirror.run()
     assert {report.end for report in reports} == {LeaseEnd.CAUGHT_UP}, reports
-    assert total(reports, "records-delivered") == 4
+    assert total(reports, "records-delivered") == 4, reports
     first, tombstone = target.read(f"A.{topic}", 0)
     assert (first.key, first.value, first.headers, first.timestamp) == (b"\xffk", b"\x00one", headers, 1_234_567)
     assert tombstone.value is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -14,14 +15,16 @@ from uuid import uuid4
 import pytest
 
 from demo.broker import Broker
+from engine.kafka.client_options import transactional_id, transactional_settings
 from engine.kafka.fencing import fence
-from engine.kafka.settings import transactional_id, transactional_settings
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, encoded
 
-PARTITIONS, EACH, KILLS = 3, 12_000, 10
+PARTITIONS = 3
+# How often a mirror is killed, and how many records a partition has. A series of kills is for soak.
+KILLS = [pytest.param(1, 4_000, id="once"), pytest.param(6, 12_000, id="often", marks=pytest.mark.soak)]
 SLOWLY = {"transforms": "slow", "transforms.slow.type": "tests.broker.mirror.Slowly"}
 PROGRAM = """
 import sys, msgspec
@@ -46,7 +49,7 @@ def target(broker: str) -> Cluster:
 @contextmanager
 def mirroring(mirror: Mirror, tasks: list[int] | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """A process that runs the mirror's tasks, lease after lease, for ever."""
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(encoded(mirror.lease(2000, tasks)))
     process.stdin.close()
@@ -55,6 +58,8 @@ def mirroring(mirror: Mirror, tasks: list[int] | None = None) -> Iterator[subpro
     finally:
         process.kill()
         process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def until(true: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
@@ -71,20 +76,20 @@ def committed(mirror: Mirror, topic: str) -> int:
     return sum(mirror.target.admin.end_offsets(partitions).values())
 
 
-def filled(source: Cluster, topic: str) -> str:
+def filled(source: Cluster, topic: str, each: int) -> str:
     source.create(topic, PARTITIONS)
     for number in range(PARTITIONS):
-        source.send(topic, [f"{number}-{at}".encode() for at in range(EACH)], number)
+        source.send(topic, [f"{number}-{at}".encode() for at in range(each)], number)
     return topic
 
 
-def assert_each_once(mirror: Mirror, topic: str) -> None:
+def assert_each_once(mirror: Mirror, topic: str, each: int) -> None:
     """A read_committed reader of the target finds every record once, in order per partition."""
     for number in range(PARTITIONS):
-        assert mirror.target.values(f"A.{topic}", number) == [f"{number}-{at}".encode() for at in range(EACH)]
+        assert mirror.target.values(f"A.{topic}", number) == [f"{number}-{at}".encode() for at in range(each)]
 
 
-def kill_at_random(mirror: Mirror, topic: str, kills: int) -> None:
+def kill_at_random(mirror: Mirror, topic: str, kills: int, each: int) -> None:
     """Kill the mirroring process in the middle of its work, again and again; then let it end."""
     mirror.look()
     dice = random.Random(656)
@@ -95,40 +100,41 @@ def kill_at_random(mirror: Mirror, topic: str, kills: int) -> None:
             time.sleep(dice.uniform(0, 0.6))
             process.send_signal(signal.SIGKILL)
     there = sum(len(mirror.target.values(f"A.{topic}", number)) for number in range(PARTITIONS))
-    assert there < PARTITIONS * EACH, "the kills came too late to mean anything"
+    assert there < PARTITIONS * each, "the kills came too late to mean anything"
     del mirror.props["transforms"], mirror.props["transforms.slow.type"]
     assert [report.end for report in mirror.run(60_000)] == [LeaseEnd.CAUGHT_UP]
 
 
+@pytest.mark.parametrize(("kills", "each"), KILLS)
 @pytest.mark.parametrize(
-    ("props", "worker", "kills"),
-    [(ONCE, {}, KILLS), ({}, {"exactly.once.source.enabled": "true"}, 3)],
-    ids=["sink", "source"],
+    ("props", "worker"), [(ONCE, {}), ({}, {"exactly.once.source.enabled": "true"})], ids=["sink", "source"]
 )
 def test_killed_at_random_a_mirror_copies_every_record_exactly_once(
-    source: Cluster, target: Cluster, props: dict[str, str], worker: dict[str, str], kills: int
+    source: Cluster, target: Cluster, props: dict[str, str], worker: dict[str, str], kills: int, each: int
 ) -> None:
-    topic = filled(source, f"killed{uuid4().hex[:8]}")
+    topic = filled(source, f"killed{uuid4().hex[:8]}", each)
     mirror = Mirror(source, target, {**props, **SLOWLY, "topics": topic}, worker)
     assert mirror.once
-    kill_at_random(mirror, topic, kills)
-    assert_each_once(mirror, topic)
+    kill_at_random(mirror, topic, kills, each)
+    assert_each_once(mirror, topic, each)
 
 
-def test_killed_at_random_a_plain_mirror_loses_nothing(source: Cluster, target: Cluster) -> None:
-    topic = filled(source, f"plain{uuid4().hex[:8]}")
+@pytest.mark.parametrize(("kills", "each"), KILLS)
+def test_killed_at_random_a_plain_mirror_loses_nothing(source: Cluster, target: Cluster, kills: int, each: int) -> None:
+    topic = filled(source, f"plain{uuid4().hex[:8]}", each)
     mirror = Mirror(source, target, {**SINK, **SLOWLY, "topics": topic})
-    kill_at_random(mirror, topic, 3)
+    kill_at_random(mirror, topic, kills, each)
     for number in range(PARTITIONS):
         found = dict.fromkeys(mirror.target.values(f"A.{topic}", number))
-        assert list(found) == [f"{number}-{at}".encode() for at in range(EACH)]
+        assert list(found) == [f"{number}-{at}".encode() for at in range(each)]
 
 
 def test_a_zombie_that_wakes_after_its_successor_changes_nothing(source: Cluster, target: Cluster) -> None:
     """Stopped in the middle of a transaction, woken when its partition has moved to a task that is not its successor:
     nobody has taken its transactional id over, but whoever fenced it.
     """
-    topic = filled(source, f"zombie{uuid4().hex[:8]}")
+    each = 6_000
+    topic = filled(source, f"zombie{uuid4().hex[:8]}", each)
     mirror = Mirror(source, target, {**ONCE, **SLOWLY, "topics": topic, "tasks.max": "2"})
     mirror.look()
     with mirroring(mirror, [1]) as zombie:
@@ -141,13 +147,18 @@ def test_a_zombie_that_wakes_after_its_successor_changes_nothing(source: Cluster
         fence(lambda task: transactional(mirror, task), range(2))
         assert moved.look()
         assert [report.end for report in moved.run(60_000)] == [LeaseEnd.CAUGHT_UP]
-        assert_each_once(moved, topic)
+        assert_each_once(moved, topic, each)
+        assert zombie.stdout is not None
+        os.set_blocking(zombie.stdout.fileno(), False)
+        zombie.stdout.read()  # what it has said before
+        os.set_blocking(zombie.stdout.fileno(), True)
         zombie.send_signal(signal.SIGCONT)
         source.send(topic, [b"after"], 1)
         moved.run()
-        time.sleep(1.5)  # what the zombie had in hand, and a lease more
+        for _ in range(2):  # the lease that it had in hand, and one more
+            zombie.stdout.readline()
         assert zombie.poll() is None
-    wanted = [[f"{number}-{at}".encode() for at in range(EACH)] for number in range(PARTITIONS)]
+    wanted = [[f"{number}-{at}".encode() for at in range(each)] for number in range(PARTITIONS)]
     wanted[1].append(b"after")
     assert [target.values(f"A.{topic}", number) for number in range(PARTITIONS)] == wanted
     kept = [target.committed(f"connect-{mirror.name}", f"A.{topic}", number) for number in range(PARTITIONS)]

@@ -4,13 +4,13 @@ from typing import Any
 from uuid import uuid4
 
 from engine.kafka.admin import KafkaAdmin
+from engine.kafka.client_options import admin_settings, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import admin_settings, producer_settings
 from engine.pipeline.outcome import Errored
-from engine.pipeline.producing import WRITTEN, Outgoing, RecordWriter
+from engine.pipeline.produce_stage import WRITTEN, Outgoing, RecordWriter
 from engine.record.record import Record, TopicPartition
 from tests.broker.connector import read_all
-from tests.engine.pipeline.test_producing import guard
+from tests.engine.pipeline.test_produce_stage import guard
 from tests.fakes import raw
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic  # type: ignore[attr-defined]  # not in its stubs' __all__
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.cimpl import NewTopic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dlqadmin.replays.items import item_states
+from dlqadmin.replays.items.lineage_claims import claim
+from dlqadmin.replays.items.messages import STRIPPED
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, Selection
-from dlqadmin.replays.sending import items
-from dlqadmin.replays.sending.ledger import claim
-from dlqadmin.replays.sending.messages import STRIPPED
-from dlqadmin.replays.sending.replaying import send_slice
+from dlqadmin.replays.sending.sender import send_slice
 from engine.record.record import Headers
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.dlqadmin.deadletters.letters import NOW, index_one, letter
@@ -37,7 +40,7 @@ class Target:
         self.admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
         self.admin.create_topics([NewTopic(self.name, 1, 1, config=config or {})])[self.name].result(20)
 
-    def replay(self, messages: list[Message]) -> Replay:
+    def replay(self, messages: Sequence[Message]) -> Replay:
         """A running replay of dead letters of these messages."""
         selection = Selection.objects.create(created_at=NOW, filters={}, title="some", watermark=1, count=1, digest="d")
         replay = Replay.objects.create(
@@ -61,7 +64,7 @@ class Target:
                 state=ItemState.QUEUED,
                 state_at=NOW,
             )
-        items.created(replay)
+        item_states.created(replay)
         assert claim(replay, resend=False) == len(messages)
         return replay
 

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.producing import ChunkProducer, Outbound, Progress, Refused
+from dlqadmin.broker.transactions import ChunkProducer, Outbound, Progress, Refused
 from tests.broker.test_replay_bytes import Target
 
 

@@ -21,8 +21,16 @@ COUNTED = "SELECT state, reason, SUM(n) FROM replays_itemcount GROUP BY 1, 2 HAV
 ITEMS = "SELECT ordinal, sent_partition, sent_offset FROM replays_replayitem"
 
 
+def new_database(postgres_url: str) -> str:
+    """Return the URL of a new, empty PostgreSQL database."""
+    name = f"world_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as postgres:
+        postgres.execute(f"CREATE DATABASE {name}".encode())
+    return f"{postgres_url.rpartition('/')[0]}/{name}"
+
+
 @pytest.fixture
-def redis() -> Iterator[Redis]:
+def own_redis() -> Iterator[Redis]:
     """A Redis of this test alone."""
     started = Redis().start()
     yield started
@@ -30,44 +38,51 @@ def redis() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database: SQLite, unless a test asks for another."""
-    if getattr(request, "param", "sqlite") == "sqlite":
-        return f"sqlite:///{tmp_path}/dlqadmin.sqlite3"
-    url, name = request.getfixturevalue("postgres_url"), f"world_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as postgres:
-        postgres.execute(f"CREATE DATABASE {name}".encode())
-    return f"{url.rpartition('/')[0]}/{name}"
-
-
-@pytest.fixture
-def idle(tmp_path: Path, own_broker: Broker, redis: Redis, database: str) -> Iterator[ReplayWorld]:
-    """A world in which nothing runs yet but the services."""
+def own_world(
+    request: pytest.FixtureRequest, tmp_path: Path, own_broker: Broker, own_redis: Redis
+) -> Iterator[ReplayWorld]:
+    """A running world whose services no other test uses; its parameter names the database's kind."""
+    sqlite = f"sqlite:///{tmp_path}/dlqadmin.sqlite3"
+    database = sqlite if request.param == "sqlite" else new_database(request.getfixturevalue("postgres_url"))
     home = tmp_path / "home"
     home.mkdir()
-    made = ReplayWorld(home, own_broker.bootstrap_servers, redis.url, database)
+    made = ReplayWorld(home, own_broker.bootstrap_servers, own_redis.url, database, f"events-{uuid.uuid4().hex[:8]}")
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def shared_world(tmp_path_factory: pytest.TempPathFactory, broker: str, redis_url: str) -> Iterator[ReplayWorld]:
+    home = tmp_path_factory.mktemp("home")
+    database = f"sqlite:///{home}/dlqadmin.sqlite3"
+    made = ReplayWorld(home, broker, redis_url, database, f"events-{uuid.uuid4().hex[:8]}")
+    made.start()
     yield made
     made.stop()
 
 
 @pytest.fixture
-def world(idle: ReplayWorld) -> ReplayWorld:
-    idle.start()
-    return idle
+def world(shared_world: ReplayWorld) -> ReplayWorld:
+    """A running world of this file, without replays."""
+    shared_world.begin_anew()
+    return shared_world
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.soak  # it kills processes and services in series; the next test is the short case
+@pytest.mark.parametrize("own_world", ["sqlite", "postgres"], indirect=True)
 def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
-    world: ReplayWorld, own_broker: Broker, redis: Redis
+    own_world: ReplayWorld, own_broker: Broker, own_redis: Redis
 ) -> None:
+    world = own_world
     assert world.say("run", str(MANY), "500") == f"sending {MANY} records"
     for mark in (300, 900, 1500):
         world.until_sent(mark)
         world.kill("replayer")
         world.start_replayer()
     world.until_sent(2000)
-    redis.stop()
-    redis.start()
+    own_redis.stop()
+    own_redis.start()
     world.until_sent(2800)
     own_broker.kill()
     own_broker.start()
@@ -79,18 +94,26 @@ def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
     assert_all_sent_once(world, MANY)
 
 
-def test_a_sender_that_is_stopped_and_wakes_after_the_takeover_doubles_nothing(world: ReplayWorld) -> None:
-    world.say("run", "2000", "100")
+def test_neither_a_sender_that_is_killed_nor_one_that_wakes_after_the_takeover_doubles_anything(
+    world: ReplayWorld,
+) -> None:
+    """The second sender takes over from the frozen first one, and the woken first one from the killed second one."""
+    assert world.say("run", "1200", "200") == "sending 1200 records"
     world.until_sent(100)
     world.freeze("replayer")
     world.start_replayer("successor")
+    world.take_for_dead()
     world.until_sent(world.sent() + 200)
     world.thaw("replayer")
+    world.until_sent(world.sent() + 100)
+    world.kill("successor")
+    world.take_for_dead()
+    world.until_sent(world.sent() + 100)
     world.say("rate", "0")
-    assert_all_sent_once(world, 2000)
+    assert_all_sent_once(world, 1200)
 
 
-def test_slow_replays_keep_nothing_else_waiting(world: ReplayWorld, redis: Redis) -> None:
+def test_slow_replays_keep_nothing_else_waiting(world: ReplayWorld) -> None:
     world.say("run_many", "12")
     world.until_sent(40)
     watched, collected = world.done("watch_replays"), world.done("collect_metrics")
@@ -100,33 +123,37 @@ def test_slow_replays_keep_nothing_else_waiting(world: ReplayWorld, redis: Redis
     assert world.rows("SELECT count(*) FROM replays_replay WHERE progress = 0") == [(0,)]
 
 
-@pytest.mark.parametrize("database", ["postgres"], indirect=True)
-def test_of_two_who_run_the_same_records_at_once_one_holds_all_of_them(idle: ReplayWorld) -> None:
-    rounds = idle.races(8)
-    assert [one[:3] for one in rounds] == [["conflict", "run", "400 to 0"]] * 8
-    assert [one[3] for one in rounds] == ["0 to 0"] * 8
+def test_of_two_who_run_the_same_records_at_once_one_holds_all_of_them(
+    tmp_path: Path, broker: str, redis_url: str, postgres_url: str
+) -> None:
+    topic = f"events-{uuid.uuid4().hex[:8]}"
+    idle = ReplayWorld(tmp_path, broker, redis_url, new_database(postgres_url), topic)  # nobody sends anything
+    rounds = idle.races(4)
+    idle.stop()
+    assert [one[:3] for one in rounds] == [["conflict", "run", "400 to 0"]] * 4
+    assert [one[3] for one in rounds] == ["0 to 0"] * 4
 
 
 def test_after_pause_and_cancel_no_more_than_one_chunk_is_begun(world: ReplayWorld) -> None:
-    world.say("run", str(MANY), "200")
+    world.say("run", "2000", "200")
     world.until_sent(100)
     assert world.say("pause").partition(" ")[2].startswith("paused after ")
     there = at_rest(world, "pause")
-    time.sleep(1)
+    time.sleep(0.5)
     assert len(world.topic()) == there
     world.say("resume")
     world.until_sent(there + 100)
     world.say("rate", "1")
-    time.sleep(1)
+    time.sleep(0.5)
     slow = world.sent()
-    time.sleep(2)
-    assert world.sent() - slow <= 3
+    time.sleep(1)
+    assert world.sent() - slow <= 2
     said = world.say("cancel").partition(" ")[2]
     sent = at_rest(world, "cancel")
     left = world.count("state = 'skipped' AND reason = 'cancelled'")
     assert said.endswith(f"; {left} records not sent")
-    time.sleep(1)
-    assert len(world.topic()) == sent == world.sent() == MANY - left
+    time.sleep(0.5)
+    assert len(world.topic()) == sent == world.sent() == 2000 - left
     assert world.rows("SELECT count(*) FROM replays_ledgerentry") == [(sent,)]
 
 

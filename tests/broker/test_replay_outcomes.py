@@ -11,16 +11,16 @@ import pytest
 from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.deadletters.following import follow
+from dlqadmin.deadletters.index.consumer import follow
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import OutcomeReport, Replay, ReplayItem, Selection, WatchPosition
-from dlqadmin.replays.outcome.watching import watch
+from dlqadmin.replays.outcomes.watcher import watch
+from engine.kafka.client_options import consumer_settings
 from engine.kafka.consumer import KafkaConsumer
-from engine.kafka.settings import consumer_settings
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
-from engine.reporting.replayed import OUTCOME_TOPIC_CONFIG
+from engine.reporting.replay_outcomes import OUTCOME_TOPIC_CONFIG
 from tests.broker.connector import Connector, file_sink
 from tests.dlqadmin.deadletters.letters import index as index_rows
 from tests.dlqadmin.deadletters.letters import letter

@@ -11,11 +11,11 @@ from confluent_kafka import Producer
 from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.producing import ChunkProducer, Fenced, Outbound, Progress
+from dlqadmin.broker.transactions import ChunkProducer, Fenced, Outbound, Progress
+from dlqadmin.replays.items.item_rows import load, token
+from dlqadmin.replays.items.messages import stamped
 from dlqadmin.replays.models import Chunk, Replay
-from dlqadmin.replays.sending.loading import load, token
-from dlqadmin.replays.sending.messages import stamped
-from dlqadmin.replays.sending.replaying import send_slice
+from dlqadmin.replays.sending.sender import send_slice
 from engine.record.replay import ITEM
 from tests.broker.test_replay_bytes import Target
 

@@ -16,12 +16,13 @@ from django.db import connection
 from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.producing import ChunkProducer, Fenced, Outbound, Progress
+from dlqadmin.broker.transactions import ChunkProducer, Fenced, Outbound, Progress
+from dlqadmin.replays.items import item_states
+from dlqadmin.replays.items.item_rows import load, token
+from dlqadmin.replays.items.messages import stamped
 from dlqadmin.replays.models import Chunk, LedgerEntry, Replay
-from dlqadmin.replays.sending import items, taking
-from dlqadmin.replays.sending.loading import load, token
-from dlqadmin.replays.sending.messages import stamped
-from dlqadmin.replays.sending.replaying import send_slice, unsettled
+from dlqadmin.replays.sending import queueing
+from dlqadmin.replays.sending.sender import send_slice, unsettled
 from engine.record.replay import ITEM
 from tests.broker.test_replay_bytes import Target
 
@@ -77,7 +78,7 @@ class Two:
         """As planned and not taken up; to be sent in chunks of one record each."""
         LedgerEntry.objects.filter(item__replay=self.replay).delete()
         self.replay.items.update(state="planned")
-        items.created(self.replay)
+        item_states.created(self.replay)
         self._held().update(chunk_records=1)
 
     def take_over(self) -> None:
@@ -187,7 +188,7 @@ def test_one_dies_while_it_settles_what_another_left(target: Target, cancelled: 
 
 
 def test_one_dies_while_it_takes_up_stores_and_writes_at_once(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taking, "SLICE", 2)
+    monkeypatch.setattr(queueing, "SLICE", 2)
     tried = _dies_everywhere(target, Two.plan_anew)
     assert len(tried) > 20
     assert _went_out(target, tried) == [(["0", "1", "2"], ["sent"] * 3)] * len(tried)
@@ -202,7 +203,7 @@ def test_one_wakes_with_two_chunks_open_after_its_successor_has_sent(
         two.age()
         send_slice(two.replay.pk, "successor")
 
-    monkeypatch.setattr(taking, "SLICE", 2)
+    monkeypatch.setattr(queueing, "SLICE", 2)
     tried = []
     for number, two in _points(target):
         two.plan_anew()

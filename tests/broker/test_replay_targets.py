@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.producing import ChunkProducer
+from dlqadmin.broker.transactions import ChunkProducer
 from dlqadmin.deadletters.models import DeadLetter, ReplayMark
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ChunkState, ItemState, Replay
-from dlqadmin.replays.sending import items
-from dlqadmin.replays.sending.replaying import send_slice, unsettled
-from dlqadmin.replays.sending.slicing import Slice
+from dlqadmin.replays.sending.sender import send_slice, unsettled
+from dlqadmin.replays.sending.slices import Slice
 from tests.broker.test_replay_bytes import Message, Target
 from tests.dlqadmin.deadletters.letters import NOW
 
@@ -79,7 +79,7 @@ def test_a_cancelled_replay_to_a_cluster_that_is_no_longer_configured_leaves_its
 
 def test_a_replay_that_is_paused_between_two_slices_shows_what_it_sent(target: Target) -> None:
     replay = changed(target.replay(MESSAGES), chunk_records=1, rate=1, shadow=False)
-    items.on_their_way(replay.items.all())
+    item_states.on_their_way(replay.items.all())
     assert send_slice(replay.pk, "sender", 0.5) is True
     assert set(ReplayMark.objects.values_list("state", flat=True)) == {"queued"}
     changed(replay, status="paused")
@@ -95,7 +95,7 @@ def test_a_replay_that_is_paused_between_two_slices_shows_what_it_sent(target: T
 
 def test_what_a_person_changed_in_a_pause_that_the_sender_slept_through_holds(target: Target) -> None:
     replay = changed(target.replay(MESSAGES), steps=[1, 1, 1], breaker_percent=10)
-    slept = []
+    slept: list[float] = []
 
     def sleep(seconds: float) -> None:
         if not slept:  # paused and resumed past the whole canary
@@ -152,4 +152,4 @@ def states(replay: Replay) -> list[str]:
 
 
 def settle(replay: Replay, ordinal: int, state: ItemState) -> None:
-    items.move(replay.items.filter(ordinal=ordinal), ItemState.SENT, state, NOW)
+    item_states.move(replay.items.filter(ordinal=ordinal), ItemState.SENT, state, NOW)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from django.utils import timezone
 
+from dlqadmin.broker.transactions import ChunkProducer
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
-from dlqadmin.replays.sending import items, replaying, taking
-from dlqadmin.replays.sending.replaying import send_slice
+from dlqadmin.replays.sending import queueing, sender
+from dlqadmin.replays.sending.sender import send_slice
+from dlqadmin.replays.sending.slices import Slice
 from tests.broker.test_replay_bytes import Target
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +24,7 @@ THREE = [(b"%d" % n, b"v", ()) for n in range(3)]
 
 
 @pytest.fixture
-def target(broker: str, settings: Any) -> Iterator[Target]:
+def target(broker: str, settings: Any) -> Target:
     settings.KAFKA_BOOTSTRAP_SERVERS = broker
     return Target(broker)
 
@@ -45,11 +48,11 @@ def test_what_kafkas_progress_has_passed_is_not_sent_again_though_the_database_f
 def test_a_sender_that_is_made_to_wait_takes_up_all_that_was_planned(
     target: Target, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(taking, "SLICE", 1)
+    monkeypatch.setattr(queueing, "SLICE", 1)
     replay = target.replay([(b"%d" % n, b"v", ()) for n in range(6)])
     LedgerEntry.objects.all().delete()
     replay.items.update(state=ItemState.PLANNED)
-    items.created(replay)
+    item_states.created(replay)
     Replay.objects.update(**limit)
     send_slice(replay.pk, "one", budget_s=1.5)
     assert {state for state, _ in states(replay)} == {"sent", "queued"}
@@ -62,7 +65,7 @@ def test_what_an_older_copy_of_the_database_had_not_taken_up_is_claimed_as_sent(
     send_slice(replay.pk, "first")
     LedgerEntry.objects.all().delete()
     replay.items.update(state=ItemState.PLANNED, reason="", sent_at=None, sent_offset=None)
-    items.created(replay)
+    item_states.created(replay)
     Replay.objects.update(status=status, progress=1, shown=0, sender="", started_at=timezone.now())
     send_slice(replay.pk, "second")
     assert states(replay) == [("unknown", "coordinates_lost")] * 3
@@ -97,10 +100,10 @@ def test_a_topic_made_anew_in_the_middle_gets_nothing_of_the_rest(target: Target
 def test_a_cancelled_replay_with_items_left_over_is_taken_up(target: Target) -> None:
     replay = target.replay(THREE)
     Replay.objects.update(status="cancelled")
-    assert list(replaying.unsettled(Replay.objects.all())) == [replay]
+    assert list(sender.unsettled(Replay.objects.all())) == [replay]
     send_slice(replay.pk, "one")
     assert states(replay) == [("skipped", "cancelled")] * 3
-    assert not replaying.unsettled(Replay.objects.all()).exists()
+    assert not sender.unsettled(Replay.objects.all()).exists()
 
 
 def test_a_rate_made_slower_does_not_prolong_the_rest_that_has_begun(target: Target) -> None:
@@ -112,10 +115,10 @@ def test_a_rate_made_slower_does_not_prolong_the_rest_that_has_begun(target: Tar
         resting_with.append(replay.items.filter(state=ItemState.SENT).count())
         Replay.objects.update(rate=1, status="paused" if resting_with[-1] > 1 else "running")
 
-    producer = replaying.ChunkProducer(replay.transactional_id)
+    producer = ChunkProducer(replay.transactional_id)
     Replay.objects.update(rate=5, sender="one")
     producer.fence()
-    slice_ = replaying.Slice(Replay.objects.get(pk=replay.pk), producer, "one")
+    slice_ = Slice(Replay.objects.get(pk=replay.pk), producer, "one")
     assert slice_.run(float("inf"), wait) is False
     producer.close()
     assert resting_with.count(1) <= 4  # 0.2 s at five a second; a whole second would be ten looks
@@ -129,8 +132,8 @@ def test_an_older_replays_outcome_does_not_hide_that_of_the_newer(target: Target
         replay=older, ordinal=9, dead_letter=first.dead_letter, lineage=first.lineage, target_topic=first.target_topic,
         state=ItemState.SENT, state_at=now, sent_at=timezone.now(),
     )  # fmt: skip
-    items.move([later], ItemState.SENT, ItemState.FAILED_AGAIN, now)
-    items.move([first], ItemState.UNKNOWN, ItemState.PASSED, now)
+    item_states.move([later], ItemState.SENT, ItemState.FAILED_AGAIN, now)
+    item_states.move([first], ItemState.UNKNOWN, ItemState.PASSED, now)
     assert DeadLetter.objects.get(pk=first.dead_letter_id).replay_state == "failed_again"
 
 

@@ -40,7 +40,7 @@ def following(broker: str, path: Path, **more: str) -> ExactlyOnce:
     return made
 
 
-def counting(broker: str, tasks: int = 1, kind: str = "Counting", **more: str) -> ExactlyOnce:
+def counting(broker: str, tasks: int = 1, /, kind: str = "Counting", **more: str) -> ExactlyOnce:
     """A source of our own that counts."""
     made = ExactlyOnce(broker, {"connector.class": f"tests.broker.sources.{kind}", "topic": "later"}, tasks)
     made.props |= {"topic": made.topic, "count": "100", **more}
@@ -143,6 +143,7 @@ def test_a_worker_that_is_killed_at_any_call_of_its_source_doubles_nothing(
     assert source.emitted() == list(range(1, 101))
 
 
+@pytest.mark.soak  # a series of kills; the test above is the short case
 def test_workers_of_a_file_that_are_killed_again_and_again_double_no_line(broker: str, tmp_path: Path) -> None:
     path = tmp_path / "in"
     append(path, 0, 4000)
@@ -152,21 +153,25 @@ def test_workers_of_a_file_that_are_killed_again_and_again_double_no_line(broker
     assert source.run().metrics["records-delivered"] == 4000
 
 
-def test_workers_of_a_table_that_are_killed_again_and_again_double_no_row(broker: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "batch"), [pytest.param(2000, 100, id="once"), pytest.param(4000, 40, id="often", marks=pytest.mark.soak)]
+)
+def test_workers_of_a_table_that_are_killed_double_no_row(broker: str, tmp_path: Path, rows: int, batch: int) -> None:
+    """A series of kills is for soak."""
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT)")
-        database.executemany("INSERT INTO orders (name) VALUES (?)", [(f"item {n}",) for n in range(4000)])
+        database.executemany("INSERT INTO orders (name) VALUES (?)", [(f"item {n}",) for n in range(rows)])
     database.close()
     own = {"connector.class": "SqlSource", "connection.url": f"sqlite:///{path}", "tables": "orders"}
     source = ExactlyOnce(broker, own)
     source.props |= {"topic.prefix": f"{source.topic}-", "value.converter": "JsonConverter", **SLOW}
-    source.props |= {"value.converter.schemas.enable": "false", "batch.max.rows": "40", "poll.interval.ms": "100"}
+    source.props |= {"value.converter.schemas.enable": "false", "batch.max.rows": str(batch), "poll.interval.ms": "100"}
     topic = f"{source.topic}-orders"
     source.admin.create_topic(topic, 1, 1)
     source.configure(1)
-    assert kill_until_done(source, 4000, topic) >= 1
-    assert [orjson.loads(value or b"")["id"] for value in committed(source, topic)] == list(range(1, 4001))
+    assert kill_until_done(source, rows, topic) >= 1
+    assert [orjson.loads(value or b"")["id"] for value in committed(source, topic)] == list(range(1, rows + 1))
 
 
 def test_a_zombie_that_wakes_after_its_successor_changes_nothing(broker: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import orjson
 
 from engine.assembly.lease import run_lease
-from engine.assembly.source_offsets import offsets_copier
+from engine.assembly.own_offsets import offsets_copier
 from engine.config.worker import parse_worker
 from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition

@@ -5,16 +5,16 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from engine.connectors.sql.offsets import SqlOffsets
 from engine.leases import LeaseEnd
-from tests.broker.exactly import REPLAYED, ExactlyOnce, Feeder, Table, await_stop, child_of, go_on, numbered
+from tests.broker.exactly import KILLS, REPLAYED, ExactlyOnce, Feeder, Table, await_stop, child_of, go_on, numbered
 from tests.broker.exactly_classes import MARKER
 
-COUNT = 1200  # records of each partition
-KILLS = 6
 BAD = 10  # each tenth of them
 
 
@@ -38,15 +38,18 @@ def value(partition: int, number: int) -> bytes:
     return numbered(partition, [number if number % BAD else -1])[0]
 
 
-def test_rows_letters_and_outcomes_are_there_once_whenever_it_is_killed(broker: str, table: Table) -> None:
+@pytest.mark.parametrize(("kills", "count"), KILLS)
+def test_rows_letters_and_outcomes_are_there_once_whenever_it_is_killed(
+    broker: str, table: Table, kills: int, count: int
+) -> None:
     connector = ExactlyOnce(broker, table.options(), partitions=2).with_dead_letters()
     connector.configure(1)
     feeder = Feeder(
-        connector, COUNT, lambda partition, number: numbered(partition, [number if number % BAD else -1])[0]
+        connector, count, lambda partition, number: numbered(partition, [number if number % BAD else -1])[0]
     )
     feeder.start()
     chance = random.Random(1)
-    for _ in range(KILLS):
+    for _ in range(kills):
         before = len(table.rows())
         with child_of(connector.lease(60_000)) as child:
             while len(table.rows()) == before and child.poll() is None:
@@ -55,18 +58,18 @@ def test_rows_letters_and_outcomes_are_there_once_whenever_it_is_killed(broker: 
     feeder.join()
     report = connector.run()
     assert report.end is LeaseEnd.CAUGHT_UP, report.trace
-    good = [number for number in range(COUNT) if number % BAD]
+    good = [number for number in range(count) if number % BAD]
     assert table.rows() == [(partition, number) for partition in range(2) for number in good]
     letters = [(one["record"]["partition"], one["record"]["offset"]) for one in connector.contexts()]
-    assert sorted(letters) == [(partition, number) for partition in range(2) for number in range(0, COUNT, BAD)]
+    assert sorted(letters) == [(partition, number) for partition in range(2) for number in range(0, count, BAD)]
     for partition in range(2):
         own = [offset for of, offset in letters if of == partition]
         assert own == sorted(own)
     told = sorted((line["partition"], line["offset"]) for line in connector.outcomes())
-    assert told == [(partition, number) for partition in range(2) for number in range(0, COUNT, REPLAYED)]
+    assert told == [(partition, number) for partition in range(2) for number in range(0, count, REPLAYED)]
     assert table.letters(connector.name) == []
-    assert [one and one.offset for one in connector.committed().values()] == [COUNT, COUNT]
-    assert report.metrics["records-consumed"] == 2 * COUNT
+    assert [one and one.offset for one in connector.committed().values()] == [count, count]
+    assert report.metrics["records-consumed"] == 2 * count
 
 
 def moving(broker: str, table: Table, stopping: str) -> ExactlyOnce:
@@ -103,8 +106,9 @@ def test_who_is_stopped_before_its_rows_and_wakes_when_its_partitions_have_moved
 
 
 def test_who_is_stopped_in_the_middle_of_a_transaction_holds_nobody_up_for_long(
-    broker: str, postgres: Table, tmp_path: Path
+    broker: str, postgres: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("engine.connectors.sql.sink_task.SqlOffsets", partial(SqlOffsets, grace_ms=500))
     connector = moving(broker, postgres, "StoppedWithRows")
     with child_of(connector.lease(60_000), **{MARKER: str(tmp_path / "stopped")}) as child:
         await_stop(child)

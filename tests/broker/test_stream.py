@@ -164,7 +164,7 @@ def test_a_processor_that_can_not_start_fails_its_task_and_one_that_can_not_clos
     stream.send([b'{"n":1}'])
     report = stream.run_until(lambda: stream.has_committed(1))
     if name == "init":
-        assert (report.end, "processor a could not be initialised: boom" in str(report.trace)) == (
+        assert (report.end, "processor a could not be initialised: ValueError: boom" in str(report.trace)) == (
             LeaseEnd.FAILED,
             True,
         )

@@ -29,7 +29,7 @@ TWO = {
     **nodes(a="Through"), "sinks": "left,right",
     "sinks.left.topic": "$left", "sinks.left.parents": "a", "sinks.right.topic": "$right", "sinks.right.parents": "a",
 }  # fmt: skip
-EACH, KILLS = 1500, 4
+EACH = 500
 TIMEOUT_S = 60
 RUN = (
     "import sys, msgspec; from engine.assembly.lease import run_lease; from engine.ports import Lease;"
@@ -141,28 +141,32 @@ def test_a_topic_that_is_not_there_holds_back_both_ends(broker: str) -> None:
     assert stream.numbers("left") == stream.numbers("right") == [0, 1, 2]
 
 
-def test_killed_at_any_moment_each_output_and_each_letter_is_there_once(broker: str) -> None:
+# A series of kills is for soak.
+@pytest.mark.parametrize(
+    ("kills", "each"), [pytest.param(1, 500, id="once"), pytest.param(4, 1500, id="often", marks=pytest.mark.soak)]
+)
+def test_killed_at_any_moment_each_output_and_each_letter_is_there_once(broker: str, kills: int, each: int) -> None:
     chance = random.Random(20261121)
     stream = OnceStream(broker, {**SLOW, "processing.exception.handler": KEEPING}, partitions=2)
-    bad = {number for number in range(EACH) if number % 100 == 7}
+    bad = {number for number in range(each) if number % 100 == 7}
     for partition in range(2):
-        numbers = [number * 2 + partition for number in range(EACH)]
+        numbers = [number * 2 + partition for number in range(each)]
         values = [{"n": number, "p": partition, **({"boom": "a"} if at in bad else {})}
                   for at, number in enumerate(numbers)]  # fmt: skip
         stream.send([orjson.dumps(value) for value in values], partition=partition)
-    for _ in range(KILLS):
+    for _ in range(kills):
         before = stream.done()
         child = start(stream.lease())
         try:
             until(partial(stream.goes_on, child, before), "progress")
-            time.sleep(chance.uniform(0, 1))
+            time.sleep(chance.uniform(0, 0.5))
         finally:
             child.kill()
             child.wait()
-    report = stream.run_until(lambda: stream.has_committed(EACH) and stream.has_committed(EACH, 1))
+    report = stream.run_until(lambda: stream.has_committed(each) and stream.has_committed(each, 1))
     assert report.end is LeaseEnd.STOPPED, report.trace
-    assert balance(report.metrics) == (2 * EACH, 2 * EACH - 2 * len(bad), 2 * len(bad), 0, 0)
-    good = [number * 2 for number in range(EACH) if number not in bad]
+    assert balance(report.metrics) == (2 * each, 2 * each - 2 * len(bad), 2 * len(bad), 0, 0)
+    good = [number * 2 for number in range(each) if number not in bad]
     for name in ("left", "right"):
         found = stream.numbers(name)
         assert [number for number in found if number % 2 == 0] == good

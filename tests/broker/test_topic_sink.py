@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from engine.assembly.plan import validate
+from engine.assembly.validation import validate
 from engine.config.worker import parse_worker
 from engine.errors import ConfigError
 from engine.leases import Delivery, LeaseEnd

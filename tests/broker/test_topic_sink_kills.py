@@ -7,17 +7,16 @@ import time
 from pathlib import Path
 
 import orjson
+import pytest
 
 from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
-from tests.broker.exactly import REPLAYED, Feeder, await_stop, child_of, go_on, read_committed
+from tests.broker.exactly import KILLS, REPLAYED, Feeder, await_stop, child_of, go_on, read_committed
 from tests.broker.exactly_classes import MARKER
 from tests.broker.test_topic_sink import ToTopic
 
-COUNT = 1200  # records of each partition
-KILLS = 6
 BAD = 10  # each tenth of them is no JSON
-LARGE = 777  # and this one is too large for the topic
+LARGE = 77  # and this one is too large for the topic
 
 
 def value(partition: int, number: int) -> bytes:
@@ -35,17 +34,20 @@ def written(connector: ToTopic, partition: int) -> list[int]:
     return [orjson.loads(record.value or b"null") for record in records]
 
 
-def test_records_letters_and_outcomes_are_there_once_and_in_order_whenever_it_is_killed(broker: str) -> None:
+@pytest.mark.parametrize(("kills", "count"), KILLS)
+def test_records_letters_and_outcomes_are_there_once_and_in_order_whenever_it_is_killed(
+    broker: str, kills: int, count: int
+) -> None:
     connector = ToTopic(broker, 2, partition_keep="true").with_dead_letters()
     connector.props |= {
         "producer.override.max.request.size": "20000000",
         "producer.override.compression.type": "none",
     }
     connector.configure(1)
-    feeder = Feeder(connector, COUNT, value)
+    feeder = Feeder(connector, count, value)
     feeder.start()
     chance = random.Random(2)
-    for _ in range(KILLS):
+    for _ in range(kills):
         before = written(connector, 0)
         with child_of(connector.lease(60_000)) as child:
             while len(written(connector, 0)) == len(before) and child.poll() is None:
@@ -54,16 +56,16 @@ def test_records_letters_and_outcomes_are_there_once_and_in_order_whenever_it_is
     feeder.join()
     report = connector.run(60_000)
     assert report.end is LeaseEnd.CAUGHT_UP, report.trace
-    good = [number for number in range(COUNT) if is_good(number)]
+    good = [number for number in range(count) if is_good(number)]
     assert [written(connector, partition) for partition in range(2)] == [good, good]
-    bad = [number for number in range(COUNT) if not is_good(number)]
+    bad = [number for number in range(count) if not is_good(number)]
     letters = [(one["record"]["partition"], one["record"]["offset"]) for one in connector.contexts()]
     for partition in range(2):
         assert [offset for of, offset in letters if of == partition] == bad
     told = sorted((line["partition"], line["offset"]) for line in connector.outcomes())
-    assert told == [(partition, number) for partition in range(2) for number in range(0, COUNT, REPLAYED)]
-    assert [one and one.offset for one in connector.committed().values()] == [COUNT, COUNT]
-    assert report.metrics["records-consumed"] == 2 * COUNT
+    assert told == [(partition, number) for partition in range(2) for number in range(0, count, REPLAYED)]
+    assert [one and one.offset for one in connector.committed().values()] == [count, count]
+    assert report.metrics["records-consumed"] == 2 * count
 
 
 def test_who_is_stopped_in_the_middle_and_wakes_when_its_partitions_have_moved_writes_nothing(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from dlqadmin.connectors.budgets import nearest
+from dlqadmin.connectors.error_budgets import nearest
 from dlqadmin.connectors.queries import connector_document
 from dlqadmin.metrics.models import TaskSnapshot
 from tests.support.statuses import ZEROS, T, sink, source, stream

@@ -8,50 +8,69 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import ConsoleMessage, Error, Page
 
-from tests.browser.axe import barriers
+from tests.browser.axe import OF_COLOUR, barriers
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "screens"
 WIDTHS = {1440: 1000, 1280: 900, 390: 844}
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PICTURED = {1440: "", 390: "-narrow"}
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 @contextmanager
-def fits(page: Page, screen: str, width: int, height: int = 0) -> Iterator[None]:
-    """Set the window's size; what is shown in the block must fit it, bar nobody, and nothing may complain."""
+def without_complaints(page: Page) -> Iterator[None]:
+    """Nothing in the block may write an error or a warning to the console, or raise."""
     complaints: list[str] = []
-    page.on("console", lambda message: complaints.extend(complaint(message)))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.set_viewport_size({"width": width, "height": height or WIDTHS[width]})
-    yield
-    page.locator("[aria-busy=true]").first.wait_for(state="detached")
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+    def hear(message: ConsoleMessage) -> None:
+        complaints.extend(complaint(message))
+
+    def hear_error(error: Error) -> None:
+        complaints.append(str(error))
+
+    page.on("console", hear)
+    page.on("pageerror", hear_error)
+    try:
+        yield
+    finally:
+        page.remove_listener("console", hear)
+        page.remove_listener("pageerror", hear_error)
     assert complaints == []
-    found = barriers(page)
-    assert not found, "\n".join(found)
-    if "SCREENS" in os.environ and width in PICTURED:
-        theme = page.evaluate("document.documentElement.dataset.mantineColorScheme")
-        page.screenshot(path=PICTURES / f"{screen}{PICTURED[width]}-{theme}.png")
 
 
 def fits_everywhere(page: Page, screen: str, show: Callable[[], object] | None = None, height: int = 0) -> None:
-    """What is on the screen fits at every width, in both themes; afterwards the window is as it was.
+    """Check that the screen fits at every width, is accessible in both themes, and logs no error.
 
-    `show` brings the screen up, once at each width; without it the screen is there already.
+    `show` brings the screen up; without it the screen is there already. Afterwards the window is as it was.
     """
     before = page.viewport_size
-    for width in WIDTHS:
-        for theme in THEMES:
-            page.emulate_media(color_scheme=theme)
-            with fits(page, screen, width, height):
-                if show and theme == THEMES[0]:
-                    show()
-                page.locator(f"html[data-mantine-color-scheme={theme}]").wait_for()
+    with without_complaints(page):
+        for width, usual in WIDTHS.items():
+            page.set_viewport_size({"width": width, "height": height or usual})
+            if show and width == max(WIDTHS):
+                show()
+            for theme in THEMES:
+                fits(page, screen, width, theme)
     page.emulate_media(color_scheme="light")
     if before:
         page.set_viewport_size(before)
+
+
+def fits(page: Page, screen: str, width: int, theme: Literal["light", "dark"] = "light") -> None:
+    """Check that the page fits the window of that width, and is accessible in that theme."""
+    page.emulate_media(color_scheme=theme)
+    page.locator(f"html[data-mantine-color-scheme={theme}]").wait_for()
+    page.locator("[aria-busy=true]").first.wait_for(state="detached")
+    page.evaluate(DRAWN)
+    where = f"{screen}, {width} px, {theme}"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), where
+    # A theme changes colours only.
+    found = barriers(page, rules=OF_COLOUR if theme != THEMES[0] else ())
+    assert not found, "\n".join([where, *found])
+    if "SCREENS" in os.environ and width in PICTURED:
+        page.screenshot(path=PICTURES / f"{screen}{PICTURED[width]}-{theme}.png")
 
 
 def complaint(message: ConsoleMessage) -> list[str]:

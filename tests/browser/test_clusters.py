@@ -5,10 +5,12 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import barriers
+from tests.browser.claims import claim
 
 
-def test_the_cluster_is_shown_and_its_connection_tested(page: Page) -> None:
+def test_the_cluster_and_its_index_are_shown_and_its_connection_tested(page: Page) -> None:
     # Given the settings, reached by keys from anywhere,
+    page.goto("/")
     page.get_by_role("heading", name="Overview", level=1).wait_for()
     page.keyboard.press("g")
     page.keyboard.press("s")
@@ -25,13 +27,10 @@ def test_the_cluster_is_shown_and_its_connection_tested(page: Page) -> None:
     expect(trial.get_by_role("row", name="transactional id dlqadmin-replay-…")).to_contain_text("not checked")
     # and is nobody barred from reading it?
     assert barriers(page) == []
-
-
-def test_the_index_is_as_far_as_its_topics(page: Page) -> None:
-    page.goto("/settings/clusters")
-    row = page.get_by_test_id("followed").first
-    expect(row).to_contain_text("usgs.earthquakes.dlq")
-    expect(row).to_contain_text("up to date")
+    with claim("the index is as far as its topics"):
+        row = page.get_by_test_id("followed").first
+        expect(row).to_contain_text("usgs.earthquakes.dlq")
+        expect(row).to_contain_text("up to date")
 
 
 def test_chosen_columns_stay_after_a_reload(page: Page) -> None:

@@ -2,86 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from engine.reporting.metrics import Metric
+from tests.browser.claims import claim
+from tests.browser.conftest import Site, restore, signed_in
 from tests.browser.connectors import NOW, answer
-from tests.browser.screens import fits, fits_everywhere
+from tests.browser.screens import THEMES, fits, fits_everywhere, without_complaints
 
 FAILED_AT = {"TASK_PUT": "470", "VALUE_CONVERTER": "18", "TRANSFORMATION": "7"}
+BUDGETS = [
+    ("usgs-to-sql", "7 of 10 left"),
+    ("orders-from-sql", "fails on the next error"),
+    ("quakes-enriched", "a handler decides"),
+    ("quiet", "unlimited"),
+    ("partly-handled", "10 of 10 left"),
+    ("partly-handled", "transforms, processors and put: Continue"),
+    ("foreign", "not reported yet"),
+]
 
 
-def told(page: Page, path: str = "/connectors") -> Page:
-    """The page at the time of the recording, with connectors in every state in place of the demo's."""
+@pytest.fixture(scope="module")
+def recorded_tab(chromium: Browser, site: Site) -> Iterator[Page]:
+    """A tab at the time of the recording, with connectors in every state in place of the demo's."""
+    context = signed_in(chromium, site)
+    context.clock.set_fixed_time(NOW)
     body = answer()
-    page.clock.set_fixed_time(NOW)
-    page.route("**/api/v1/connectors", lambda route: route.fulfill(json=body))
-    page.goto(path)
-    return page
+    context.route("**/api/v1/connectors", lambda route: route.fulfill(json=body))
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def recorded(recorded_tab: Page) -> Iterator[Page]:
+    """The tab with the recording, empty."""
+    yield recorded_tab
+    restore(recorded_tab)
 
 
 def panel(page: Page, name: str) -> Locator:
     return page.get_by_role("region", name=name, exact=True)
 
 
-def test_connectors_in_every_state_fit_their_window(page: Page) -> None:
+def test_connectors_in_every_state_fit_their_window(recorded: Page) -> None:
     def show() -> None:
-        told(page)
-        expect(page.get_by_test_id("near")).to_have_count(4)
+        recorded.goto("/connectors")
+        expect(recorded.get_by_test_id("near")).to_have_count(4)
 
-    fits_everywhere(page, "connectors-nearest", show)
+    fits_everywhere(recorded, "connectors-nearest", show)
 
 
 @pytest.mark.parametrize("name", ["quakes-enriched", "stations-to-sql"])
-def test_one_connector_fits_a_narrow_window(themed: Page, name: str) -> None:
-    with fits(themed, "connector", 390):
-        told(themed, f"/connectors/{name}")
-        expect(themed.get_by_role("table", name="Metrics by task")).to_be_visible()
+def test_one_connector_fits_a_narrow_window(recorded: Page, name: str) -> None:
+    recorded.set_viewport_size({"width": 390, "height": 844})
+    with without_complaints(recorded):
+        recorded.goto(f"/connectors/{name}")
+        expect(recorded.get_by_role("table", name="Metrics by task")).to_be_visible()
+        for theme in THEMES:
+            fits(recorded, "connector", 390, theme)
 
 
-def test_the_task_nearest_to_failing_comes_first(page: Page) -> None:
-    near = told(page).get_by_test_id("near")
-    expect(near).to_contain_text(["stations-to-sql-0", "usgs-to-sql-1", "usgs-to-sql-0", "orders-from-sql-0"])
-    expect(near.nth(0)).to_contain_text("Failed")
-    expect(near.nth(0)).to_contain_text("Tolerance exceeded: TASK_PUT (SqlSink) failed")
-    expect(near.nth(1)).to_contain_text("0 of 10 left: fails on the next error")
-    expect(near.nth(2)).to_contain_text("248 of 500 left")
-    expect(near.nth(2)).to_contain_text("fails in about 8 h at this pace")
-    near.nth(2).get_by_role("link").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
+def test_the_tasks_of_connectors_are_shown_with_what_they_may_still_do_wrong(recorded: Page) -> None:
+    recorded.goto("/connectors")
+    for connector, budget in BUDGETS:
+        with claim(f"a task of {connector}: {budget}"):
+            expect(panel(recorded, connector).get_by_role("table", name="Tasks")).to_contain_text(budget)
+    with claim("a parked task says until when and why"):
+        tasks = panel(recorded, "orders-from-sql").get_by_role("table", name="Tasks")
+        expect(tasks).to_contain_text("Parked until 03:14:00 (in 2 min)")
+        expect(tasks).to_contain_text("connection refused")
+    with claim("dead letters that nobody acknowledges are called best effort"):
+        best_effort = "best effort: their cluster acknowledges nothing"
+        expect(panel(recorded, "orders-from-sql")).to_contain_text(best_effort)
+        expect(panel(recorded, "usgs-to-sql")).to_contain_text("durable before the offset is committed")
+    with claim("the task nearest to failing comes first"):
+        near = recorded.get_by_test_id("near")
+        expect(near).to_contain_text(["stations-to-sql-0", "usgs-to-sql-1", "usgs-to-sql-0", "orders-from-sql-0"])
+        expect(near.nth(0)).to_contain_text("Failed")
+        expect(near.nth(0)).to_contain_text("Tolerance exceeded: TASK_PUT (SqlSink) failed")
+        expect(near.nth(1)).to_contain_text("0 of 10 left: fails on the next error")
+        expect(near.nth(2)).to_contain_text("248 of 500 left")
+        expect(near.nth(2)).to_contain_text("fails in about 8 h at this pace")
+    with claim("it leads to its connector"):
+        near.nth(2).get_by_role("link").click()
+        expect(recorded.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
 
 
-@pytest.mark.parametrize(
-    ("connector", "budget"),
-    [
-        ("usgs-to-sql", "7 of 10 left"),
-        ("orders-from-sql", "fails on the next error"),
-        ("quakes-enriched", "a handler decides"),
-        ("quiet", "unlimited"),
-        ("partly-handled", "10 of 10 left"),
-        ("partly-handled", "transforms, processors and put: Continue"),
-        ("foreign", "not reported yet"),
-    ],
-)
-def test_each_task_says_what_it_may_still_do_wrong(page: Page, connector: str, budget: str) -> None:
-    expect(panel(told(page), connector).get_by_role("table", name="Tasks")).to_contain_text(budget)
-
-
-def test_a_parked_task_says_until_when_and_why(page: Page) -> None:
-    tasks = panel(told(page), "orders-from-sql").get_by_role("table", name="Tasks")
-    expect(tasks).to_contain_text("Parked until 03:14:00 (in 2 min)")
-    expect(tasks).to_contain_text("connection refused")
-
-
-def test_dead_letters_that_nobody_acknowledges_are_called_best_effort(page: Page) -> None:
-    told(page)
-    expect(panel(page, "orders-from-sql")).to_contain_text("best effort: their cluster acknowledges nothing")
-    expect(panel(page, "usgs-to-sql")).to_contain_text("durable before the offset is committed")
-
-
-def test_a_stream_shows_what_its_handler_dropped_node_by_node(page: Page) -> None:
-    stream = panel(told(page, "/connectors/quakes-enriched"), "quakes-enriched")
+def test_a_stream_shows_what_its_handler_dropped_node_by_node(recorded: Page) -> None:
+    recorded.goto("/connectors/quakes-enriched")
+    stream = panel(recorded, "quakes-enriched")
     stages = stream.get_by_test_id("stage")
     expect(stages).to_contain_text(["JsonConverter", "parse, Step", "enrich, Step"])
     metrics = stream.get_by_role("table", name="Metrics by task")
@@ -89,16 +101,15 @@ def test_a_stream_shows_what_its_handler_dropped_node_by_node(page: Page) -> Non
     expect(metrics.get_by_role("row", name="dropped-records-rate")).to_contain_text("0.4/s")
 
 
-def test_every_metric_of_the_kips_is_there_task_by_task(page: Page) -> None:
+def test_a_connector_shows_every_metric_and_the_failures_of_each_stage(page: Page) -> None:
     page.goto("/connectors/usgs-to-sql")
-    names = page.get_by_role("table", name="Metrics by task").locator("tbody td:first-child")
-    expect(names.first).to_be_visible()
-    assert set(names.all_inner_texts()) >= {str(name) for name in Metric}
-
-
-def test_the_failing_stages_have_their_failures_and_lead_to_their_records(page: Page) -> None:
-    page.goto("/connectors/usgs-to-sql")
+    with claim("every metric of the KIPs is there, task by task"):
+        names = page.get_by_role("table", name="Metrics by task").locator("tbody td:first-child")
+        expect(names.first).to_be_visible()
+        assert set(names.all_inner_texts()) >= {str(name) for name in Metric}
     for stage, failed in FAILED_AT.items():
-        expect(page.get_by_test_id("stage").filter(has_text=stage)).to_contain_text(failed)
-    page.get_by_test_id("stage").filter(has_text="TRANSFORMATION").get_by_role("link").click()
-    expect(page.get_by_test_id("shown")).to_have_text("Showing 7 of 7")
+        with claim(f"{stage} has its failures"):
+            expect(page.get_by_test_id("stage").filter(has_text=stage)).to_contain_text(failed)
+    with claim("a stage leads to its records"):
+        page.get_by_test_id("stage").filter(has_text="TRANSFORMATION").get_by_role("link").click()
+        expect(page.get_by_test_id("shown")).to_have_text("Showing 7 of 7")

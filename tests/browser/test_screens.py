@@ -16,6 +16,7 @@ SCREENS = {
     "exports": "/exports",
     "clusters": "/settings/clusters",
     "audit": "/audit",
+    "profile": "/profile",
     "not-found": "/nowhere",
 }
 
@@ -24,6 +25,7 @@ SCREENS = {
 def test_a_screen_fits_its_window_bars_nobody_and_complains_of_nothing(page: Page, screen: str) -> None:
     def show() -> None:
         page.goto(SCREENS[screen])
+        page.get_by_role("heading", level=1).wait_for()
         if screen == "record":
             page.get_by_test_id("record").first.click()
             page.get_by_role("heading", name="Timeline").wait_for()

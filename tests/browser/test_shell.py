@@ -5,14 +5,18 @@ from __future__ import annotations
 import gzip
 import re
 
-import pytest
-from playwright.sync_api import BrowserContext, Page, Response, Route, expect
+from playwright.sync_api import BrowserContext, Page, Request, Response, Route, expect
 
+from demo.network import wait_until
 from tests.browser.axe import barriers
-from tests.browser.conftest import Site, sign_in
+from tests.browser.claims import claim
+from tests.browser.conftest import Site
+from tests.browser.screens import THEMES
 
 FIRST_SCREEN_BYTES = 400_000
-AWAY_MS = 45_000
+ASKED_AGAIN_MS = 5_000  # how often the shell asks how the server is
+AWAY_TIMEOUT_S = 45
+GOING = {"g": "Groups", "r": "Records", "j": "Replays", "d": "Overview"}
 
 
 def changed_health(page: Page, **index: int) -> None:
@@ -46,51 +50,44 @@ def test_coordinates_lead_from_any_screen_to_the_record(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
-def test_coordinates_of_nothing_say_so(page: Page) -> None:
+def test_anything_is_found_by_name_from_any_screen(page: Page) -> None:
     at(page, "/", "Overview")
-    page.keyboard.press("/")
-    page.get_by_role("combobox", name="Go to").fill("usgs.earthquakes.dlq/0/99999999")
-    expect(page.get_by_role("dialog")).to_contain_text("No dead letter with these coordinates is indexed.")
-
-
-def test_a_topic_a_group_and_a_connector_are_found_by_name(page: Page) -> None:
-    at(page, "/", "Overview")
-    for text, section in (("dlq", "Dead letter topics"), ("earthquakes.gap", "Groups"), ("usgs-to-sql", "Connectors")):
-        page.keyboard.press("Control+k")
-        page.get_by_role("combobox", name="Go to").fill(text)
-        expect(page.get_by_role("dialog")).to_contain_text(section)
+    with claim("coordinates of nothing say so"):
+        page.keyboard.press("/")
+        page.get_by_role("combobox", name="Go to").fill("usgs.earthquakes.dlq/0/99999999")
+        expect(page.get_by_role("dialog")).to_contain_text("No dead letter with these coordinates is indexed.")
         page.keyboard.press("Escape")
-    page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Go to").fill("usgs-to-sql")
-    page.get_by_role("option", name="usgs-to-sql").last.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
+    for text, section in (("dlq", "Dead letter topics"), ("earthquakes.gap", "Groups"), ("usgs-to-sql", "Connectors")):
+        with claim(f"{text} is found among {section}"):
+            page.keyboard.press("Control+k")
+            page.get_by_role("combobox", name="Go to").fill(text)
+            expect(page.get_by_role("dialog")).to_contain_text(section)
+            page.keyboard.press("Escape")
+    with claim("a connector that is found is opened"):
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Go to").fill("usgs-to-sql")
+        page.get_by_role("option", name="usgs-to-sql").last.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
 
 
-@pytest.mark.parametrize(("key", "screen"), [("g", "Groups"), ("r", "Records"), ("j", "Replays"), ("d", "Overview")])
-def test_g_and_a_letter_go_to_a_screen(page: Page, key: str, screen: str) -> None:
+def test_keys_go_to_screens_and_are_told(page: Page) -> None:
     at(page, "/connectors", "Connectors")
-    page.keyboard.press("g")
-    page.keyboard.press(key)
-    expect(page.get_by_role("heading", name=screen, level=1)).to_be_visible()
-
-
-def test_the_keys_are_told_and_closing_them_gives_the_screen_back(themed: Page) -> None:
-    themed.goto("/groups")
-    themed.get_by_test_id("group").first.wait_for()
-    themed.keyboard.press("?")
-    expect(themed.get_by_test_id("keys")).to_contain_text("then: Records")
-    assert barriers(themed) == []
-    themed.keyboard.press("Escape")
-    expect(themed.get_by_test_id("keys")).to_be_hidden()
-
-
-def test_a_record_says_how_long_kafka_keeps_it_and_its_origin(page: Page) -> None:
-    page.goto("/records?stage=VALUE_CONVERTER")
-    page.get_by_test_id("record").first.click()
-    clock = page.get_by_test_id("retention")
-    expect(clock.locator("div").filter(has_text="Dead letter")).to_contain_text(re.compile(r"6 d \d+ h of 7 d"))
-    expect(clock.locator("div").filter(has_text="Origin record")).to_contain_text(re.compile(r"6 d \d+ h of 7 d"))
-    expect(clock.locator("div").filter(has_text="Copy in index")).to_contain_text("kept")
+    for key, screen in GOING.items():
+        with claim(f"g and {key} go to {screen}"):
+            page.keyboard.press("g")
+            page.keyboard.press(key)
+            expect(page.get_by_role("heading", name=screen, level=1)).to_be_visible()
+    for theme in THEMES:
+        with claim(f"the keys are told, to everybody, in the {theme} theme"):
+            page.emulate_media(color_scheme=theme)
+            page.locator(f"html[data-mantine-color-scheme={theme}]").wait_for()
+            page.keyboard.press("?")
+            expect(page.get_by_test_id("keys")).to_contain_text("then: Records")
+            page.get_by_role("dialog", name="Keys").wait_for()  # Mantine names a dialog after it has shown it
+            assert barriers(page) == []
+        with claim("closing them gives the screen back"):
+            page.keyboard.press("Escape")
+            expect(page.get_by_test_id("keys")).to_be_hidden()
 
 
 def test_an_index_that_is_behind_is_said_above_every_screen(page: Page) -> None:
@@ -100,29 +97,64 @@ def test_an_index_that_is_behind_is_said_above_every_screen(page: Page) -> None:
     assert barriers(page) == []
 
 
-def test_a_server_that_is_away_is_said_with_the_age_of_what_is_shown(page: Page) -> None:
-    page.goto("/groups")
-    page.get_by_test_id("group").first.wait_for()
-    page.route("**/api/**", lambda route: route.abort())
-    expect(page.get_by_text(re.compile(r"The server has not answered for \d+ s\."))).to_be_visible(timeout=AWAY_MS)
-    expect(page.get_by_test_id("group").first).to_be_visible()
+def test_a_server_that_is_away_is_said_with_the_age_of_what_is_shown(clocked_page: Page) -> None:
+    clocked_page.goto("/groups")
+    clocked_page.get_by_test_id("group").first.wait_for()
+    clocked_page.route("**/api/**", lambda route: route.abort())
+    away = clocked_page.get_by_text(re.compile(r"The server has not answered for \d+ s\."))
+
+    def is_said() -> bool:
+        clocked_page.clock.fast_forward(ASKED_AGAIN_MS)
+        return away.is_visible()
+
+    wait_until(is_said, "the strip", AWAY_TIMEOUT_S, 0.3)
+    expect(clocked_page.get_by_test_id("group").first).to_be_visible()
 
 
 def test_an_ended_session_says_so_and_signing_in_comes_back_to_the_page(visitor: Page, site: Site) -> None:
-    sign_in(visitor, site.username, site.password)
+    visitor.clock.install()
     visitor.goto("/connectors/usgs-to-sql")
-    visitor.get_by_role("heading", level=1).wait_for()
+    fill_in(visitor, site)
+    expect(visitor.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
     end_session(visitor.context)
-    expect(visitor.get_by_text("Your session has ended.")).to_be_visible(timeout=15_000)
+    visitor.clock.fast_forward(ASKED_AGAIN_MS)
+    expect(visitor.get_by_text("Your session has ended.")).to_be_visible()
     assert barriers(visitor) == []
-    visitor.get_by_label("User name").fill(site.username)
-    visitor.get_by_role("textbox", name="Password").fill(site.password)
-    visitor.get_by_role("button", name="Sign in").click()
+    fill_in(visitor, site)
     expect(visitor.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
 
 
-def end_session(context: BrowserContext) -> None:
-    context.clear_cookies(name="sessionid")
+def test_requests_say_whether_a_person_is_there(page: Page) -> None:
+    marks: list[bool] = []
+
+    def note(request: Request) -> None:
+        if "/api/" in request.url:
+            marks.append("x-user-active" in request.headers)
+
+    page.on("request", note)
+    at(page, "/", "Overview")
+    assert marks
+    assert not any(marks)
+    page.remove_listener("request", note)
+    page.mouse.move(300, 300)
+    with page.expect_request(lambda request: request.headers.get("x-user-active") == "1"):
+        page.mouse.move(310, 310)
+
+
+def test_a_token_is_created_shown_once_and_revoked(page: Page, site: Site) -> None:
+    at(page, "/profile", "Profile")
+    page.get_by_role("button", name="Create a token…").click()
+    page.get_by_label("Name", exact=True).fill("browser test")
+    page.get_by_role("button", name="Create the token").click()
+    secret = page.get_by_label("API token", exact=True).inner_text()
+    page.get_by_role("button", name="Done").click()
+    address, headers = f"{site.url}/api/v1/session", {"Authorization": f"Bearer {secret}"}
+    assert page.request.get(address, headers=headers).json()["rights"] == ["viewer"]
+    row = page.get_by_test_id("token").filter(has_text="browser test").first
+    row.get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke the token").click()
+    expect(page.get_by_test_id("token").filter(has_text="browser test").first).to_contain_text("Revoked")
+    assert page.request.get(address, headers=headers).status == 401
 
 
 def test_a_narrow_window_is_for_reading(page: Page) -> None:
@@ -149,16 +181,28 @@ def test_signing_in_and_the_first_screen_take_less_than_400_kb(visitor: Page, si
         kept.append(response)
 
     visitor.on("response", keep)
-    sign_in(visitor, site.username, site.password)
+    visitor.goto("/")
+    visitor.get_by_label("User name").wait_for()
+    for theme in THEMES:
+        with claim(f"the form to sign in bars nobody in the {theme} theme"):
+            visitor.emulate_media(color_scheme=theme)
+            visitor.locator(f"html[data-mantine-color-scheme={theme}]").wait_for()
+            assert barriers(visitor) == []
+    fill_in(visitor, site)
+    visitor.get_by_role("heading", name="Overview").wait_for()
     visitor.wait_for_load_state("networkidle")
     sizes = {one.url: len(gzip.compress(one.body())) for one in kept if one.status == 200 and "/api/" not in one.url}
     assert {url.rpartition(".")[2] for url in sizes} >= {"js", "css"}
     assert sum(sizes.values()) < FIRST_SCREEN_BYTES, sizes
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_form_to_sign_in_bars_nobody(visitor: Page, theme: str) -> None:
-    visitor.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    visitor.goto("/")
-    visitor.get_by_label("User name").wait_for()
-    assert barriers(visitor) == []
+def fill_in(visitor: Page, site: Site) -> None:
+    """Sign in by the form that is on the screen."""
+    visitor.get_by_label("User name").fill(site.username)
+    visitor.get_by_role("textbox", name="Password").fill(site.password)
+    visitor.get_by_role("button", name="Sign in").click()
+
+
+def end_session(context: BrowserContext) -> None:
+    """Take the session's cookie away."""
+    context.clear_cookies(name="sessionid")

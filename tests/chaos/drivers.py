@@ -28,7 +28,8 @@ class Driver:
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=10)
         self.log = home / f"driver-{number}.log"
         file = home / f"driver-{number}.properties"
-        file.write_text("\n".join([*properties, f"listeners=http://127.0.0.1:{self.port}", ""]))
+        own = [f"listeners=http://127.0.0.1:{self.port}", "rest.authentication=none", ""]
+        file.write_text("\n".join([*properties, *own]))
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(
                 [sys.executable, "-m", "engine", "run", str(file)],

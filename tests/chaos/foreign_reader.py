@@ -25,7 +25,9 @@ Headers = list[tuple[str, bytes]]
 
 def ordinal(message: Message) -> int:
     """Which item of its replay the record says it is."""
-    return int(dict(message.headers() or ())[ITEM].rpartition(b"/")[2])
+    token = dict(message.headers() or ())[ITEM]
+    assert isinstance(token, bytes)
+    return int(token.rpartition(b"/")[2])
 
 
 def fails(number: int) -> bool:
@@ -107,4 +109,5 @@ def _context(message: Message, group: str) -> Headers:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], *map(float, sys.argv[5:6]))
+    given = sys.argv[1:]
+    main(given[0], given[1], given[2], given[3], *map(float, given[4:5]))

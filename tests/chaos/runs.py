@@ -70,6 +70,9 @@ def run(world: World, kind: str, make: Make, seed: int, events: int) -> Result:
         verdicts, trouble = _settled(workload)
     except Exception as error:  # noqa: BLE001, whatever goes wrong fails this run, and is told with its seed
         trouble = f"{type(error).__name__}: {error}"
+    except BaseException:  # told to end: by then nothing of it may run
+        _ended(world, workload)
+        raise
     trouble = "; ".join(filter(None, (trouble, _ended(world, workload))))  # ended also after it failed
     seconds = time.monotonic() - began
     return Result(kind, seed, tuple(mischief.log), mischief.kills, workload.records, verdicts, seconds, trouble)

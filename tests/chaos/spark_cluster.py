@@ -1,4 +1,4 @@
-"""A standalone Spark cluster of one master and two workers, from the pyspark wheel."""
+"""A standalone Spark cluster of one master and its workers, from the pyspark wheel."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from pathlib import Path
 import pyspark
 
 from demo.network import HOST, answers, free_ports, wait_until
+from engine.spark.java import driver_options
 from tests.chaos.processes import Process, end, executors, process, python_workers
 from tests.spark.engine_process import descendants
 
 WORKERS = 2
 CORES = 8  # slots, not processors: what runs in them mostly waits
 START_TIMEOUT_S = 90
-QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # they live for seconds: nothing in them is worth optimising
+QUICK_START = driver_options()  # every JVM here loads the classes that the engine's driver loads
 
 
 class SparkCluster:
     """Its processes are children of this one; an executor is below the worker that started it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, secret: str = "", workers: int = WORKERS) -> None:
+        """With a secret its processes take connections of those that know it, as compose.yaml has it."""
         home.mkdir(parents=True, exist_ok=True)
         self.home = home
+        self.secret = secret
+        self.workers = workers
         self.port = free_ports(1)[0]
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -38,7 +42,7 @@ class SparkCluster:
         """Start it and return when the master listens; workers come by themselves."""
         self._start("master.Master", "-h", HOST, "-p", str(self.port), "--webui-port", "0")
         wait_until(lambda: answers(HOST, self.port), "the Spark master", START_TIMEOUT_S)
-        for number in range(WORKERS):
+        for number in range(self.workers):
             work = str(self.home / f"worker-{number}")
             options = ("-h", HOST, "-c", str(CORES), "-m", "4g", "-d", work, "--webui-port", "0")
             self._start("worker.Worker", *options, self.master)
@@ -60,8 +64,12 @@ class SparkCluster:
 
     def _start(self, name: str, *arguments: str) -> None:
         command = [str(Path(pyspark.__file__).parent / "bin/spark-class"), f"org.apache.spark.deploy.{name}"]
+        authenticate = "-Dspark.authenticate=true -Dspark.network.crypto.enabled=true" if self.secret else ""
         env = {
             **os.environ,
+            "SPARK_MASTER_OPTS": authenticate,
+            "SPARK_WORKER_OPTS": authenticate,
+            **({"_SPARK_AUTH_SECRET": self.secret} if self.secret else {}),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
             "SPARK_LOCAL_IP": HOST,

@@ -1,4 +1,9 @@
-"""Ten runs on a real broker, a real Spark cluster and real processes; `make chaos` does as many as one likes."""
+"""Ten runs on a real broker, a real Spark cluster and real processes; `make chaos` does as many as one likes.
+
+They kill and freeze processes at random, so they are soak tests. In `make test` one deterministic kill of each kind
+remains: of workers (tests/spark/test_kills.py, test_streams.py, test_source.py, test_source_exactly_once.py,
+test_mirror.py), of the driver (test_kills.py) and of a broker (test_broker_restart.py).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,8 @@ import pytest
 from tests.chaos.runs import run
 from tests.chaos.workloads.kinds import KINDS
 from tests.chaos.world import World
+
+pytestmark = pytest.mark.soak
 
 RUNS = 10
 NAMES = list(KINDS)

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 QUIET = {"log_level": 0}
 READ_TIMEOUT_S = 60

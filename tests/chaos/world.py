@@ -28,11 +28,15 @@ class World:
         self.spark = SparkCluster(home / "spark")
         self.signs = home / "signs"
         self.signs.mkdir()
+        self.files = home / "files"
+        self.files.mkdir()
         name = uuid4().hex[:8]
         self.drivers = Drivers(
             home,
             (
                 f"bootstrap.servers={self.broker.bootstrap_servers}",
+                "plugin.classes.allow=tests.*",
+                f"file.connectors.root={self.files}",
                 f"group.id=engine-{name}",
                 f"config.storage.topic=configs-{name}",
                 f"status.storage.topic=status-{name}",

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from engine.errors import ConversionError
+from engine.kafka.client_options import producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.kafka.settings import producer_settings
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.steps.converters.json import JsonConverter

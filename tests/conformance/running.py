@@ -17,7 +17,9 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.cimpl import NewTopic
 
 from demo.network import wait_until
 from tests.conformance.case import Case, Kind
@@ -94,7 +96,7 @@ def fill(bootstrap: str, cases: Sequence[Case]) -> None:
 
     for case in cases:
         for given in case.inputs.values():
-            headers = list(given.headers)
+            headers: list[tuple[str, str | bytes | None]] = list(given.headers)
             producer.produce(
                 case.topic, given.value, given.key, 0, timestamp=given.timestamp, headers=headers, on_delivery=written
             )
@@ -163,4 +165,4 @@ def position(admin: AdminClient, side: Side, case: Case) -> int:
     group = f"connect-{side.connector(case)}"
     asked = ConsumerGroupTopicPartitions(group, [TopicPartition(case.topic, 0)])
     answer = admin.list_consumer_group_offsets([asked])[group].result(CALL_TIMEOUT_S)
-    return max(0, answer.topic_partitions[0].offset)
+    return max(0, int(answer.topic_partitions[0].offset))

@@ -103,7 +103,7 @@ def kafka_connect(folder: Path, bootstrap: str) -> Iterator[Side]:
 @contextmanager
 def engine(folder: Path, bootstrap: str) -> Iterator[Side]:
     """The engine, as its user runs it."""
-    started = Engine(folder / "engine", bootstrap).start()
+    started = Engine(folder / "engine", bootstrap, files=folder).start()
     try:
         yield Side("ours", "tests.conformance.recorder.RecordingSink", bootstrap, folder, started.http, started.stop)
     finally:

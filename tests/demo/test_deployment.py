@@ -2,12 +2,16 @@
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 from django.conf import settings
 
 from demo.environment import ROOT
+from engine.config.properties import parse_properties
+from engine.config.worker import parse_worker
+from engine.rest.access import access_rules
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -28,8 +32,10 @@ def test_every_queue_has_a_worker_of_its_own() -> None:
 
 
 def test_no_password_has_a_default() -> None:
-    secrets = dict(re.findall(r"\$\{(\w*(?:PASSWORD|SECRET)\w*)([^}]*)", (ROOT / "compose.yaml").read_text()))
-    needed = {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    secrets = dict(
+        re.findall(r"\$\{(\w*(?:PASSWORD|SECRET|TOKEN(?!_))\w*)([^}]*)", (ROOT / "compose.yaml").read_text())
+    )
+    needed = {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "SPARK_SECRET", "ENGINE_TOKEN"}
     assert all(secrets.pop(name).startswith(":?") for name in needed)
     assert secrets == dict.fromkeys(("KAFKA_SASL_PASSWORD", "KAFKA_SSL_KEY_PASSWORD"), ":-")  # none, unless it is set
 
@@ -43,11 +49,21 @@ def test_the_engines_rest_is_not_published() -> None:
     assert not SERVICES["engine"].get("ports")
 
 
+def test_the_engine_and_the_dashboard_have_one_token() -> None:
+    engine, web = SERVICES["engine"]["environment"], SERVICES["web"]["environment"]
+    assert engine["CONNECT_REST_AUTH_TOKEN"] == web["ENGINE_TOKEN"]
+    given = parse_properties((ROOT / COMPOSE["configs"]["worker"]["file"]).read_text())
+    worker = parse_worker(given, {"CONNECT_REST_AUTH_TOKEN": "x" * 32})
+    hosts = access_rules(worker, {})[0].hosts
+    assert {urlsplit(web["ENGINE_URL"]).hostname, "127.0.0.1"} <= hosts
+
+
 def test_the_web_image_has_neither_java_nor_spark() -> None:
     stages = re.split(r"^FROM ", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
     (web,) = [stage for stage in stages if " AS web\n" in stage]
     assert "jre" not in web
-    assert "(pyspark|" in web
+    assert "locks/web.txt" in web
+    assert "pyspark" not in (ROOT / "locks" / "web.txt").read_text()
 
 
 def test_no_image_runs_as_root() -> None:

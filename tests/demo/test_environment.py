@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from demo import run
-from demo.environment import demo_environment, parse, port_of
+from demo.environment import demo_environment, engine_token, parse, port_of
 
 
 def test_the_shell_wins_over_the_defaults() -> None:
@@ -26,6 +26,15 @@ def test_the_engine_gets_the_same_addresses() -> None:
     assert (env["CONNECT_BOOTSTRAP_SERVERS"], env["CONNECT_LISTENERS"]) == ("h:1", "http://h:2")
 
 
+def test_the_engine_and_the_dashboard_have_one_private_token(tmp_path: Path) -> None:
+    env = demo_environment({"LOCAL_DIR": str(tmp_path / "new")})
+    assert env["CONNECT_REST_AUTH_TOKEN_FILE"] == env["ENGINE_TOKEN_FILE"] == str(tmp_path / "new" / "engine-token")
+    token = engine_token(env)
+    assert Path(env["ENGINE_TOKEN_FILE"]).stat().st_mode & 0o077 == 0
+    assert len(token) >= 32
+    assert engine_token(env) == token
+
+
 def test_quotes_and_comments_are_not_part_of_a_value() -> None:
     assert parse("# A=1\nB='.*dlq$'\nC=2\n\n") == {"B": ".*dlq$", "C": "2"}
 
@@ -37,5 +46,5 @@ def test_a_port_is_found_in_every_kind_of_address(address: str) -> None:
 
 def test_connector_files_move_with_the_local_directory(tmp_path: Path) -> None:
     written = run.write_connectors(tmp_path)
-    assert f"connection.url=sqlite:///{tmp_path}/demo.sqlite3" in (written / "usgs-to-sql.properties").read_text()
-    assert f"file={tmp_path}/connect-test.txt" in (written / "local-file-sink.properties").read_text()
+    assert f"connection.url=sqlite:///{tmp_path}/files/demo.sqlite3" in (written / "usgs-to-sql.properties").read_text()
+    assert f"file={tmp_path}/files/connect-test.txt" in (written / "local-file-sink.properties").read_text()

@@ -62,6 +62,6 @@ def read_marks(bootstrap_servers: str, topic: str) -> list[object]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     marks = []
     while (message := consumer.poll(10)) is not None and not message.error():
-        marks.append(json.loads(message.value()))
+        marks.append(json.loads(message.value() or b"null"))
     consumer.close()
     return marks

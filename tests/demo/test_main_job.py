@@ -1,6 +1,6 @@
 """The main job on real input: at the mark, the same numbers everywhere, and each record in exactly one place.
 
-The last test ends the product, so it stands last in the last file that uses it.
+The test that ends the product runs after all others that share it.
 """
 
 import json
@@ -11,6 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from demo.environment import ROOT
 from demo.feeder import PARTITIONS, TOPIC, Feeder
 from tests.support import topics
@@ -19,6 +21,12 @@ from tests.support.product import Product
 CONSUMED, DELIVERED, DEAD = 1732, 1237, 495
 STAGES = {"TASK_PUT": 470, "VALUE_CONVERTER": 18, "TRANSFORMATION": 7}
 DLQ = "usgs.earthquakes.dlq"
+
+
+@pytest.fixture
+def product_to_end(product: Product) -> Product:
+    """The product, for the test that ends it: `tests/browser/conftest.py` puts that test last."""
+    return product
 
 
 def test_the_engine_counts_every_record_in_one_bucket(product: Product) -> None:
@@ -62,7 +70,7 @@ def test_a_group_names_the_place_in_the_sink(product: Product) -> None:
     with product.client() as client:
         groups = client.get("groups", params={"stage": "TASK_PUT"}).json()["results"]
         frame = client.get(f"groups/{groups[0]['id']}").json()["fingerprints"][0]["frame"]
-    assert frame.startswith("engine/kafka/sinks/sql.py:")
+    assert frame.startswith("engine/connectors/sql/sink.py:")
 
 
 def test_the_stages_fail_as_the_input_was_built(product: Product) -> None:
@@ -105,14 +113,14 @@ def test_a_port_in_use_is_one_sentence_before_anything_starts(product: Product) 
     assert f"Port {product.web.rpartition(':')[2]} is in use" in second.stderr
 
 
-def test_ctrl_c_stops_every_process(product: Product) -> None:
-    assert product.processes()
-    product.interrupt()
-    assert product.processes() == []
+def test_ctrl_c_stops_every_process(product_to_end: Product) -> None:
+    assert product_to_end.processes()
+    product_to_end.interrupt()
+    assert product_to_end.processes() == []
 
 
 def delivered(product: Product) -> list[str]:
-    with closing(sqlite3.connect(Path(product.home, "demo.sqlite3"))) as connection:
+    with closing(sqlite3.connect(Path(product.home, "files", "demo.sqlite3"))) as connection:
         return [key for (key,) in connection.execute("SELECT id FROM earthquakes")]
 
 

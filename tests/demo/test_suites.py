@@ -1,44 +1,29 @@
-"""How `python -m tests` counts, and what it tries again."""
+"""The plans of `python -m tests`, and the way in which it counts."""
 
 import gc
 from pathlib import Path
 
 import pytest
 
-from tests.__main__ import ROOT, SUITES, Counts, Failure, Suite, is_run, read_report, run, slowest, summary, try_again
+from tests.__main__ import run, without_vitest
+from tests.junit_report import Counts, Failure, read_report, slowest, summary
+from tests.suites import PLANS, ROOT, SUITES, UNIT, VITEST, Suite, is_collected
 
 REPORT = """<testsuites><testsuite>
 <testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><error/></testcase>
 <testcase name="d"><skipped/></testcase><testcase name="e"/>
 </testsuite></testsuites>"""
-FLAKY = """
-from pathlib import Path
-import pytest
-
-@pytest.mark.parametrize("number", range({flaky}))
-def test_once_more(number):
-    seen = Path(__file__).with_name(f"seen-{{number}}")
-    if not seen.exists():
-        seen.touch()
-        raise TimeoutError("too late")
-
-def test_never():
-    assert {never}
-
-def test_at_once():
-    with Path(__file__).with_name("at-once").open("a") as ran:
-        ran.write("x")
-"""
+SERVICES = {"broker", "spark", "chaos", "browser"}
 
 
 def test_a_report_is_counted_case_by_case(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     report.write_text(REPORT)
     counts = read_report(report, "unit", 1)
-    assert (len(counts.passed), [failure.suite for failure in counts.failures], counts.skipped) == (2, 2 * ["unit"], 1)
+    assert (counts.passed, [failure.suite for failure in counts.failures], counts.skipped) == (2, 2 * ["unit"], 1)
 
 
-def test_of_a_failure_the_first_line_is_told_up_to_300_characters(tmp_path: Path) -> None:
+def test_a_failure_shows_the_first_line_of_its_message_up_to_300_characters(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     cases = [f'<testcase classname="t" name="a"><failure message="{m}"/></testcase>' for m in ("x&#10;y", "z" * 999)]
     report.write_text(f"<testsuite>{''.join(cases)}</testsuite>")
@@ -48,7 +33,7 @@ def test_of_a_failure_the_first_line_is_told_up_to_300_characters(tmp_path: Path
     )
 
 
-def test_the_ten_slowest_are_named_where_they_took_a_second(tmp_path: Path) -> None:
+def test_the_ten_slowest_cases_of_a_second_or_more_are_named(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     cases = [f'<testcase classname="t" name="n{number}" time="{number / 2}"/>' for number in range(20)]
     report.write_text(f"<testsuite>{''.join(cases)}</testsuite>")
@@ -59,7 +44,7 @@ def test_the_ten_slowest_are_named_where_they_took_a_second(tmp_path: Path) -> N
     assert slowest(tmp_path / "none.xml") == []
 
 
-def test_a_suite_that_leaves_no_report_has_failed(tmp_path: Path) -> None:
+def test_a_suite_without_a_report_has_failed(tmp_path: Path) -> None:
     assert read_report(tmp_path / "none.xml", "unit", 2) == Counts(failures=(Failure("unit", "", "ended with 2"),))
 
 
@@ -69,7 +54,7 @@ def test_a_suite_that_ends_badly_without_a_failed_case_has_failed(tmp_path: Path
     assert read_report(report, "unit", 3).failures == (Failure("unit", "", "ended with 3"),)
 
 
-def test_a_suite_that_breaks_off_after_a_failed_case_has_failed_itself_too(tmp_path: Path) -> None:
+def test_a_suite_that_ends_early_after_a_failed_case_is_a_failure_too(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     report.write_text(REPORT)
     assert read_report(report, "unit", 2).failures[2:] == (Failure("unit", "", "ended with 2"),)
@@ -77,71 +62,59 @@ def test_a_suite_that_breaks_off_after_a_failed_case_has_failed_itself_too(tmp_p
 
 def test_counts_add_up() -> None:
     a, b = (Failure("unit", test, "no") for test in "ab")
-    assert Counts(("c",), (a,), 3, (b,)) + Counts(("d",), (b,), 6) == Counts(("c", "d"), (a, b), 9, (b,))
+    assert Counts(1, (a,), 3) + Counts(1, (b,), 6) == Counts(2, (a, b), 9)
 
 
-def test_what_passed_at_its_second_try_is_named_and_not_among_the_failures() -> None:
-    late, failed, ended = Failure("s", "t.a", "late"), Failure("s", "t.b", "no"), Failure("s", "", "ended with 2")
-    assert summary(Counts(("t.a", "t.c"), (failed, ended), 1, (late,))) == [
-        "passed at its second try, alone: s: t.a: late",
+def test_the_summary_names_each_failure() -> None:
+    assert summary(Counts(2, (Failure("s", "t.b", "no"), Failure("s", "", "ended with 2")), 1)) == [
         "FAILED s: t.b: no",
         "FAILED s: ended with 2",
         "2 passed, 2 failed, 1 skipped",
     ]
 
 
-def twice(home: Path, *more: str, flaky: int, never: bool, again: bool = True) -> tuple[Counts, Counts]:
-    """What becomes of a suite at its first try, and when what failed was tried again."""
-    Path(home, "test_flaky.py").write_text(FLAKY.format(flaky=flaky, never=never))
-    suite = Suite("flaky, a suite", (str(home), *more), again=again)
-    first = run(suite, [], home / "caches")
-    return first, try_again(suite, first, [], home / "caches")
+@pytest.mark.slow
+def test_a_suite_is_run_with_its_mark_and_counted(tmp_path: Path) -> None:
+    Path(tmp_path, "test_own.py").write_text(
+        "import pytest\n"
+        "def test_passes(): pass\n"
+        "def test_fails(): assert False\n"
+        "@pytest.mark.soak\ndef test_long(): pass\n"
+    )
+    own = Suite("own", (str(tmp_path),), "not browser")
+    counts = run(own, [], None)
+    assert (counts.passed, [failure.test.rpartition(".")[2] for failure in counts.failures]) == (1, ["test_fails"])
 
 
-def test_what_failed_runs_once_more_and_nothing_else_does(tmp_path: Path) -> None:
-    first, second = twice(tmp_path, "--numprocesses", "2", "--dist", "loadfile", flaky=2, never=False)
-    assert (len(first.passed), len(first.failures), first.late) == (1, 3, ())
-    assert [failure.test.rpartition(".")[2] for failure in second.failures] == ["test_never"]
-    assert {failure.said for failure in second.late} == {"TimeoutError: too late"}
-    assert sorted(name.rpartition(".")[2] for name in second.passed) == [
-        "test_at_once",
-        "test_once_more[0]",
-        "test_once_more[1]",
-    ]
-    assert Path(tmp_path, "at-once").read_text() == "x"
+def test_a_suite_leaves_the_soak_tests_out_or_runs_no_others() -> None:
+    own = Suite("own", ("tests",), "unit", also="sql")
+    assert own.options() == ["tests", "-m", "unit and sql and not soak"]
+    assert own.options(soak=True) == ["tests", "-m", "unit and sql and soak"]
 
 
-@pytest.mark.parametrize(("flaky", "again"), [(4, True), (1, False)])
-def test_many_failures_and_those_of_a_suite_without_excuse_stay(tmp_path: Path, flaky: int, again: bool) -> None:
-    first, second = twice(tmp_path, flaky=flaky, never=True, again=again)
-    assert len(first.failures) == flaky
-    assert second == first
+def test_a_suite_of_which_the_options_leave_no_test_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "tests.__main__.command", lambda *_, **__: ["sh", "-c", f"exit {pytest.ExitCode.NO_TESTS_COLLECTED}"]
+    )
+    assert run(UNIT, [], None) == Counts()
 
 
-def test_a_suite_that_ended_badly_is_not_tried_again(tmp_path: Path) -> None:
-    Path(tmp_path, "test_flaky.py").write_text("def test(): pass")
-    first = Counts((), (Failure("s", "t.a", "no"), Failure("s", "", "ended with 2")))
-    assert try_again(Suite("s", (str(tmp_path),), again=True), first, [], tmp_path / "caches") is first
-
-
-def test_only_suites_against_real_parts_are_tried_again() -> None:
-    assert {suite.arguments[suite.arguments.index("-m") + 1] for suite in SUITES if suite.again} == {
-        "broker",
-        "spark",
-        "chaos",
-        "browser",
-    }
+def test_each_suite_of_the_soak_plan_is_run_without_its_soak_tests_by_the_test_plan() -> None:
+    planned = {name: {suite for stage in stages for suite in stage} for name, stages in PLANS.items()}
+    assert planned["test"] == (set(SUITES) | {VITEST}) - {suite for suite in SUITES if suite.mark == "chaos"}
+    assert planned["soak"] == set(SUITES)
+    assert {suite.mark for suite in planned["fast"]} == {"unit", ""}
+    assert without_vitest((UNIT, VITEST)) == (UNIT,)
 
 
 def test_every_mark_has_a_suite(pytestconfig: pytest.Config) -> None:
     marks = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
-    run = {suite.arguments[suite.arguments.index("-m") + 1] for suite in SUITES}
-    assert {"unit", "broker", "spark", "chaos", "browser"} <= marks
-    assert run == {"unit", "broker", "spark", "chaos", "browser"}
+    assert {suite.mark for suite in SUITES} == {"unit", *SERVICES}
+    assert {suite.mark for suite in SUITES} <= marks
 
 
 @pytest.mark.parametrize(
-    ("mark", "where", "wanted"),
+    ("mark", "where", "expected"),
     [
         ("unit", "engine/test_any_cluster.py", True),
         ("broker", "broker/test_lease.py", True),
@@ -151,8 +124,8 @@ def test_every_mark_has_a_suite(pytestconfig: pytest.Config) -> None:
         ("browser", "spark/test_kills.py", False),
     ],
 )
-def test_a_test_where_no_suite_looks_for_it_is_seen(mark: str, where: str, wanted: bool) -> None:
-    assert is_run(mark, ROOT / "tests" / where) is wanted
+def test_a_suite_collects_its_own_rooms_only(mark: str, where: str, expected: bool) -> None:
+    assert is_collected(mark, ROOT / "tests" / where) is expected
 
 
 def test_no_collection_of_garbage_looks_through_the_tests(request: pytest.FixtureRequest) -> None:

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core.cache import caches
+from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from dlqadmin.accounts import tokens
+from dlqadmin.audit import sign_in_limits
+from dlqadmin.audit.models import AuditEntry
+from dlqadmin.audit.permissions import PAYLOAD_READER, rights_of
 from tests.dlqadmin.fakes import FakeEngine
 
 NOWHERE = "127.0.0.1:1"
@@ -20,14 +25,17 @@ PASSWORD = "correct horse battery staple"
 @pytest.fixture(autouse=True)
 def alone(settings: Settings) -> None:
     """A test never talks to what happens to run on this machine."""
-    settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = NOWHERE, 0.2
+    settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = NOWHERE, 0.02  # each question waits so long
     settings.KAFKA_SECURITY, settings.OTHER_CLUSTERS = {}, {}
-    settings.ENGINE_URL = f"http://{NOWHERE}"
+    settings.ENGINE_URL, settings.ENGINE_URLS, settings.ENGINE_CA_FILE = f"http://{NOWHERE}", [], ""
+    settings.ENGINE_TOKEN = settings.ENGINE_TOKEN_FILE = settings.ENGINE_USER = settings.ENGINE_PASSWORD = ""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; the product has Django's
+    settings.WHITENOISE_AUTOREFRESH = True  # otherwise each client reads all static files for its first request
     settings.REDIS_URL = f"redis://{NOWHERE}/0"
     settings.CACHES = {name: {"BACKEND": LOCAL_MEMORY, "LOCATION": name} for name in ("default", "shared")}
     settings.DLQ_TOPICS = [r".*[.-]dlq$"]
     settings.ENVIRONMENT, settings.CLUSTER, settings.READ_ONLY = "LOCAL", "local", False
+    sign_in_limits.forget_own_counts()
     for name in settings.CACHES:
         caches[name].clear()
 
@@ -51,6 +59,12 @@ def viewer(db: None) -> User:
 
 
 @pytest.fixture
+def as_reader(db: None) -> APIClient:
+    """A viewer who may read payloads."""
+    return signed_in(person("reader-1", "viewer", payload_reader=True))
+
+
+@pytest.fixture
 def as_operator(operator: User) -> APIClient:
     return signed_in(operator)
 
@@ -65,14 +79,28 @@ def anonymous(db: None) -> APIClient:
     return APIClient()
 
 
-def person(name: str, role: str | None) -> User:
+def person(name: str, role: str | None, *, payload_reader: bool | None = None) -> User:
+    """A user of this role; operators and approvers may read payloads unless a test says otherwise."""
     user = User.objects.create_user(name, password=PASSWORD)
-    if role:
-        user.groups.add(Group.objects.get_or_create(name=role)[0])
+    reads = role in ("operator", "approver") if payload_reader is None else payload_reader
+    for group in (*([role] if role else ()), *([PAYLOAD_READER] if reads else ())):
+        user.groups.add(Group.objects.get_or_create(name=group)[0])
+    forget(name)
     return user
+
+
+def token_of(user: User, *scopes: str) -> str:
+    """Return the secret of a new API token, with all the user's rights unless scopes are named."""
+    return tokens.create(user, user, "test", scopes or rights_of(user), 1, timezone.now())[1]
 
 
 def signed_in(user: User) -> APIClient:
     client = APIClient()
     client.force_login(user)
+    forget(user.get_username())
     return client
+
+
+def forget(name: str) -> None:
+    """Take what made somebody and signed them in out of the audit trail: tests look at what is done then."""
+    AuditEntry.objects.filter(object_type__in=("user", "session"), object_id=name).delete()

@@ -15,6 +15,9 @@ class FakeEngine:
         self.connectors: Any = {}
         self.answer: tuple[int, Any] = (202, None)
         self.calls: list[tuple[str, str]] = []
+        self.authorization: str | None = None  # what every request must carry; else it gets 401
+        self.given: list[str | None] = []  # the credentials that came with each request
+        self.redirect = ""  # where a standby worker sends its clients
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -40,27 +43,48 @@ class FakeEngine:
         self._server.server_close()
 
 
+class _Handler(BaseHTTPRequestHandler):
+    asked: FakeEngine
+
+    def _is_answered(self) -> bool:
+        given = self.headers["Authorization"]
+        self.asked.given.append(given)
+        if self.asked.authorization is not None and given != self.asked.authorization:
+            self._send(401, b"User cannot access the resource.")
+            return False
+        if self.asked.redirect:
+            self._send(307, None, {"Location": self.asked.redirect + self.path})
+            return False
+        return True
+
+    def _send(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 def _handler(engine: FakeEngine) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(_Handler):
+        asked = engine
+
         def do_GET(self) -> None:
-            self._send(200, engine.connectors)
+            if self._is_answered():
+                self._send(200, engine.connectors)
 
         def do_PUT(self) -> None:
-            engine.calls.append((self.command, self.path))
-            self._send(*engine.answer)
+            if self._is_answered():
+                engine.calls.append((self.command, self.path))
+                self._send(*engine.answer)
 
         def do_POST(self) -> None:
             self.do_PUT()
-
-        def _send(self, status: int, body: Any) -> None:
-            data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            pass
 
     return Handler

@@ -16,7 +16,9 @@ BAD = "name=c\nconnector.class=FileStreamSnik\ntopics=t\ntasks.max = many\nerror
 def test_a_good_connector_has_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "c.properties"
     file.write_text(GOOD)
-    assert main(["validate", str(file)]) == 0
+    worker = tmp_path / "worker.properties"
+    worker.write_text("file.connectors.root=/dev\n")
+    assert main(["validate", str(file), "--worker", str(worker)]) == 0
     assert "no problems" in capsys.readouterr().out
 
 

@@ -10,28 +10,42 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import orjson
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from demo.network import free_ports
 from engine.record.record import Headers
+from tests.support.permissions import FILES
 
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each poll hides the rest
 
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 120
 SETTLE_TIMEOUT_S = 120
+READ_TIMEOUT_S = 20
 
 
 class Engine:
     """One engine with topics and a port of its own; they stay the same over kill and restart."""
 
-    def __init__(self, home: Path, bootstrap_servers: str) -> None:
+    def __init__(
+        self,
+        home: Path,
+        bootstrap_servers: str,
+        files: Path | None = None,
+        options: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`files` is where connectors may read and write; pytest's temporary directories if it is not given.
+
+        `options` are further properties of the worker.
+        """
         home.mkdir(parents=True, exist_ok=True)
         self.home = home
         self.bootstrap_servers = bootstrap_servers
@@ -40,28 +54,39 @@ class Engine:
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
         name = uuid4().hex[:8]
         self.outcome_topic = f"outcomes-{name}"
+        self.offset_topic = f"offsets-{name}"
         self.properties = home / "worker.properties"
         self.properties.write_text(
             f"bootstrap.servers={bootstrap_servers}\n"
+            "plugin.classes.allow=tests.*\n"
+            f"file.connectors.root={files or FILES}\n"
             f"group.id=engine-{name}\n"
             f"config.storage.topic=configs-{name}\n"
             f"status.storage.topic=status-{name}\n"
             f"outcome.storage.topic={self.outcome_topic}\n"
+            f"offset.storage.topic={self.offset_topic}\n"
+            "offset.storage.partitions=1\n"
             f"listeners=http://127.0.0.1:{self.port}\n"
+            "rest.authentication=none\n"
             "spark.master=local[4]\n"
             "slots=4\n"
             "lease.budget.ms=2000\n"
             "offset.flush.interval.ms=200\n"
             "task.shutdown.graceful.timeout.ms=3000\n"
-            "session.timeout.ms=6000\n"  # a killed driver leads again when its membership has ended
+            "session.timeout.ms=6000\n"
+            "consumer.reconnect.backoff.max.ms=500\n"  # a broker that came back is found at once
+            "producer.reconnect.backoff.max.ms=500\n"
+            "admin.reconnect.backoff.max.ms=500\n"
         )
+        with self.properties.open("a") as properties:
+            properties.writelines(f"{option}={value}\n" for option, value in options.items())
 
     def start(self, *arguments: str) -> Engine:
         """Start it and return when it leads."""
         command = [sys.executable, "-m", "engine", "run", str(self.properties), *arguments]
         with (self.home / "engine.log").open("ab") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
-        self.until(lambda: self._health() == "ok", "the engine leads", START_TIMEOUT_S)
+        self.until(lambda: self.health() == "ok", "the engine leads", START_TIMEOUT_S)
         return self
 
     def stop(self) -> int:
@@ -75,17 +100,31 @@ class Engine:
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(10)
+        self.process = None
 
     def close(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.stop()
+        """Stop it if it runs. An engine ends with 0 then, whatever it went through."""
+        code = self.stop() if self.process is not None and self.process.poll() is None else 0
         self.http.close()
+        assert code == 0, self._log()
+
+    def delete_connectors(self) -> None:
+        """Delete every connector, so that the next test has all slots."""
+        for name in self.http.get("/connectors").json():
+            assert self.http.delete(f"/connectors/{name}").status_code == 204
 
     def put(self, name: str, **config: str) -> None:
         """Create or change a connector; `__` in names stands for a dot."""
         body = {key.replace("__", "."): value for key, value in config.items()}
         answer = self.http.put(f"/connectors/{name}/config", json=body)
         assert answer.status_code in {200, 201}, answer.text
+
+    def health(self) -> str:
+        """Return what the engine says of itself, or nothing while it does not answer."""
+        try:
+            return str(self.http.get("/health").json()["status"])
+        except httpx.TransportError:
+            return ""
 
     def states(self, name: str) -> list[str]:
         return [task["state"] for task in self.http.get(f"/connectors/{name}/status").json()["tasks"]]
@@ -102,6 +141,13 @@ class Engine:
         tasks = self.tasks(name)
         return bool(tasks) and all(task["positions"] and task["lag"] == 0 for task in tasks)
 
+    def await_delivered(self, name: str, count: int) -> None:
+        self.until(lambda: self.metric(name, "records-delivered") == count, f"{name} has delivered {count} records")
+
+    def await_lost(self, count: int) -> None:
+        """Wait until the engine has lost this many leases."""
+        self.until(lambda: self.lost_leases() == count, "the lease is lost")
+
     def lost_leases(self) -> int:
         """How many leases this engine has lost, by its own log."""
         return (self.home / "engine.log").read_text(errors="replace").count(" was lost: ")
@@ -116,12 +162,6 @@ class Engine:
                 raise AssertionError(f"not within {timeout_s} s: {claim}\n{self._log()}")
             time.sleep(0.05)
 
-    def _health(self) -> str:
-        try:
-            return str(self.http.get("/health").json()["status"])
-        except httpx.TransportError:
-            return ""
-
     def _log(self) -> str:
         return (self.home / "engine.log").read_text(errors="replace")[-6000:]
 
@@ -130,7 +170,7 @@ class Topics:
     """Topics of a test."""
 
     def __init__(self, bootstrap_servers: str) -> None:
-        self._servers = {"bootstrap.servers": bootstrap_servers}
+        self._servers: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
 
     def create(self, partitions: int = 1) -> str:
         name = f"t-{uuid4().hex[:10]}"
@@ -144,17 +184,28 @@ class Topics:
             producer.produce(topic, value, key=str(number), partition=number % partitions, headers=list(headers))
         assert producer.flush(30) == 0
 
-    def read(self, topic: str) -> list[dict[str, Any]]:
+    def size(self, topic: str) -> int:
+        """Return the end offset of a topic's first partition. Control records count."""
+        consumer = Consumer({**self._servers, "group.id": "readers"})
+        _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), 10)
+        consumer.close()
+        return end
+
+    def read(self, topic: str) -> list[Any]:
         """Every value of the topic, as JSON."""
-        consumer = Consumer({**self._servers, "group.id": uuid4().hex, "enable.partition.eof": False})
-        rows: list[dict[str, Any]] = []
+        consumer = Consumer(
+            {**self._servers, "group.id": uuid4().hex, "enable.partition.eof": True, "fetch.wait.max.ms": 10}
+        )
+        rows: list[Any] = []
         for partition in consumer.list_topics(topic, 10).topics[topic].partitions:
-            low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
-            consumer.assign([TopicPartition(topic, partition, low)])
-            while low < high:
-                for message in consumer.consume(500, 1):
+            consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+            while (message := consumer.poll(READ_TIMEOUT_S)) is not None:
+                if (error := message.error()) is None:
                     rows.append(orjson.loads(message.value() or b"null"))
-                    low = (message.offset() or 0) + 1
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    break
+            else:
+                raise AssertionError(f"{topic}-{partition}: no end within {READ_TIMEOUT_S} s")
         consumer.close()
         return rows
 

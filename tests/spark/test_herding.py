@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from tests.spark.engine_process import Engine, Topics, file_sink
@@ -15,7 +16,7 @@ def test_two_connectors_run_at_once(engine: Engine, topics: Topics, tmp_path: Pa
         topics.write(topic, GOOD, partitions=3)
         engine.put(name, **file_sink(topic, tmp_path / name, tasks__max="2"))
     for name in names:
-        engine.until(lambda name=name: engine.caught_up(name), f"{name} has caught up")
+        engine.until(partial(engine.caught_up, name), f"{name} has caught up")
         assert engine.metric(name, "records-delivered") == len(GOOD)
         assert engine.states(name) == ["RUNNING", "RUNNING"]
         assert len((tmp_path / name).read_bytes().splitlines()) == len(GOOD)

@@ -5,24 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import orjson
+import pytest
 
 from tests.spark.engine_process import Engine, Topics, alive, descendants, file_sink, kill_worker
 
-RECORDS = 2500
-BAD = set(range(7, RECORDS, 40))
+RECORDS = 1200  # for each kill
 
 
 class Journey:
     """A slow connector over good and bad records, and what must have become of them."""
 
-    def __init__(self, engine: Engine, topics: Topics, home: Path) -> None:
+    def __init__(self, engine: Engine, topics: Topics, home: Path, records: int = RECORDS) -> None:
         self.engine = engine
         self.topics = topics
         self.name = f"journey-{home.name}"
+        self.records = records
+        self.bad = set(range(7, records, 40))
         self.topic = topics.create(2)
         self.file = home / "sink.txt"
         self.pid_file = home / "pid"
-        values = [b'{"n": ' + str(n).encode() + (b"" if n in BAD else b"}") for n in range(RECORDS)]
+        values = [b'{"n": ' + str(n).encode() + (b"" if n in self.bad else b"}") for n in range(records)]
         topics.write(self.topic, values, partitions=2)
 
     def begin(self) -> None:
@@ -47,39 +49,37 @@ class Journey:
     def check(self) -> None:
         self.engine.until(lambda: self.engine.caught_up(self.name), "the task has caught up")
         written = {orjson.loads(line)["n"] for line in self.file.read_bytes().splitlines()}
-        assert written == set(range(RECORDS)) - BAD
+        assert written == set(range(self.records)) - self.bad
         letters = self.topics.read(f"{self.topic}.dlq")
         places = {(row["original_record"]["partition"], row["original_record"]["offset"]) for row in letters}
-        assert places == {(n % 2, n // 2) for n in BAD}
+        assert places == {(n % 2, n // 2) for n in self.bad}
         [task] = self.engine.tasks(self.name)
-        assert task["metrics"]["records-consumed"] == RECORDS
-        assert task["metrics"]["records-delivered"] == RECORDS - len(BAD)
-        assert task["metrics"]["records-dead-lettered"] == len(BAD)
-        assert task["tolerance"]["used"] == len(BAD)
+        assert task["metrics"]["records-consumed"] == self.records
+        assert task["metrics"]["records-delivered"] == self.records - len(self.bad)
+        assert task["metrics"]["records-dead-lettered"] == len(self.bad)
+        assert task["tolerance"]["used"] == len(self.bad)
 
 
-def test_a_killed_worker_loses_nothing(engine: Engine, topics: Topics, tmp_path: Path) -> None:
-    journey = Journey(engine, topics, tmp_path)
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.soak)])  # soak: kills in series
+def test_a_killed_worker_loses_nothing(engine: Engine, topics: Topics, tmp_path: Path, kills: int) -> None:
+    journey = Journey(engine, topics, tmp_path, kills * RECORDS)
     journey.begin()
-    for lines in (400, 1200):
-        journey.await_lines(lines)
+    for number in range(kills):
+        journey.await_lines(number * RECORDS + 400)
         lost = engine.lost_leases()
         kill_worker(engine, journey.pid_file)
-        engine.until(lambda lost=lost: engine.lost_leases() == lost + 1, "the lease is lost")
+        engine.await_lost(lost + 1)
     journey.check()
     assert engine.states(journey.name) == ["RUNNING"]
 
 
-def test_a_killed_driver_loses_nothing(own_engine: Engine, topics: Topics, tmp_path: Path) -> None:
-    own_engine.start()
-    journey = Journey(own_engine, topics, tmp_path)
+def test_a_killed_driver_loses_nothing(second_engine: Engine, second_topics: Topics, tmp_path: Path) -> None:
+    journey = Journey(second_engine, second_topics, tmp_path)
     journey.begin()
-    journey.await_lines(1000)
-    assert own_engine.process is not None
-    below = descendants(own_engine.process.pid)
-    own_engine.kill()
-    own_engine.process = None
-    own_engine.start()
+    journey.await_lines(400)
+    assert second_engine.process is not None
+    below = descendants(second_engine.process.pid)
+    second_engine.kill()
+    second_engine.start()
     journey.check()
     assert not [pid for pid in below if alive(pid)]
-    assert own_engine.stop() == 0

@@ -12,8 +12,8 @@ from tests.spark.engine_process import Engine, kill_worker
 
 
 @pytest.fixture
-def source(own_broker: Broker) -> Cluster:
-    return Cluster(own_broker.bootstrap_servers)
+def source(second_broker: Broker) -> Cluster:
+    return Cluster(second_broker.bootstrap_servers)
 
 
 def mirror(source: Cluster, topics: str, **more: str) -> dict[str, str]:
@@ -60,41 +60,24 @@ def test_new_topics_and_partitions_are_taken_up_without_a_restart(
 
 
 def test_a_killed_worker_doubles_nothing(engine: Engine, source: Cluster, broker: str, tmp_path: Path) -> None:
-    name, target, count = f"killed-{tmp_path.name}", Cluster(broker), 4000
+    name, target, count = f"killed-{tmp_path.name}", Cluster(broker), 1500
     topic = source.create(f"{name}-1")
     source.send(topic, [b"%d" % number for number in range(count)])
     slow = {
         "transforms": "slow",
         "transforms__slow__type": "tests.spark.steps.Slow",
-        "transforms__slow__ms": "1",
+        "transforms__slow__ms": "2",
         "transforms__slow__pid__file": str(tmp_path / "pid"),
         "tasks__max": "1",
         "heartbeats__replication__enabled": "false",
     }
     engine.put(name, **mirror(source, f"{name}-.*", **slow))
-    engine.until(lambda: len(target.values(f"A.{topic}")) >= 500 if _is_there(target, topic) else False, "it works")
+    engine.until(lambda: len(target.values(f"A.{topic}")) >= 300 if _is_there(target, topic) else False, "it works")
     lost = engine.lost_leases()
     kill_worker(engine, tmp_path / "pid")
     engine.until(lambda: engine.lost_leases() == lost + 1, "the lease is lost")
     engine.until(lambda: engine.metric(name, "records-delivered") == count, "all records are through")
     assert target.values(f"A.{topic}") == [b"%d" % number for number in range(count)]
-
-
-def test_a_source_that_is_away_is_said_and_waited_for(
-    engine: Engine, source: Cluster, own_broker: Broker, tmp_path: Path
-) -> None:
-    name = f"away-{tmp_path.name}"
-    topic = source.create(f"{name}-1")
-    source.send(topic, [b"1"])
-    engine.put(name, **mirror(source, f"{name}-.*"))
-    engine.until(lambda: engine.metric(name, "records-delivered") == 1, "what is there is copied")
-    own_broker.stop()
-    engine.until(
-        lambda: any("source cluster A" in (task["parked_reason"] or "") for task in engine.tasks(name)), "it is said"
-    )
-    own_broker.start()
-    Cluster(own_broker.bootstrap_servers).send(topic, [b"2"])
-    engine.until(lambda: engine.metric(name, "records-delivered") == 2, "it goes on")
 
 
 def _is_there(target: Cluster, topic: str) -> bool:

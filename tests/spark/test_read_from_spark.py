@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from rest_framework.test import APIClient
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.exports.models import Export
 from dlqadmin.exports.tasks import write_exports
+from engine.spark.java import driver_options
 from tests.dlqadmin.deadletters.letters import ALL, index, letter
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/read-from-spark.md"
@@ -43,7 +45,19 @@ print(json.dumps({
     "times_of_lines": [str(row["failed_at"]) for row in lines.select("failed_at").distinct().collect()],
 }))
 """
-SUBMIT = "--master local[1] --conf spark.ui.enabled=false --conf spark.sql.session.timeZone=UTC pyspark-shell"
+# A JVM that lives for seconds compiles little: neither its own code nor what Spark SQL would make of six rows.
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+SUBMIT = [
+    *("--master", "local[1]", "--driver-java-options", driver_options()),
+    *(word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")),
+    "pyspark-shell",
+]
 
 
 @pytest.fixture
@@ -52,7 +66,8 @@ def files(db: None, settings: Settings, tmp_path: Path) -> dict[str, Path]:
     settings.EXPORTS_DIR = tmp_path
     index([letter(n, value=value, headers=(("trace-id", b"t%d" % n),)) for n, value in enumerate(VALUES)])
     operator = User.objects.create_user("operator-1")
-    operator.groups.add(Group.objects.get_or_create(name="operator")[0])
+    for group in ("operator", "payload reader"):
+        operator.groups.add(Group.objects.get_or_create(name=group)[0])
     client = APIClient()
     client.force_authenticate(operator)
     week = f"from={ALL['from']}&to={ALL['to']}"
@@ -68,7 +83,7 @@ def read_by_page(files: dict[str, Path]) -> Any:
     for name, path in files.items():
         assert name in code
         code = code.replace(f'"{name}"', f'"{path}"')
-    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": SUBMIT, "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
+    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": shlex.join(SUBMIT), "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run([sys.executable, "-c", code + SAY], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

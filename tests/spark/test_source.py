@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from tests.spark.engine_process import Engine, Topics, kill_worker
 
-LINES = 1500
+LINES = 800
 
 
 def source(topic: str, file: Path, **more: str) -> dict[str, str]:
@@ -21,6 +22,10 @@ def source(topic: str, file: Path, **more: str) -> dict[str, str]:
     }
 
 
+def has_failed(engine: Engine, name: str, restarts: int) -> bool:
+    return engine.states(name) == ["FAILED"] and engine.tasks(name)[0]["restarts"] == restarts
+
+
 def append(file: Path, first: int, count: int) -> None:
     with file.open("a") as out:
         out.write("".join(f"{number}\n" for number in range(first, first + count)))
@@ -31,9 +36,7 @@ def test_a_file_is_followed_as_it_grows(engine: Engine, topics: Topics, tmp_path
     engine.put(name, **source(topic, file))
     for first in (0, 100, 200):
         append(file, first, 100)
-        engine.until(
-            lambda first=first: engine.metric(name, "records-delivered") == first + 100, "the new lines are delivered"
-        )
+        engine.await_delivered(name, first + 100)
     assert topics.read(topic) == [f"{number}" for number in range(300)]
     assert engine.states(name) == ["RUNNING"]
     assert engine.http.get(f"/connectors/{name}/status").json()["type"] == "source"
@@ -51,11 +54,10 @@ def test_a_killed_worker_loses_no_line(engine: Engine, topics: Topics, tmp_path:
         "batch__size": "50",
     }
     engine.put(name, **source(topic, file, **slow))
-    engine.until(lambda: engine.metric(name, "records-delivered") >= 0 and (tmp_path / "pid").exists(), "it works")
-    engine.until(lambda: len(topics.read(topic)) >= 300, "300 lines are written")
+    engine.until(lambda: topics.size(topic) >= 300, "300 lines are written")
     lost = engine.lost_leases()
     kill_worker(engine, tmp_path / "pid")
-    engine.until(lambda: engine.lost_leases() == lost + 1, "the lease is lost")
+    engine.await_lost(lost + 1)
     engine.until(lambda: engine.metric(name, "records-delivered") >= LINES, "all lines are through")
     written = topics.read(topic)
     assert sorted(set(map(int, written))) == list(range(LINES))
@@ -79,12 +81,7 @@ def test_a_failed_source_is_restarted_and_dead_letters_its_line_once(
     engine.until(lambda: engine.states(name) == ["FAILED"], "it has failed")
     for restarts in (1, 2):
         assert engine.http.post(f"/connectors/{name}/tasks/0/restart").status_code == 204
-        engine.until(
-            lambda restarts=restarts: (
-                engine.states(name) == ["FAILED"] and engine.tasks(name)[0]["restarts"] == restarts + 1
-            ),
-            "it has failed again",
-        )
+        engine.until(partial(has_failed, engine, name, restarts + 1), "it has failed again")
     engine.put(name, **source(topic, file, errors__tolerance="all", **picky))
     engine.until(lambda: engine.metric(name, "records-consumed") == 3, "all lines are through")
     assert topics.read(topic) == ["good", "fine"]

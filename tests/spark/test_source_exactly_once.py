@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
-import pytest
 
 from engine.record.record import TopicPartition
 from tests.broker.connector import read_all
 from tests.spark.engine_process import Engine, Topics, kill_worker
 from tests.spark.test_source import append, source
 
-LINES = 1200
-
-
-@pytest.fixture
-def exact(broker: str, tmp_path: Path) -> Iterator[Engine]:
-    """An engine whose sources are delivered exactly once."""
-    engine = Engine(tmp_path / "engine", broker)
-    with engine.properties.open("a") as options:
-        options.write(f"exactly.once.source.enabled=true\noffset.storage.topic=offsets-{tmp_path.name}\n")
-    yield engine.start()
-    engine.close()
+LINES = 800
 
 
 def test_a_killed_worker_doubles_no_line_and_the_driver_copies_the_offsets(
-    exact: Engine, broker: str, tmp_path: Path
+    second_engine: Engine, second_topics: Topics, tmp_path: Path
 ) -> None:
-    topics = Topics(broker)
+    servers, topics = second_engine.bootstrap_servers, second_topics
     name, topic, file = f"exact-{tmp_path.name}", topics.create(), tmp_path / "in"
     append(file, 0, LINES)
     slow = {
@@ -39,25 +27,24 @@ def test_a_killed_worker_doubles_no_line_and_the_driver_copies_the_offsets(
         "transforms__slow__pid__file": str(tmp_path / "pid"),
         "batch__size": "50",
     }
-    exact.put(name, **source(topic, file, offsets__storage__topic=f"own-{topic}", **slow))
-    exact.until(lambda: len(topics.read(topic)) >= 200, "200 lines are written")
-    lost = exact.lost_leases()
-    kill_worker(exact, tmp_path / "pid")
-    exact.until(lambda: exact.lost_leases() == lost + 1, "the lease is lost")
-    exact.until(lambda: exact.metric(name, "records-delivered") >= LINES, "all lines are through")
-    written = [int(orjson.loads(record.value or b"")) for record in read_all(broker, TopicPartition(topic, 0))]
+    second_engine.put(name, **source(topic, file, offsets__storage__topic=f"own-{topic}", **slow))
+    second_engine.until(lambda: topics.size(topic) >= 200, "200 lines are written")
+    lost = second_engine.lost_leases()
+    kill_worker(second_engine, tmp_path / "pid")
+    second_engine.await_lost(lost + 1)
+    second_engine.until(lambda: second_engine.metric(name, "records-delivered") >= LINES, "all lines are through")
+    written = [int(orjson.loads(record.value or b"")) for record in read_all(servers, TopicPartition(topic, 0))]
     assert written == list(range(LINES))
-    [task] = exact.tasks(name)
+    [task] = second_engine.tasks(name)
     assert task["delivery"] == "exactly_once"
     key, copy = f'["{name}",{{"filename":"{file}"}}]'.encode(), {"position": file.stat().st_size}
 
     def copied() -> bool:
         rows = [
             orjson.loads(record.value or b"null")
-            for number in range(25)
-            for record in read_all(broker, TopicPartition(f"offsets-{tmp_path.name}", number))
+            for record in read_all(servers, TopicPartition(second_engine.offset_topic, 0))
             if record.key == key
         ]
         return rows[-1:] == [copy]
 
-    exact.until(copied, "its last offset is in the worker's topic, too")
+    second_engine.until(copied, "its last offset is in the worker's topic, too")

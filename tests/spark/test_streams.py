@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from tests.spark.engine_process import Engine, Topics, alive, descendants, kill_worker
 
-RECORDS = 1500
-BAD = set(range(7, RECORDS, 50))
+RECORDS = 800  # for each kill
 
 
 class Counting:
     """A slow stream over good and bad records, and what must have become of them."""
 
-    def __init__(self, engine: Engine, topics: Topics, home: Path) -> None:
+    def __init__(self, engine: Engine, topics: Topics, home: Path, records: int = RECORDS) -> None:
         self.engine = engine
         self.topics = topics
+        self.records = records
+        self.bad = set(range(7, records, 50))
         self.name = f"counting-{home.name}"
         self.topic, self.output = topics.create(), topics.create()
         self.pid_file = home / "pid"
@@ -41,7 +44,7 @@ class Counting:
         )
 
     def send(self, numbers: Iterable[int]) -> None:
-        values = [b'{"n":%d%s}' % (n, b',"bad":true' if n in BAD else b"") for n in numbers]
+        values = [b'{"n":%d%s}' % (n, b',"bad":true' if n in self.bad else b"") for n in numbers]
         self.topics.write(self.topic, values)
 
     def await_consumed(self, count: int) -> None:
@@ -52,49 +55,51 @@ class Counting:
     def check(self) -> None:
         """Nothing is missing, each record counts once, and the processors' memory began anew."""
         rows = self.topics.read(self.output)
-        assert {row["n"] for row in rows} == set(range(RECORDS)) - BAD
+        assert {row["n"] for row in rows} == set(range(self.records)) - self.bad
         letters = self.topics.read(f"{self.topic}.dlq")
-        assert {row["original_record"]["offset"] for row in letters} == BAD
+        assert {row["original_record"]["offset"] for row in letters} == self.bad
         [task] = self.engine.tasks(self.name)
         assert (task["kind"], self.engine.states(self.name)) == ("stream", ["RUNNING"])
         metrics = task["metrics"]
-        assert metrics["records-consumed"] == RECORDS
-        assert metrics["records-delivered"] == RECORDS - len(BAD)
-        assert metrics["records-dead-lettered"] == metrics["dropped-records-total"] == len(BAD)
+        assert metrics["records-consumed"] == self.records
+        assert metrics["records-delivered"] == self.records - len(self.bad)
+        assert metrics["records-dead-lettered"] == metrics["dropped-records-total"] == len(self.bad)
         assert [name for name, count in task["stage_dropped"].items() if count] == ["2:PROCESSOR:count"]
-        assert max(row["seen"] for row in rows) < RECORDS
+        assert max(row["seen"] for row in rows) < self.records
 
 
-def test_a_killed_worker_loses_nothing_and_the_stream_goes_on(engine: Engine, topics: Topics, tmp_path: Path) -> None:
-    counting = Counting(engine, topics, tmp_path)
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.soak)])  # soak: kills in series
+def test_a_killed_worker_loses_nothing_and_the_stream_goes_on(
+    engine: Engine, topics: Topics, tmp_path: Path, kills: int
+) -> None:
+    records = kills * RECORDS
+    counting = Counting(engine, topics, tmp_path, records)
     counting.begin()
-    counting.send(range(1000))
-    for consumed in (100, 500):
-        counting.await_consumed(consumed)
+    counting.send(range(records - 200))
+    for number in range(kills):
+        counting.await_consumed(number * RECORDS + 100)
         engine.until(counting.pid_file.exists, "the processor has started")
         lost = engine.lost_leases()
         kill_worker(engine, counting.pid_file)
         counting.pid_file.unlink()
-        engine.until(lambda lost=lost: engine.lost_leases() == lost + 1, "the lease is lost")
-    counting.await_consumed(1000)
-    counting.send(range(1000, RECORDS))
-    counting.await_consumed(RECORDS)
+        engine.await_lost(lost + 1)
+    counting.await_consumed(records - 200)
+    counting.send(range(records - 200, records))
+    counting.await_consumed(records)
     counting.check()
-    engine.http.delete(f"/connectors/{counting.name}")
 
 
 def test_a_stream_is_paused_and_resumed_and_keeps_its_place(engine: Engine, topics: Topics, tmp_path: Path) -> None:
     counting = Counting(engine, topics, tmp_path)
     counting.begin()
-    counting.send(range(500))
-    counting.await_consumed(500)
+    counting.send(range(400))
+    counting.await_consumed(400)
     pid = int(counting.pid_file.read_text())
     engine.http.put(f"/connectors/{counting.name}/pause")
     engine.until(lambda: engine.states(counting.name) == ["PAUSED"], "the stream is paused")
-    counting.send(range(500, RECORDS))
+    counting.send(range(400, RECORDS))
     engine.http.put(f"/connectors/{counting.name}/resume")
     counting.await_consumed(RECORDS)
     counting.check()
     assert engine.process is not None
     assert not alive(pid) or pid in descendants(engine.process.pid)
-    engine.http.delete(f"/connectors/{counting.name}")

@@ -6,10 +6,21 @@ from pathlib import Path
 
 from demo.broker import Broker
 
+BROKER_VARIABLE = "TEST_BROKER"  # the bootstrap servers of a broker that the processes of a suite share
+
+OVERRIDES = {
+    "log.retention.check.interval.ms": "86400000",
+    # What times out is ended at once, not at the next look ten seconds later.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    # Members of the consumer protocol hear of a new assignment with their next heartbeat.
+    "group.consumer.min.heartbeat.interval.ms": "200",
+    "group.consumer.heartbeat.interval.ms": "200",
+}
+
 
 def lasting_broker(folder: Path) -> Broker:
     """Return a broker, not started yet, that keeps records older than their topic's retention.
 
     The demo's looks for them every minute, and to it those of 1970 are; this one looks once a day.
     """
-    return Broker(folder, overrides={"log.retention.check.interval.ms": "86400000"})
+    return Broker(folder, overrides=OVERRIDES)

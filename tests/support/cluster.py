@@ -11,10 +11,10 @@ from engine.herder.connectors import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
+from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.herder.view import ConnectorFacts
 from engine.leases import Delivery, Lease, TaskReport
 from tests.fakes import Clock
 from tests.support.cluster_lease import CONFIGS, LETTERS, OUTPUT, STAGES, TOLERANCE, run_lease, transactional_id

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import ConversionError, EngineError
 from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
-from engine.kafka.sinks.topic import KafkaSink
 from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import ConfigTail, claim_positions
@@ -25,7 +25,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter
-from engine.reporting.replayed import ReplayReporter
+from engine.reporting.replay_outcomes import ReplayReporter
 from tests.engine.pipeline.rig import Bytes
 from tests.support.fake_broker import Broker
 from tests.support.fake_kafka import FakeConsumer, FakeKafka
@@ -110,7 +110,7 @@ def open_sink(
     config: TaskConfig, kafka: FakeKafka, clock: LeaseClock, admit: Callable[[], None], closing: ExitStack, *,
     careful: bool,
 ) -> OpenTask:  # fmt: skip
-    """As engine.assembly.topic_sink has it."""
+    """As engine.connectors.kafka.task has it."""
     group = f"connect-{config.connector}"
     consumer = SmallChunks(kafka, group)
 

@@ -15,15 +15,16 @@ from typing import Any
 import httpx
 
 from demo.environment import ROOT, demo_environment
-from demo.network import HOST, free_ports, wait_until
+from demo.network import HOST, answers, free_ports, wait_until
 
 START_TIMEOUT_S = 180
 MARK_TIMEOUT_S = 120
 STOP_TIMEOUT_S = 40
 SENT = 1732
-ADD_USER = """
+ADD_USERS = """
 from django.contrib.auth.models import Group, User
-User.objects.create_user({name!r}, password={password!r}).groups.add(Group.objects.get(name={role!r}))
+for name, role in {roles!r}.items():
+    User.objects.create_user(name, password={password!r}).groups.add(Group.objects.get(name=role))
 """
 
 
@@ -41,7 +42,7 @@ class Product:
             "LOCAL_DIR": str(home),
             "DATABASE_URL": f"sqlite:///{home}/dlqadmin.sqlite3",
             "KAFKA_BOOTSTRAP_SERVERS": self.bootstrap_servers,
-            "REDIS_URL": f"redis://{HOST}:{redis}/0",
+            "REDIS_URL": f"redis://:{secrets.token_urlsafe(24)}@{HOST}:{redis}/0",
             "ENGINE_URL": self.engine,
             "WEB_HOST": HOST,
             "WEB_PORT": str(web),
@@ -103,13 +104,28 @@ class Product:
         """The demo user's."""
         return Path(self.home, "demo-password").read_text().strip()
 
-    def add_user(self, name: str, role: str) -> str:
-        """Make somebody who may sign in with that role; return the password."""
+    def add_users(self, roles: dict[str, str]) -> str:
+        """Make people who may sign in, each with a role; return the password of them all."""
         password = secrets.token_urlsafe(12)
-        told = ADD_USER.format(name=name, password=password, role=role)
+        told = ADD_USERS.format(roles=roles, password=password)
         command = [sys.executable, "manage.py", "shell", "--command", told]
         subprocess.run(command, cwd=ROOT, env=demo_environment(self.env), check=True, stdout=subprocess.DEVNULL)
         return password
+
+    @contextmanager
+    def another_web(self, **settings: str) -> Iterator[str]:
+        """Run a second web server of this product with other settings; yield its URL."""
+        [port] = free_ports(1)
+        command = [sys.executable, "-m", "uvicorn", "dlqadmin.asgi:application", "--host", HOST, "--port", str(port)]
+        env = demo_environment({**self.env, **settings})
+        with self.log.open("ab") as log:
+            server = subprocess.Popen([*command, "--no-proxy-headers"], cwd=ROOT, env=env, stdout=log, stderr=log)
+        try:
+            wait_until(lambda: answers(HOST, port), "The second web server", START_TIMEOUT_S)
+            yield f"http://{HOST}:{port}"
+        finally:
+            server.terminate()
+            server.wait(STOP_TIMEOUT_S)
 
     @contextmanager
     def client(self) -> Iterator[httpx.Client]:
@@ -123,7 +139,13 @@ class Product:
 
     def engine_json(self, path: str) -> Any:
         """Return the engine's answer to a GET."""
-        return httpx.get(f"{self.engine}/{path}", timeout=30).raise_for_status().json()
+        headers = {"Authorization": f"Bearer {self.engine_token}"}
+        return httpx.get(f"{self.engine}/{path}", headers=headers, timeout=30).raise_for_status().json()
+
+    @property
+    def engine_token(self) -> str:
+        """The token that engine and dashboard share."""
+        return Path(self.home, "engine-token").read_text().strip()
 
     def _announced(self) -> bool:
         if self._process is not None and self._process.poll() is not None:

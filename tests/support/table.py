@@ -42,6 +42,6 @@ def allow_null(product: Product, *columns: str) -> None:
 
 @contextmanager
 def _connected(product: Product) -> Iterator[sqlite3.Connection]:
-    database = Path(product.home, "demo.sqlite3")
+    database = Path(product.home, "files", "demo.sqlite3")
     with closing(sqlite3.connect(database, timeout=WAIT_S, isolation_level=None)) as connection:
         yield connection

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 POLL_S = 20
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -29,6 +30,7 @@ class Record(NamedTuple):
 def read(bootstrap_servers: str, topic: str) -> list[Record]:
     """Return every committed record of a topic, partition by partition."""
     settings = {"bootstrap.servers": bootstrap_servers, "group.id": "test", "enable.partition.eof": True}
+    settings |= {"fetch.wait.max.ms": 10}  # the client reports the end only when a fetch has come back empty
     consumer = Consumer({**settings, "enable.auto.commit": False, "isolation.level": "read_committed"})
     try:
         partitions = consumer.list_topics(topic, timeout=POLL_S).topics[topic].partitions
@@ -71,6 +73,6 @@ def ended(message: Message) -> bool:
 
 def record(message: Message) -> Record:
     """Return the client's message as a value."""
-    headers = tuple(message.headers() or ())
+    headers = cast("Headers", tuple(message.headers() or ()))  # a consumer tells pairs, whatever its types allow
     at_ms = message.timestamp()[1]
-    return Record(message.partition(), message.offset(), message.key(), message.value(), headers, at_ms)
+    return Record(message.partition() or 0, message.offset() or 0, message.key(), message.value(), headers, at_ms)

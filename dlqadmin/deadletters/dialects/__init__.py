@@ -1,4 +1,7 @@
-"""How each tool writes its dead letters: one module a dialect, asked in order."""
+"""Dialects of dead letters: one module for each framework that writes them.
+
+Dialects are tried in the order of `DIALECTS`; the first one that recognises a message wins.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,18 @@ DIALECTS: tuple[Dialect, ...] = (read_kip298, read_connect_headers)
 
 
 def read_for_index(message: RawRecord) -> DeadLetterFacts:
-    """What a row holds of the message; the same as `read` says, without how it knows."""
+    """Return the facts that a row of the index stores.
+
+    They equal the facts of `read`, without stages, notes and problems.
+    """
     return read_quickly(message) or read(message)
 
 
 def read(message: RawRecord) -> DeadLetterFacts:
-    """What the message says, by the first dialect that knows it; every message has an answer."""
+    """Return the facts of a message from the first dialect that recognises it.
+
+    Every message has facts: `unreadable` accepts all that no dialect recognises.
+    """
     for dialect in DIALECTS:
         facts = dialect(message)
         if facts is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin, first, number, text
-from dlqadmin.deadletters.traces import parse
+from dlqadmin.deadletters.dialects.stack_traces import parse
 from engine.record.record import RawRecord
 from engine.record.stage import Stage, StageType
 
@@ -11,9 +11,9 @@ PREFIX = "__connect.errors."
 
 
 def read(message: RawRecord) -> DeadLetterFacts | None:
-    """The facts in the headers; None when there is no exception class or topic among them.
+    """Return the facts in the headers, or None without an exception class and a topic.
 
-    Numbers are UTF-8 text (Kafka's `DeadLetterQueueReporter`); trace and message may be missing.
+    Numbers are UTF-8 text (Kafka's `DeadLetterQueueReporter`). Stack trace and message may be missing.
     """
     headers = message.headers
     topic, raised = first(headers, PREFIX + "topic"), first(headers, PREFIX + "exception.class.name")
@@ -22,6 +22,7 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
     trace = text(first(headers, PREFIX + "exception.stacktrace"))
     chain = parse(trace)
     root_class, root_message = text(raised) or "UnknownException", text(first(headers, PREFIX + "exception.message"))
+    # The headers name only the outermost exception. The root cause is in the stack trace.
     if len(chain) > 1:
         root_class, root_message = chain[-1].class_name, chain[-1].message
     stage = text(first(headers, PREFIX + "stage"))
@@ -57,5 +58,5 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
 
 
 def _stages(stage: str, class_name: str) -> tuple[Stage, ...]:
-    """The failing stage; the others are not in the headers."""
+    """Return the failing stage; the headers do not contain the other stages."""
     return (Stage(StageType(stage), class_name),) if stage in StageType.__members__ else ()

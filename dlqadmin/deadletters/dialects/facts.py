@@ -1,4 +1,4 @@
-"""What a dialect reads from one message of a dead letter topic."""
+"""The facts that a dialect reads from one message of a dead letter topic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.record.stage import Stage
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where the failed record was consumed; what the message does not say is None."""
+    """The coordinates of the consumed record; values that the message does not contain are None."""
 
     topic: str
     partition: int | None = None
@@ -20,7 +20,11 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class SourceRecord(msgspec.Struct, frozen=True):
-    """A record that did not come from Kafka: where a source connector read it, and its value as far as it is told."""
+    """A record that a source connector read, so it has no Kafka coordinates.
+
+    `partition` and `offset` are those of the source system. `value` is None if the message does not contain
+    it.
+    """
 
     partition: dict[str, str]
     offset: dict[str, str]
@@ -29,11 +33,12 @@ class SourceRecord(msgspec.Struct, frozen=True):
 
 
 class DeadLetterFacts(msgspec.Struct, frozen=True):
-    """One dead letter, whoever wrote it. Times are epoch milliseconds.
+    """One dead letter, independent of the framework that wrote it. Times are epoch milliseconds.
 
-    `complete` says that `key` and `value` are the original record's own bytes; where it is false the
-    message only points at its origin. `root_class` and `root_message` belong to the last exception
-    of the cause chain. `own_value` says that the message's value is the original value itself.
+    - `complete`: `key` and `value` are the original record's own bytes. Otherwise the message only points at
+      its origin.
+    - `root_class` and `root_message`: of the last exception in the cause chain.
+    - `own_value`: the message's value is the original value itself.
     """
 
     dialect: str
@@ -58,33 +63,42 @@ class DeadLetterFacts(msgspec.Struct, frozen=True):
     complete: bool = False
     own_value: bool = False
     truncated: str | None = None
-    notes: tuple[tuple[str, str], ...] = ()  # (field, where it was read)
+    notes: tuple[tuple[str, str], ...] = ()  # (field, part of the message from which it was read)
     problems: tuple[str, ...] = ()
 
 
 class Dialect(Protocol):
-    """Reads a message, or answers None when it is of another kind. Never raises on foreign input."""
+    """A function that reads a message, or returns None if the message has another format.
+
+    It never raises on foreign input.
+    """
 
     def __call__(self, message: RawRecord) -> DeadLetterFacts | None: ...
 
 
 def first(headers: Headers, name: str) -> bytes | None:
-    """The first header of this name: the true origin where later hops append theirs."""
+    """Return the first header with this name, or None.
+
+    Later hops append headers, so the first one describes the true origin.
+    """
     return next((value for header, value in headers if header == name), None)
 
 
 def last(headers: Headers, name: str) -> bytes | None:
-    """The last header of this name: what the latest hop wrote."""
+    """Return the last header with this name, or None. The latest hop wrote it."""
     return first(headers[::-1], name)
 
 
 def text(data: bytes | None) -> str:
-    """Header bytes as text; what is not UTF-8 is shown as replacement characters."""
+    """Decode header bytes as UTF-8; invalid bytes and NUL become replacement characters."""
     return "" if data is None else data.decode("utf-8", "replace").replace("\0", "�")
 
 
 def number(data: bytes | None) -> int | None:
-    """A number written as text; None when it is not one, so that a wrong number is never shown."""
+    """Parse a decimal number; return None for anything else, so that no wrong number is shown.
+
+    Numbers outside 64 bits also return None.
+    """
     if data is None or len(data) > 19:
         return None
     try:

@@ -11,7 +11,7 @@ from engine.record.record import RawRecord
 
 
 def read(message: RawRecord) -> DeadLetterFacts | None:
-    """The facts of an error context of any version; None when the value is not one."""
+    """Return the facts of an error context of any version, or None if the value is not one."""
     if not message.value or message.value.lstrip()[:1] != b"{":
         return None
     decoded = decode(message.value)
@@ -47,14 +47,17 @@ def read(message: RawRecord) -> DeadLetterFacts | None:
 
 
 def _has_message(fields: dict[str, Any]) -> bool:
-    """A context without its message is a pointer: it has the record's coordinates and no value, not even null."""
+    """Return whether the context contains the record's value, even if it is null.
+
+    A context without a value is a pointer: it has only the record's coordinates.
+    """
     return any(
         isinstance(part, dict) and "value" in part for part in (fields.get("record"), fields.get("original_record"))
     )
 
 
 def _original_bytes(context: ErrorContext, message: RawRecord) -> tuple[bytes | None, bytes | None, bool]:
-    """The consumed record's key and value, and whether both are surely its own bytes."""
+    """Return the consumed record's key and value, and whether both are certainly its own bytes."""
     if context.original is not None:
         return context.original.key, context.original.value, True
     record = context.record
@@ -80,7 +83,7 @@ def _is_of_source(context: ErrorContext) -> bool:
 
 
 def _source(context: ErrorContext, fields: dict[str, Any]) -> SourceRecord | None:
-    """What a source connector's context tells instead of coordinates in Kafka."""
+    """Return the record that a source connector read, or None if the record came from Kafka."""
     record = context.record
     if record is None or record.source_partition is None:
         return None

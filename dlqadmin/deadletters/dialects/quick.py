@@ -1,6 +1,7 @@
-"""The error context of KIP-298 once more, when it is as our engine writes it: only what a row holds, and at once.
+"""A fast reader for the error contexts (KIP-298) that this project's engine writes.
 
-It is told from any other by its schema. Whatever does not fit is left to the patient reading of `kip298`.
+It decodes only the fields that a row of the index stores, with a strict schema. Any other context fails
+validation and is left to the complete reader in `kip298`.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Topic = Annotated[str, Meta(min_length=1)]
 
 
+# gc=False: these structs contain no reference cycles, so the garbage collector need not track them.
 class Bytes(Struct, gc=False):
-    """Bytes as `record` has them; those of another type are converted already."""
+    """Bytes in a `record`. A key or value of another type was already converted."""
 
     schema: Literal["BYTES"]
     value: bytes | None
 
 
 class Record(Struct, gc=False):
-    """A `record` that still is the record as it was consumed."""
+    """A `record` that is unchanged since it was consumed."""
 
     topic: Topic
     partition: Long
@@ -53,13 +55,16 @@ class Original(Struct, gc=False):
 
 
 class Elsewhere(Struct, gc=False):
-    """A `record` beside its original, of which nothing matters but that it came from Kafka."""
+    """A `record` beside an `original_record`.
+
+    Only one of its facts matters: it came from Kafka, so it has no source partition.
+    """
 
     source_partition: UnsetType | None = UNSET
 
 
 class Body(Struct, gc=False, kw_only=True):
-    """What is alike in both."""
+    """The fields that both kinds of contexts share."""
 
     index: Annotated[int, Meta(ge=0)]
     exception: str
@@ -78,21 +83,21 @@ class Body(Struct, gc=False, kw_only=True):
 
 
 class Converted(Body, gc=False, kw_only=True):
-    """A context whose record was converted before it failed, or is left out."""
+    """A context whose record was converted before it failed, or left out."""
 
     record: Elsewhere | None
     original_record: Original
 
 
 class Unchanged(Body, gc=False, kw_only=True):
-    """A context of which the record is the original."""
+    """A context whose record is the original record."""
 
     record: Record
     original_record: UnsetType | None = UNSET
 
 
 class Stage(Struct, gc=False):
-    """A stage by its type."""
+    """A stage, reduced to its type."""
 
     type: StageType
 
@@ -103,7 +108,7 @@ _stages = msgspec.json.Decoder(list[Stage]).decode
 
 
 def read(message: RawRecord) -> DeadLetterFacts | None:
-    """The facts without stages, notes and problems; None when the value needs a patient reader."""
+    """Return the facts without stages, notes and problems; None if `kip298` must read it."""
     data = message.value or b""
     try:
         return _of_original(_converted(data)) if b'"original_record"' in data else _of_record(_unchanged(data))
@@ -117,7 +122,7 @@ def _of_original(body: Converted) -> DeadLetterFacts | None:
 
 
 def _of_record(body: Unchanged) -> DeadLetterFacts | None:
-    """A null key beside a null value may as well have been left out."""
+    """Return None if key and value are both null: the writer may have left both out."""
     key, value = body.record.key, body.record.value
     if key is None and value is None:
         return None
@@ -150,6 +155,6 @@ def _facts(body: Body, origin: Record | Original, key: bytes | None, value: byte
     )
 
 
-@lru_cache(512)  # a task writes the same stages with each of its dead letters
+@lru_cache(512)  # a task writes the same stages in each of its dead letters
 def _types(stages: bytes) -> tuple[str, ...]:
     return tuple(str(stage.type) for stage in _stages(stages))

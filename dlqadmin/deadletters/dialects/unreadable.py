@@ -1,4 +1,4 @@
-"""What no dialect knows: kept whole, shown as it is."""
+"""Messages that no dialect recognises. They are stored and shown unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from engine.record.record import RawRecord
 
 
 def read(message: RawRecord) -> DeadLetterFacts:
-    """The message itself as the original record, in a group of its kind."""
+    """Return the message itself as the original record.
+
+    All unreadable messages with the same reason form one group.
+    """
     return DeadLetterFacts(
         dialect="unreadable",
         stage="UNKNOWN",

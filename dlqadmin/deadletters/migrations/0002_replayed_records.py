@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from dlqadmin.deadletters.schema import AddIndexQuietly
+from dlqadmin.deadletters.schema_changes import AddIndexQuietly
 
 
 class Migration(migrations.Migration):

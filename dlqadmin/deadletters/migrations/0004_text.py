@@ -3,7 +3,7 @@ import django.contrib.postgres.search
 import django.db.models.deletion
 from django.db import migrations, models
 
-from dlqadmin.deadletters.schema import VendorSQL
+from dlqadmin.deadletters.schema_changes import VendorSQL
 
 POSTGRES = [
     'CREATE TABLE "deadletters_deadlettertext" ('

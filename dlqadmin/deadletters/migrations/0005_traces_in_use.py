@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from dlqadmin.deadletters.schema import AddIndexQuietly
+from dlqadmin.deadletters.schema_changes import AddIndexQuietly
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from dlqadmin.deadletters.schema import AddIndexQuietly, RemoveIndexQuietly
+from dlqadmin.deadletters.schema_changes import AddIndexQuietly, RemoveIndexQuietly
 
 
 class Migration(migrations.Migration):

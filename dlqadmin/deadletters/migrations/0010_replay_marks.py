@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from dlqadmin.deadletters.schema import VendorSQL
+from dlqadmin.deadletters.schema_changes import VendorSQL
 
 FORWARDS = (
     'INSERT INTO "deadletters_replaymark" ("dead_letter_id", "state", "failed_at") '

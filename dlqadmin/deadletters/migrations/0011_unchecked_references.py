@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from dlqadmin.deadletters.schema import VendorSQL
+from dlqadmin.deadletters.schema_changes import VendorSQL
 
 
 def drop(table: str, column: str) -> str:

@@ -1,4 +1,4 @@
-"""The tables of the index, a file each for what belongs together."""
+"""The tables of the index, in one module for each subject."""
 
 from dlqadmin.deadletters.models.counters import CountDay, CountHour, IndexPosition, SavedSearch, TextBatch
 from dlqadmin.deadletters.models.groups import (
@@ -10,6 +10,7 @@ from dlqadmin.deadletters.models.groups import (
     RegroupingMove,
 )
 from dlqadmin.deadletters.models.letters import (
+    LOST,
     DeadLetter,
     DeadLetterBody,
     DeadLetterText,
@@ -20,6 +21,7 @@ from dlqadmin.deadletters.models.letters import (
 )
 
 __all__ = [
+    "LOST",
     "CountDay",
     "CountHour",
     "DeadLetter",

@@ -1,4 +1,4 @@
-"""What is counted of dead letters, how far they are indexed, and what is asked of them."""
+"""Counters of dead letters, index positions, the text queue and saved searches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dlqadmin.deadletters.models.groups import Fingerprint
 
 
 class CountHour(models.Model):
-    """How many dead letters failed in one hour (hours since the epoch)."""
+    """The number of dead letters that failed in one hour (hours since the epoch)."""
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -30,7 +30,7 @@ class CountHour(models.Model):
 
 
 class CountDay(models.Model):
-    """How many dead letters failed on one day (days since the epoch, UTC)."""
+    """The number of dead letters that failed on one day (days since the epoch, UTC)."""
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -51,7 +51,10 @@ class CountDay(models.Model):
 
 
 class IndexPosition(models.Model):
-    """How far one partition of a dead letter topic is indexed; written with the rows it counts."""
+    """The indexed position of one partition of a dead letter topic.
+
+    It is written in the same transaction as the rows that it covers.
+    """
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -71,12 +74,13 @@ class IndexPosition(models.Model):
 
 
 class TextBatch(models.Model):
-    """Dead letters that are listed but whose text can't be searched yet: one batch of the indexer.
+    """A batch of indexed dead letters whose text cannot be searched yet.
 
-    Written in the transaction that writes the rows, deleted in the one that writes their text.
+    The row is written in the transaction that writes the dead letters, and deleted in the one that writes
+    their text.
     """
 
-    ids = models.BinaryField()  # see text_indexing.pack
+    ids = models.BinaryField()  # see word_index.pack
     n = models.IntegerField()
     at = models.DateTimeField()
 
@@ -85,11 +89,11 @@ class TextBatch(models.Model):
 
 
 class SavedSearch(models.Model):
-    """A search that somebody named; a shared one is everybody's to use, and its owner's to change."""
+    """A named search. Every user can run a shared search, but only its owner can change it."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=100)
-    query = models.TextField()  # as it stands in the query bar
+    query = models.TextField()  # as the query bar shows it
     shared = models.BooleanField(default=False)
     created_at = models.DateTimeField()
 

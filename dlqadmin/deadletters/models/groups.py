@@ -1,4 +1,4 @@
-"""Why dead letters are alike: fingerprints, the groups they make up, and what people did with these."""
+"""Fingerprints, their groups, and the record of people's decisions about groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class GroupStatus(models.TextChoices):
-    """What people decided about a group."""
+    """People's decision about a group."""
 
     OPEN = "open"
     MUTED = "muted"
@@ -15,10 +15,11 @@ class GroupStatus(models.TextChoices):
 
 
 class Group(models.Model):
-    """Dead letters with one fingerprint (or several, once merged): the unit of triage.
+    """Dead letters with one fingerprint, or several after a merge: the unit of triage.
 
-    A muted group opens again at `mute_until`, after `mute_count` more events, or at `mute_rate` events an hour;
-    where none of these is set it stays muted. One that was merged into another has no fingerprints any more.
+    A muted group opens again at `mute_until`, after `mute_count` more events, or at `mute_rate` events an
+    hour. If none of these is set, it stays muted. A group that was merged into another one has no
+    fingerprints left.
     """
 
     title = models.CharField(max_length=200)
@@ -35,7 +36,7 @@ class Group(models.Model):
     mute_until = models.DateTimeField(null=True, blank=True)
     mute_count = models.BigIntegerField(null=True, blank=True)
     mute_rate = models.IntegerField(null=True, blank=True)
-    muted_events = models.BigIntegerField(default=0)  # since it was muted
+    muted_events = models.BigIntegerField(default=0)  # events since it was muted
     merged_into = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
@@ -46,7 +47,7 @@ class Group(models.Model):
 
 
 class Fingerprint(models.Model):
-    """Why dead letters are alike; immutable, its arrow to a group is not."""
+    """The properties that similar dead letters share. Immutable, except for its link to a group."""
 
     digest = models.CharField(max_length=40, unique=True)
     group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="fingerprints")
@@ -61,7 +62,7 @@ class Fingerprint(models.Model):
 
 
 class GroupActivity(models.Model):
-    """What people and the indexer did to a group: notes, assignments, changes of state."""
+    """An action of a person or the indexer on a group: a note, an assignment, a change of state."""
 
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="activity")
     at = models.DateTimeField()
@@ -77,10 +78,10 @@ class GroupActivity(models.Model):
 
 
 class Regrouping(models.Model):
-    """One merge or split: which fingerprints moved from which group to which, so that it can be undone."""
+    """One merge or split. It records which fingerprints moved between groups, so that it can be undone."""
 
     class Kind(models.TextChoices):
-        """What was done."""
+        """The kind of regrouping."""
 
         MERGE = "merge"
         SPLIT = "split"
@@ -96,7 +97,7 @@ class Regrouping(models.Model):
 
 
 class RegroupingMove(models.Model):
-    """One fingerprint's way from a group to another."""
+    """The move of one fingerprint from one group to another."""
 
     regrouping = models.ForeignKey(Regrouping, on_delete=models.CASCADE, related_name="moves")
     fingerprint = models.ForeignKey(Fingerprint, on_delete=models.PROTECT, related_name="+")

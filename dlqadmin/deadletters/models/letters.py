@@ -10,9 +10,9 @@ from dlqadmin.deadletters.models.groups import Fingerprint
 
 
 class Trace(models.Model):
-    """The frames of a stack trace, kept once however many dead letters share them.
+    """The frames of a stack trace, stored once for all dead letters that share them.
 
-    The lines between them that say what failed are each dead letter's own: `DeadLetterBody.trace_heads`.
+    The lines with the exception messages belong to each dead letter: `DeadLetterBody.trace_heads`.
     """
 
     digest = models.CharField(max_length=64, primary_key=True)
@@ -23,16 +23,26 @@ class Trace(models.Model):
 
 
 class Original(models.TextChoices):
-    """Where the original record's bytes come from."""
+    """The source of the original bytes.
+
+    FORBIDDEN: not fetched, because the dead letter's topic may not point at the origin topic.
+    """
 
     EMBEDDED = "embedded"
     FETCHED = "fetched"
     EXPIRED = "expired"
     UNKNOWN = "unknown"
+    FORBIDDEN = "forbidden", "Not fetched: not allowed"
+
+
+LOST = frozenset({Original.EXPIRED, Original.UNKNOWN, Original.FORBIDDEN})  # the bytes are not available
 
 
 class ReplayState(models.TextChoices):
-    """What the latest replay has done with a dead letter; the last three: what a person decided instead."""
+    """The effect of the latest replay on a dead letter.
+
+    The last three states record a person's decision instead.
+    """
 
     NONE = "none"
     QUEUED = "queued"
@@ -46,7 +56,7 @@ class ReplayState(models.TextChoices):
 
 
 class DeadLetter(models.Model):
-    """The facts of one record of a dead letter topic; narrow, so that lists and counts are fast."""
+    """The facts of one record of a dead letter topic. Rows are narrow, so that lists and counts are fast."""
 
     cluster = models.CharField(max_length=64)
     topic = models.CharField(max_length=249)
@@ -72,11 +82,11 @@ class DeadLetter(models.Model):
     readable = models.BooleanField(default=True)
     truncated = models.CharField(max_length=100, null=True, blank=True)
     original = models.CharField(max_length=10, choices=Original, default=Original.EMBEDDED)
-    replay_item = models.CharField(max_length=60, null=True, blank=True)  # of the record's header, if it was replayed
+    replay_item = models.CharField(max_length=60, null=True, blank=True)  # from the record's header, if it was replayed
     replay_attempt = models.IntegerField(null=True, blank=True)
     fingerprint = models.ForeignKey(
         Fingerprint, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )  # unchecked by PostgreSQL: a fingerprint is never deleted
+    )  # no check by PostgreSQL: a fingerprint is never deleted
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="+", null=True, db_index=False)
 
     class Meta:
@@ -108,17 +118,18 @@ class DeadLetter(models.Model):
 
     @property
     def replay_state(self) -> str:
-        """What its mark says; read lists with `select_related("mark")`."""
+        """The state of the mark. Load lists with `select_related("mark")`."""
         mark: ReplayMark | None = getattr(self, "mark", None)
         return ReplayState.NONE if mark is None else mark.state
 
 
 class ReplayMark(models.Model):
-    """The replay state of a dead letter that has one; a table of its own, since a replay writes all of them anew.
+    """The replay state of a dead letter that has one.
 
-    The time is the dead letter's, so that those of one state are an index in the order of lists. The database does
-    not check the reference: that would lock the wide row. `marks` writes only what an item or a disposal stands for,
-    whose references are checked, and `removing` takes it out with the dead letter.
+    It has a table of its own because a replay rewrites the state of every record. `failed_at` is the dead
+    letter's, so that the index of one state has the order of lists. The database does not check the
+    reference: that would lock the wide row. `replay_marks` writes only marks that an item or a disposal
+    stands for, and those references are checked. `removal` deletes the mark together with the dead letter.
     """
 
     dead_letter = models.OneToOneField(
@@ -137,10 +148,13 @@ class ReplayMark(models.Model):
 class DeadLetterBody(models.Model):
     """The bytes: the original key and value, the dead letter's own value and its packed headers.
 
-    `context` is null where the dead letter's own value is the original value, and `original_headers` where
-    the dead letter carries the original record's headers beside its own. `trace_heads` is null where the trace's
-    text is whole, as it was written once. PostgreSQL does not check the reference, which would lock each new row once
-    more: a body is written and taken out in the transaction that writes and takes out its dead letter, nowhere else.
+    - `context` is null if the dead letter's own value is the original value.
+    - `original_headers` is null if the dead letter carries the original record's headers beside its own.
+    - `trace_heads` is null if the row of `Trace` contains the whole text.
+    - `refused` says why fetching the original was forbidden.
+
+    PostgreSQL does not check the reference, because the check would lock each new row once more. A body is
+    only written and deleted in the transaction that writes and deletes its dead letter.
     """
 
     dead_letter = models.OneToOneField(
@@ -152,17 +166,18 @@ class DeadLetterBody(models.Model):
     headers = models.BinaryField()
     original_headers = models.BinaryField(null=True)
     trace_heads = models.TextField(null=True)
+    refused = models.CharField(max_length=500, null=True)
 
     def __str__(self) -> str:
         return f"bytes of {self.dead_letter_id}"
 
 
 class DeadLetterText(models.Model):
-    """The words of a dead letter, for `texts.matching`: a tsvector on PostgreSQL, a row of FTS5 on SQLite."""
+    """The words of a dead letter, for `words.matching`: a tsvector on PostgreSQL, an FTS5 row on SQLite."""
 
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="text", db_column="rowid"
-    )  # FTS5 has no other name for it
+    )  # FTS5 has no other name for the key
     document = SearchVectorField()
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The tables of fix and replay, a file each for what belongs together."""
+"""The tables of fixes and replays, one module per topic."""
 
 from dlqadmin.replays.models.disposals import Disposal, DisposalAct, DisposalKind
 from dlqadmin.replays.models.drafts import BulkFix, BulkFixKind, BulkFixStatus, Fix, Rehearsal, ReplacedDraft

@@ -1,4 +1,4 @@
-"""What a person decided about dead letters that are not to be replayed."""
+"""Disposals: people's decisions not to replay dead letters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from dlqadmin.replays.models.selections import Selection
 
 
 class DisposalKind(models.TextChoices):
-    """DISCARDED: not worth a replay; PARKED: not now; HANDLED: put right elsewhere. None of them touches Kafka."""
+    """The kinds of disposals. None of them changes Kafka.
+
+    - DISCARDED: not worth a replay.
+    - PARKED: not now.
+    - HANDLED: repaired elsewhere.
+    """
 
     DISCARDED = "discarded"
     PARKED = "parked"
@@ -18,11 +23,13 @@ class DisposalKind(models.TextChoices):
 
 
 class DisposalAct(models.Model):
-    """One decision about a selection, carried out slice by slice; without a kind it restores.
+    """One decision about a selection, applied slice by slice. An empty `kind` restores.
 
-    `undoes` is the act whose disposals it takes away, and no others. `progress` is the last dead letter that was
-    looked at; `changed` are disposed of or restored by now, `kept` were as others had left them, `busy` were in a
-    running replay by then.
+    - `undoes`: the act whose disposals it removes; it removes no others.
+    - `progress`: the last dead letter that was looked at.
+    - `changed`: number of dead letters that were disposed of or restored so far.
+    - `kept`: number that were left as decided before.
+    - `busy`: number that were in a running replay.
     """
 
     selection = models.ForeignKey(Selection, on_delete=models.PROTECT, related_name="+")
@@ -38,14 +45,17 @@ class DisposalAct(models.Model):
     touched_at = models.DateTimeField()
     done_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
-    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
     def __str__(self) -> str:
         return f"D-{self.pk}"
 
 
 class Disposal(models.Model):
-    """One dead letter's; while it stands, no replay sends the record. Restoring takes the row away."""
+    """The disposal of one dead letter. No replay sends a record with a disposal.
+
+    Restoring deletes the row.
+    """
 
     dead_letter = models.OneToOneField(DeadLetter, on_delete=models.CASCADE, related_name="+")
     act = models.ForeignKey(DisposalAct, null=True, on_delete=models.PROTECT, related_name="disposals")

@@ -1,4 +1,4 @@
-"""How a person wants failed records to be sent: drafts, one at a time or in bulk."""
+"""Drafts of the messages to send in place of failed records, made one by one or in bulk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dlqadmin.replays.models.selections import Selection
 
 
 class BulkFixKind(models.TextChoices):
-    """How a bulk fix says what shall change; OFFLINE: the records came back in a file."""
+    """The language of a bulk fix's program. OFFLINE: the records were imported from a file."""
 
     JQ = "jq"
     PATCH = "patch"
@@ -19,9 +19,11 @@ class BulkFixKind(models.TextChoices):
 
 
 class BulkFixStatus(models.TextChoices):
-    """Where a bulk fix stands. PREVIEWED: the sample was looked at, nothing is kept yet; DONE: its drafts are there.
+    """The status of a bulk fix.
 
-    UNDOING: its drafts go, slice by slice; it is FAILED then if it never was done, or else UNDONE.
+    - PREVIEWED: the sample was shown, nothing is stored yet.
+    - DONE: its drafts are stored.
+    - UNDOING: its drafts are being deleted, slice by slice. It becomes UNDONE if it was done before, else FAILED.
     """
 
     PREVIEWED = "previewed"
@@ -34,12 +36,14 @@ class BulkFixStatus(models.TextChoices):
 
 
 class BulkFix(models.Model):
-    """One change to every record of a selection. What it makes are drafts of its author, which say so.
+    """One change to every record of a selection. It makes drafts of its author, linked to it.
 
-    `counts` is `{"matched", "changed", "untouched", "invalid", "kept"}` over the whole selection, so far, with
-    `replace` (do drafts that are there give way?) and `why` (`[{"text", "count", "dead_letter"}]`: the first reasons
-    of what is invalid); `sample` the records that were tried before; `progress` the last dead letter looked at, counted
-    on from behind the selection's watermark in the second round, which replaces drafts.
+    - `counts`: `{"matched", "changed", "untouched", "invalid", "kept"}` over the selection so far. Also `replace`,
+      whether existing drafts are replaced, and `why`, the first reasons of invalid records: `[{"text", "count",
+      "dead_letter"}]`.
+    - `sample`: the records that were tried before.
+    - `progress`: the last dead letter that was looked at. In the second round, which replaces drafts, it continues
+      after the selection's watermark.
     """
 
     selection = models.ForeignKey(Selection, on_delete=models.PROTECT, related_name="+")
@@ -55,14 +59,14 @@ class BulkFix(models.Model):
     touched_at = models.DateTimeField()
     done_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
-    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
     def __str__(self) -> str:
         return f"B-{self.pk}"
 
 
 class Fix(models.Model):
-    """One person's draft of a dead letter's record: its whole message as it shall be sent."""
+    """A person's draft of a dead letter's record: the whole message to send."""
 
     dead_letter = models.ForeignKey(DeadLetter, on_delete=models.CASCADE, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -70,7 +74,8 @@ class Fix(models.Model):
     value = models.BinaryField(null=True)
     headers = models.BinaryField()
     digest = models.CharField(max_length=64)
-    bulk = models.ForeignKey(BulkFix, null=True, on_delete=models.SET_NULL, related_name="drafts")  # that made it
+    # The bulk fix that made it.
+    bulk = models.ForeignKey(BulkFix, null=True, on_delete=models.SET_NULL, related_name="drafts")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
@@ -83,10 +88,11 @@ class Fix(models.Model):
 
 
 class ReplacedDraft(models.Model):
-    """What a draft was before the bulk fix `by` replaced it, to be that again when `by` is undone.
+    """A draft as it was before the bulk fix `by` replaced it. Undoing `by` restores it.
 
-    Those of one draft are a chain: each was made by a person (then it is the last one) or by `bulk`, which is the `by`
-    of the next one. It ends where the draft is edited by hand or discarded. Whoever touches one holds its draft's row.
+    The rows of one draft form a chain. The last row was made by a person. All others were made by `bulk`, which is the
+    `by` of the next row. Editing or discarding the draft by hand deletes the chain. To change a row, lock the row of
+    its draft.
     """
 
     by = models.ForeignKey(BulkFix, on_delete=models.CASCADE, related_name="replaced", db_index=False)
@@ -107,9 +113,10 @@ class ReplacedDraft(models.Model):
 
 
 class Rehearsal(models.Model):
-    """Records as they would be sent, through their own connector's stages, without effect; a result for each.
+    """Records run through their own connector's stages without side effects.
 
-    `wanted` is `{"dead_letters": […]}` or `{"bulk": 3}`; `result` is filled when `done_at` is set.
+    `wanted` is `{"dead_letters": […], "draft"}`, `{"bulk", "sample"}` or `{"source", "value"}`. `result` has an entry
+    for each record once `done_at` is set.
     """
 
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -1,4 +1,4 @@
-"""The records of a replay: what is sent, who may send it, and what became of it."""
+"""The items of a replay: their messages, their claims and their outcomes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dlqadmin.replays.models.replays import Replay
 
 
 class ItemState(models.TextChoices):
-    """What became of one record of a replay. Written before the act; nothing after `sent` is final."""
+    """The state of an item. It is stored before the action. No state after `sent` is final."""
 
     PLANNED = "planned"
     QUEUED = "queued"
@@ -24,18 +24,18 @@ class ItemState(models.TextChoices):
 class ReplayItem(models.Model):
     """One record of a replay.
 
-    `lineage` names the root record, `topic/partition/offset` of its first origin: a re-dead-letter and an
-    edit belong to the same lineage. `reason` qualifies the state (`skipped(cancelled)`, `passed(filtered)`,
-    `unknown(no_group)`); `evidence` says how it is known, as one sentence.
+    - `lineage`: the root record, as `topic/partition/offset` of its first origin. A re-dead-letter and an edit belong
+      to the same lineage.
+    - `reason`: qualifies the state, as in `skipped(cancelled)`, `passed(filtered)` or `unknown(no_group)`.
+    - `evidence`: how the state is known, as one sentence.
     """
 
-    replay = models.ForeignKey(
-        Replay, on_delete=models.CASCADE, related_name="items", db_index=False
-    )  # it leads others
+    # No index of its own: `replay` leads other indexes.
+    replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="items", db_index=False)
     ordinal = models.IntegerField()
     dead_letter = models.ForeignKey(DeadLetter, on_delete=models.PROTECT, related_name="+")
     lineage = models.CharField(max_length=300)
-    watched = models.CharField(max_length=200, blank=True)  # the connector whose outcome counts
+    watched = models.CharField(max_length=200, blank=True)  # the reader whose outcome counts
     target_topic = models.CharField(max_length=249, blank=True)
     target_partition = models.IntegerField(null=True, blank=True)
     edited = models.BooleanField(default=False)
@@ -69,13 +69,13 @@ class ReplayItem(models.Model):
 
     @property
     def stands(self) -> str:
-        """Its state, as people see it: of a replay that was run, what is planned is queued."""
+        """The state that people see. In a started replay, planned items are shown as queued."""
         is_run = self.state == ItemState.PLANNED and self.replay.started_at is not None
         return ItemState.QUEUED if is_run else self.state
 
     @property
     def token(self) -> str:
-        """The item's name in the header `dlq.replay.item`, unique among all installations."""
+        """The item's name in the header `dlq.replay.item`, unique across installations."""
         return f"{self.replay.uuid}/{self.ordinal}"
 
 
@@ -93,7 +93,10 @@ class ItemPayload(models.Model):
 
 
 class LedgerEntry(models.Model):
-    """The one item that may send, or has sent, this lineage to this topic, `cluster/topic` on another cluster."""
+    """The one item that may send, or has sent, a lineage to a topic.
+
+    Topics on another cluster are named `cluster/topic`.
+    """
 
     lineage = models.CharField(max_length=300)
     target_topic = models.CharField(max_length=350)
@@ -107,9 +110,10 @@ class LedgerEntry(models.Model):
 
 
 class ItemOutcome(models.Model):
-    """What became of an item in one consumer group; the item itself holds that of the group that counts.
+    """The outcome of an item in a further consumer group.
 
-    `group` is the group's name. States and reasons are those of items.
+    The outcome in the group that counts is in the item itself. `group` is the group's name. States and reasons are
+    those of items.
     """
 
     item = models.ForeignKey(ReplayItem, on_delete=models.CASCADE, related_name="outcomes")
@@ -118,7 +122,7 @@ class ItemOutcome(models.Model):
     reason = models.CharField(max_length=60, blank=True)
     evidence = models.CharField(max_length=500, blank=True)
     state_at = models.DateTimeField()
-    history = models.JSONField(default=list)  # as an item's
+    history = models.JSONField(default=list)  # as an item's history
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["item", "group"], name="item_outcome_once")]
@@ -128,7 +132,10 @@ class ItemOutcome(models.Model):
 
 
 class ItemCount(models.Model):
-    """How many items of a replay are in a state, for a reason; moved with them, so that no screen has to count."""
+    """The number of a replay's items in a state, by reason, reader and edit.
+
+    It is updated when items move, so that no screen has to count rows.
+    """
 
     replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="counts")
     state = models.CharField(max_length=12, choices=ItemState)
@@ -147,7 +154,7 @@ class ItemCount(models.Model):
 
 
 class ReplaySecond(models.Model):
-    """How many items of a replay were sent, and how many got an outcome, in the second that begins at `at`."""
+    """The numbers of items sent and settled in the second that starts at `at`."""
 
     replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="seconds", db_index=False)
     at = models.DateTimeField()

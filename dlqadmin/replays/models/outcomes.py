@@ -1,4 +1,4 @@
-"""What is known of records that were sent: reports, and how far it was looked."""
+"""Evidence about sent records: reports, and the progress of searches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from django.db import models
 
 
 class OutcomeReport(models.Model):
-    """What the engine reported of one replayed record: delivered, filtered, skipped or dead_lettered.
+    """The engine's report on one replayed record: delivered, filtered, skipped or dead_lettered.
 
-    `token` and `attempt` are the record's headers; the coordinates are where the engine read it.
+    `token` and `attempt` are the record's headers. The coordinates are those from which the engine consumed it.
     """
 
     token = models.CharField(max_length=60)
@@ -31,9 +31,9 @@ class OutcomeReport(models.Model):
 
 
 class WatchPosition(models.Model):
-    """Up to which dead letter the index was searched for replayed records that failed again; one row.
+    """The dead letter up to which the index was searched for repeated failures. One row.
 
-    `slow_at` is when what rarely changes was looked at last.
+    `slow_at` is the time of the last look at rarely changing facts.
     """
 
     dead_letter = models.BigIntegerField(default=0)
@@ -44,7 +44,10 @@ class WatchPosition(models.Model):
 
 
 class IndexGoal(models.Model):
-    """Ends of a dead letter topic that the index has still to reach, `{"0": 17}`, as they were after `noted_at`."""
+    """Ends of a dead letter topic that the index has still to reach.
+
+    `ends` is `{"0": 17}`, as it was after `noted_at`.
+    """
 
     topic = models.CharField(max_length=249, unique=True)
     ends = models.JSONField(default=dict)
@@ -55,10 +58,10 @@ class IndexGoal(models.Model):
 
 
 class GroupSeen(models.Model):
-    """What earlier looks saw of a consumer group that reports nothing, for one partition.
+    """The history of a foreign consumer group for one partition.
 
-    `owned_since` is since when every look saw a member that has the partition, null while the last saw none;
-    `committed_then` what was committed when the first of them did.
+    `owned_since` is the first look since which every look saw an owner of the partition, null while there is none.
+    `committed_then` is the committed offset at that first look.
     """
 
     group = models.CharField(max_length=249)

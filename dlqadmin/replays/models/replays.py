@@ -1,4 +1,4 @@
-"""Replays, what was done to each as a whole, and its chunks."""
+"""Replays, their events and their chunks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from dlqadmin.replays.models.selections import Selection
 
 
 class ReplayStatus(models.TextChoices):
-    """Where a replay stands. WATCHING: all is sent, outcomes are awaited; DONE: none is awaited any more."""
+    """The status of a replay.
+
+    - WATCHING: everything is sent, outcomes are awaited.
+    - DONE: no outcome is awaited any more.
+    """
 
     PLANNING = "planning"
     PLANNED = "planned"
@@ -23,7 +27,7 @@ class ReplayStatus(models.TextChoices):
 
 
 class OrderGuard(models.TextChoices):
-    """What becomes of a record when its origin topic has newer ones of the same key."""
+    """The treatment of a record whose origin topic has newer records of the same key."""
 
     SKIP = "skip"
     ANYWAY = "anyway"
@@ -31,16 +35,19 @@ class OrderGuard(models.TextChoices):
 
 
 class Replay(models.Model):
-    """A job that writes a selection's records back. `rate` is records a second; 0 means no limit.
+    """A job that writes the records of a selection to Kafka.
 
-    `progress` is the ordinal of the next item to send, and `shown` that before which dead letters say "sent";
-    `trouble` says why a replay paused by itself.
-    `steps` are the sizes of the canary: so many are sent, then their outcomes are awaited; `step` is the index of the
-    one that is under way, and past them the rest is sent. `breaker_percent` of those with an outcome may fail again,
-    and `max_lag` records may wait in front of a reader, before it pauses by itself; null: whatever.
-    `watch` names the consumer groups, beside the engine's connectors, whose outcome counts. `resolve_groups`: who ran
-    it asks that the groups of which all of it passed be resolved.
-    A sender holds the replay by `sender` and keeps `heartbeat` fresh.
+    - `rate`: records per second, 0 for no limit.
+    - `progress`: ordinal of the next item to send.
+    - `shown`: dead letters of items before this ordinal are marked as sent.
+    - `trouble`: why the replay paused itself.
+    - `steps`: sizes of the canary's steps. After each step the replay waits for its outcomes.
+    - `step`: index of the canary step in progress. After the last step, all remaining items are sent.
+    - `breaker_percent`: pause if more than this share of the outcomes failed again. Null: never.
+    - `max_lag`: pause if more records than this wait in front of a reader. Null: never.
+    - `watch`: consumer groups whose outcome counts, in addition to the engine's connectors.
+    - `resolve_groups`: resolve the groups whose records all passed, for the person who started the replay.
+    - `sender`: the sender that holds the replay. It keeps `heartbeat` fresh.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -50,15 +57,15 @@ class Replay(models.Model):
     use_fixes = models.BooleanField(default=True)
     resend = models.BooleanField(default=False)  # send again what the ledger says was sent
     rate = models.IntegerField(default=100)
-    target_cluster = models.CharField(max_length=100, blank=True)  # empty: the one that the dead letters came from
-    shadow = models.BooleanField(default=False)  # a topic that is made for it and that nobody else reads
+    target_cluster = models.CharField(max_length=100, blank=True)  # empty: the cluster of the dead letters
+    shadow = models.BooleanField(default=False)  # a topic that is created for the replay and has no readers
     keep_timestamps = models.BooleanField(default=False)
     order = models.CharField(max_length=6, choices=OrderGuard, default=OrderGuard.SKIP)
     steps = models.JSONField(default=list)
     step = models.IntegerField(default=0)
     breaker_percent = models.IntegerField(null=True, blank=True)
     max_lag = models.BigIntegerField(null=True, blank=True)
-    accepted = models.JSONField(default=dict)  # state → how many there were when a person resumed it: seen, and gone on
+    accepted = models.JSONField(default=dict)  # outcomes by state when a person resumed the replay
     chunk_records = models.IntegerField(default=2000)
     watch = models.JSONField(default=list)
     resolve_groups = models.BooleanField(default=False, db_default=False)
@@ -66,29 +73,31 @@ class Replay(models.Model):
     reason = models.TextField(blank=True)
     trouble = models.TextField(blank=True)
     plan = models.JSONField(default=dict)
-    planned_count = models.IntegerField(default=0)  # records that the planning has been through
-    tries = models.IntegerField(default=0, db_default=0)  # how often a worker began to make the plan that is asked for
+    planned_count = models.IntegerField(default=0)  # records that were planned so far
+    tries = models.IntegerField(default=0, db_default=0)  # tries to make the current plan
+    authors = models.JSONField(default=list)  # ids of people who chose its options or wrote its drafts
     planned_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     started_at = models.DateTimeField(null=True, blank=True)
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    asked_at = models.DateTimeField(null=True, blank=True)  # a second person's approval of `asked_digest`
+    asked_at = models.DateTimeField(null=True, blank=True)  # request for approval of `asked_digest`
     asked_digest = models.CharField(max_length=64, blank=True)
     approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     approved_at = models.DateTimeField(null=True, blank=True)
     approved_digest = models.CharField(max_length=64, blank=True)  # of the plan that was approved
-    sent_at = models.DateTimeField(null=True, blank=True)  # the last record went out
+    sent_at = models.DateTimeField(null=True, blank=True)  # time of the last sent record
     done_at = models.DateTimeField(null=True, blank=True)
     progress = models.IntegerField(default=0)
     shown = models.IntegerField(default=0, db_default=0)
-    progress_topic = models.CharField(max_length=249, blank=True)  # under which the stand-in group keeps progress
+    # The stand-in group commits progress under this topic.
+    progress_topic = models.CharField(max_length=249, blank=True)
     topic_ids = models.JSONField(default=dict)  # target topic → its id when sending began
     sender = models.CharField(max_length=64, blank=True)
     heartbeat = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
-    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
     class Meta:
         indexes = [models.Index(fields=["status"], name="replay_status")]
@@ -98,12 +107,12 @@ class Replay(models.Model):
 
     @property
     def transactional_id(self) -> str:
-        """The producer's transactional id, and the name of the stand-in group that holds its progress."""
+        """The producer's transactional id. The stand-in group that holds the progress has the same name."""
         return f"dlqadmin-replay-{self.uuid}"
 
 
 class ReplayEvent(models.Model):
-    """What happened to a replay as a whole, for its log. `actor` is a person or `dlqadmin`."""
+    """An entry of a replay's log. `actor` is a person or `dlqadmin`."""
 
     replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
@@ -119,7 +128,10 @@ class ReplayEvent(models.Model):
 
 
 class ChunkState(models.TextChoices):
-    """Whether a chunk's transaction is known to have ended, and how. REFUSED: aborted because of a record in it."""
+    """The state of a chunk's transaction.
+
+    OPEN: its end is not known. REFUSED: aborted because the broker refused a record.
+    """
 
     OPEN = "open"
     COMMITTED = "committed"
@@ -128,10 +140,11 @@ class ChunkState(models.TextChoices):
 
 
 class Chunk(models.Model):
-    """A run of `records` items sent in one Kafka transaction: ordinals `first` to before `after`.
+    """The items that one Kafka transaction writes, `records` in number.
 
-    While it is open, its queued items are on their way. `ends` are the end offsets of the target partitions before it
-    began, `{"topic": {"0": 17}}`: a recovery that has lost the coordinates looks for the items from there on.
+    Their ordinals are from `first` to before `after`. The queued items of an open chunk are being sent. `ends` are the
+    end offsets of the target partitions before it began, `{"topic": {"0": 17}}`. If the coordinates are lost, the
+    recovery searches for the items from there.
     """
 
     replay = models.ForeignKey(Replay, on_delete=models.CASCADE, related_name="chunks")

@@ -1,4 +1,4 @@
-"""Which dead letters are meant, frozen."""
+"""Frozen selections of dead letters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.db import models
 
 
 class Selection(models.Model):
-    """Which dead letters, frozen: a filter or ids, up to a watermark, with count and digest of what that was.
+    """A frozen set of dead letters: a filter or ids, up to a watermark, with count and digest.
 
-    `filters` is `{"from", "to", "include", "exclude"}` with absolute times, or `{"ids": […]}`. The digest is
-    SHA-256 over the ids in ascending order, each as eight big-endian bytes.
+    `filters` is `{"from", "to", "include", "exclude"}` with absolute times, or `{"ids": […]}`. The digest is the
+    SHA-256 of the ids in ascending order, each as eight big-endian bytes.
     """
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -21,7 +21,7 @@ class Selection(models.Model):
     count = models.IntegerField()
     digest = models.CharField(max_length=64)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
-    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the body that came with the key
+    request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 
     def __str__(self) -> str:
         return f"S-{self.pk}"

@@ -1,1 +1,1 @@
-"""Writing items to Kafka, each once, whatever is killed."""
+"""Sending of replay items to Kafka: each item once, even when workers or brokers are killed."""

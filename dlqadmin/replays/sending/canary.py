@@ -1,4 +1,4 @@
-"""Where a replay stands with its canary, read from what is counted and from the chunks that were committed."""
+"""The state of a replay's canary, computed from the item counters and the committed chunks."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 from django.db.models import Count
 
+from dlqadmin.replays.items import item_counters
+from dlqadmin.replays.items.item_states import UNSENT
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
-from dlqadmin.replays.sending import counters
-from dlqadmin.replays.sending.deciding import Lag, Situation, Stop, Tally, decide
-from dlqadmin.replays.sending.items import UNSENT
+from dlqadmin.replays.sending.pause_rules import Lag, Situation, Stop, Tally, decide
 
 
 def situation(replay: Replay, lag: Lag | None = None) -> Situation:
-    """What `decide` asks for, as it is now."""
-    states = counters.states(replay.pk)
+    """Return the input of `decide` for the replay's current state."""
+    states = item_counters.states(replay.pk)
     is_canary = replay.step < len(replay.steps)
     return Situation(
         left=sum(states[state] for state in UNSENT),
@@ -29,7 +29,7 @@ def situation(replay: Replay, lag: Lag | None = None) -> Situation:
 
 
 def tally(states: Mapping[str, int]) -> Tally:
-    """Counts of states, as far as they are of records that were sent."""
+    """Convert item counts by state to a tally. States of unsent items are ignored."""
     found = Counter(states)
     return Tally(
         found[ItemState.SENT], found[ItemState.PASSED], found[ItemState.FAILED_AGAIN], found[ItemState.UNKNOWN]
@@ -37,10 +37,14 @@ def tally(states: Mapping[str, int]) -> Tally:
 
 
 def of_step(replay: Replay) -> Tally:
-    """What became of the records of the step that is under way. A chunk never holds records of two steps."""
+    """Return the tally of the canary step in progress.
+
+    A chunk never holds records of two steps.
+    """
     before = sum(replay.steps[: replay.step])
     chunks = Chunk.objects.filter(replay=replay, state=ChunkState.COMMITTED).order_by("first")
     sent = 0
+    # Every chunk has at least one record, so `before` + 1 chunks always suffice.
     for first, records in chunks.values_list("first", "records")[: before + 1]:
         if sent >= before:
             rows = ReplayItem.objects.filter(replay=replay, ordinal__gte=first, sent_at__isnull=False).order_by()
@@ -50,19 +54,25 @@ def of_step(replay: Replay) -> Tally:
 
 
 def is_stopped(replay: Replay) -> bool:
-    """Is it the canary that it was paused for?"""
+    """Return whether the canary is the reason that the replay paused."""
     decision = decide(situation(replay))
     return isinstance(decision, Stop) and decision.is_canary
 
 
 def as_sent(replay: Replay) -> list[int]:
-    """The steps, the one that is under way with as many as were sent of it: it ends there."""
+    """Return the canary's steps, with the current step cut to the number of records it has sent.
+
+    The current step ends there.
+    """
     return [*replay.steps[: replay.step], of_step(replay).sent, *replay.steps[replay.step + 1 :]]
 
 
 def accepted(replay: Replay) -> dict[str, int]:
-    """The outcomes that there are now: who resumes has seen them, and the breaker counts from there on."""
-    states = counters.states(replay.pk)
+    """Return the current outcome counts, to store when a person resumes the replay.
+
+    That person has seen these outcomes, so the breaker counts only later ones.
+    """
+    states = item_counters.states(replay.pk)
     return {state: states[state] for state in (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)}
 
 

@@ -1,4 +1,7 @@
-"""The topics that a replay writes to, asked about before its chunks: there, allowed, still the same, and their ends."""
+"""Checks of a replay's target topics before each chunk.
+
+A topic must exist, be allowed, and be the same topic as when sending began. Its end offsets are read too.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,26 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from dlqadmin.broker import topics
+from dlqadmin.broker import internal_topics, topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.producing import Hopeless
+from dlqadmin.broker.transactions import Hopeless
+from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.models import Replay
-from dlqadmin.replays.sending.forbidden import forbidden
 
-FRESH_S = 1.0  # older ends are true as well, but a recovery that starts there has more to read
+FRESH_S = 1.0  # older ends stay correct, but a recovery that starts from them reads more
 SHADOW_KEPT_MS = 7 * 24 * 3600 * 1000
-Ends = Mapping[str, Mapping[str, int]]  # topic → partition → offset, as a chunk keeps them
+Ends = Mapping[str, Mapping[str, int]]  # topic → partition → offset, as a chunk stores them
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What was seen of topics: their ids, and where they ended."""
+    """The ids and end offsets of topics."""
 
     ids: Mapping[str, str]
     ends: Ends
 
 
 class Destinations:
-    """What one sender knows of its replay's topics, asked anew every second."""
+    """A sender's cache of its replay's target topics, refreshed every second."""
 
     def __init__(self, replay: Replay, clock: Callable[[], float] = time.monotonic) -> None:
         self._replay = replay
@@ -35,7 +38,11 @@ class Destinations:
         self._allowed: set[str] = set()
 
     def look(self, names: Collection[str]) -> Known:
-        """These topics as they were less than a second ago. Raises Hopeless and BrokerUnavailable."""
+        """Return the ids and ends of these topics, at most FRESH_S old.
+
+        Raises Hopeless if a topic is missing, forbidden or was recreated. Raises BrokerUnavailable if partitions have
+        no leader.
+        """
         now = self._clock()
         old = [name for name in sorted(names) if name not in self._seen or now - self._seen[name][0] > FRESH_S]
         if old:
@@ -47,6 +54,12 @@ class Destinations:
 
     def _ask(self, names: Collection[str], now: float) -> None:
         replay, known = self._replay, topics.cluster().topics
+        new = set(names) - self._allowed
+        internal = internal_topics.find_now(new)
+        for name in sorted(new):
+            if why := forbidden(name, internal.get(name), cluster=replay.target_cluster):
+                raise Hopeless(f"{name} {why}")
+        self._allowed |= new
         for name in names:
             if replay.shadow and name not in known:
                 known = {**known, name: make_shadow(replay, name, known)}
@@ -54,10 +67,6 @@ class Destinations:
         ends = topics.ends(wanted)
         if missing := [name for name in names if name not in known]:
             raise Hopeless(f"there is no topic {missing[0]}")
-        for name in set(names) - self._allowed:
-            if why := "" if replay.target_cluster else forbidden(name):
-                raise Hopeless(f"{name} {why}")
-            self._allowed.add(name)
         ids = topics.topic_ids(list(names))
         if anew := [name for name in names if replay.topic_ids.get(name, ids.get(name)) != ids.get(name)]:
             raise Hopeless(f"topic {anew[0]} was deleted and made anew since the replay began")
@@ -68,7 +77,11 @@ class Destinations:
 
 
 def make_shadow(replay: Replay, name: str, known: Mapping[str, int]) -> int:
-    """Make a shadow topic as wide as the widest of its origins, kept for a week; its partitions. Raises Hopeless."""
+    """Create a shadow topic and return its number of partitions.
+
+    It gets as many partitions as the widest of its origin topics, and a retention of one week. Raises Hopeless if none
+    of the origin topics exists.
+    """
     rows = replay.items.filter(target_topic=name).order_by()
     origins = rows.values_list("dead_letter__origin_topic", flat=True).distinct()
     count = max((known[origin] for origin in origins if origin in known), default=0)

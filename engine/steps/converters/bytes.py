@@ -1,4 +1,4 @@
-"""ByteArrayConverter: the bytes, as they are."""
+"""ByteArrayConverter: bytes without conversion."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.record.schema import BYTES, Schema
 
 
 class ByteArrayConverter:
-    """Passes bytes through and refuses everything else."""
+    """A converter that passes bytes through and refuses everything else."""
 
     OPTIONS = BYTE_ARRAY_CONVERTER
-    passes_bytes = True  # nobody needs to ask it about bytes
+    passes_bytes = True  # lets callers skip the converter for bytes
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
-        """It has nothing to configure."""
+        """Do nothing: the converter has no options."""
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
         return BYTES, data

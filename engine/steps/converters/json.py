@@ -16,15 +16,7 @@ from engine.record.unread import DIGITS, LONG_NUMBER
 from engine.steps.converters import json_schema
 from engine.steps.converters.json_data import Inexact
 from engine.steps.converters.json_envelope import Envelopes
-from engine.steps.converters.json_text import (
-    CLOSING,
-    SHALLOW,
-    TAIL,
-    check_depth,
-    read_exactly,
-    read_rare,
-    read_whole,
-)
+from engine.steps.converters.json_text import CLOSING, SHALLOW, TAIL, check_depth, read_exactly, read_rare, read_whole
 from engine.steps.converters.json_top import top_level
 from engine.steps.converters.json_trees import dumps, without_schema
 from engine.steps.converters.json_writing import How, writer
@@ -35,7 +27,7 @@ _TOO_DEEP = "is nested too deeply for this process"
 
 
 class JsonConverter:
-    """With `schemas.enable` (the default) values are envelopes; without, any JSON."""
+    """A converter of JSON. With `schemas.enable` (the default) values are envelopes, otherwise any JSON."""
 
     OPTIONS = JSON_CONVERTER
     takes_unread = True
@@ -52,22 +44,22 @@ class JsonConverter:
         self._use(how, values["schemas.cache.size"])
 
     def _use(self, how: How, cache_size: int) -> None:
-        """The records of a topic share their schema: what follows from it is kept."""
+        """Set the options and clear the caches. The records of a topic share their schema."""
         self._envelopes = Envelopes(cache_size, replace_null=how.replace_null)
         self._writer = once_per_schema(lambda schema: writer(schema, how), cache_size)
         self._text = once_per_schema(lambda schema: orjson.Fragment(dumps(json_schema.write(schema, how))), cache_size)
 
     def use_unread(self) -> None:
-        """From now on what has no schema may have parts that are unread (`engine.record.unread`)."""
+        """Allow unread parts in values without a schema from now on (`engine.record.unread`)."""
         self._leaves_unread = not self._envelope
 
     @property
     def writes_schemas(self) -> bool:
-        """Is what it writes an envelope with the schema?"""
+        """Return whether the output is an envelope with the schema."""
         return self._envelope
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
-        """The value, with its schema if it came in an envelope. Raises ConversionError."""
+        """Return the value, with its schema if it came in an envelope. Raises ConversionError."""
         if data is None:
             return None, None
         if self._envelope:
@@ -78,7 +70,7 @@ class JsonConverter:
         return None, _read(data)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        """The bytes; a value that is null and has no schema is a tombstone. Raises ConversionError."""
+        """Return the bytes. A null value without a schema is a tombstone. Raises ConversionError."""
         if schema is None and value is None:
             return None
         try:
@@ -105,7 +97,7 @@ class JsonConverter:
 
 
 def _read(data: bytes) -> Any:
-    """All of the JSON. Raises ConversionError."""
+    """Parse all of the JSON. Raises ConversionError."""
     try:
         value = _loads(data)
     except orjson.JSONDecodeError as refusal:

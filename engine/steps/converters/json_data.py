@@ -1,4 +1,4 @@
-"""Connect data from the payloads of JsonConverter's envelope, by their schema."""
+"""Connect data from the payloads of JsonConverter's envelopes, by schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any
 
-from engine.errors import ConversionError
+from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.scalars import crowded
 from engine.steps.converters.text import DAY_MS, EPOCH
@@ -22,20 +22,21 @@ Reader = Callable[[Any], Any]
 BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 _FLOATS = ("FLOAT32", "FLOAT64")
 _NUMBERS = frozenset((*BITS, *_FLOATS))
-_SAME: dict[str, type] = {"STRING": str, "BOOLEAN": bool}  # what JSON has of these needs no change
-_MAX_DECIMAL = 10_000  # bytes: turning them into digits takes time by the square
+_SAME: dict[str, type] = {"STRING": str, "BOOLEAN": bool}  # types that JSON represents as they are
+_MAX_DECIMAL = 10_000  # bytes; the conversion to digits takes quadratic time
 _QUARTET = re.compile(r"[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==")
 _QUARTETS = re.compile(rf"[\x00-\x20]*(?:(?:{_QUARTET.pattern})[\x00-\x20]*)*")
 
 
 class Inexact(Exception):
-    """A number that the fast parser may have rounded stands where its digits count: the text must be read again."""
+    """A number that the fast parser may have rounded while its digits count. The text must be parsed again."""
 
 
 def reader(schema: Schema | None, *, replace_null: bool = True) -> Reader:
-    """What makes Connect data of a payload. It raises ConversionError, or Inexact where a float is not good enough.
+    """Return the function that converts a payload to Connect data.
 
-    As in Kafka Connect, a payload of another type is read as 0, false or null, and a number that is too large wraps.
+    It raises ConversionError, or Inexact if a float is not exact enough. As in Kafka Connect, a payload of another type
+    is read as 0, false or null, and a number that is too large wraps.
     """
     if schema is None:
         return lambda value: value
@@ -48,7 +49,7 @@ def reader(schema: Schema | None, *, replace_null: bool = True) -> Reader:
 
 
 def _reader(schema: Schema, replace: bool) -> Reader:
-    """For what is not null."""
+    """Return the function for values that are not null."""
     logical = LOGICAL_TYPES.get(schema.name) if schema.name is not None else None
     return _READERS[schema.type](schema, replace) if logical is None else _logical(schema, logical)
 
@@ -58,7 +59,7 @@ def _logical(schema: Schema, convert: Callable[[Schema, Any], Any]) -> Reader:
         try:
             return convert(schema, value)
         except (ValueError, OverflowError, ArithmeticError) as error:
-            raise ConversionError(f"{value!r:.60} is no {schema.name}: {error}") from error
+            raise ConversionError(Message(f"{VALUE} is no {schema.name}: {VALUE}", f"{value!r:.60}", error)) from error
 
     return read
 
@@ -96,7 +97,7 @@ def _floating(schema: Schema, _replace: bool) -> Reader:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             return 0.0
         try:
-            number = float(value) + 0.0  # minus zero loses its sign
+            number = float(value) + 0.0  # turns minus zero into zero
         except OverflowError:
             number = float("inf") if value > 0 else float("-inf")
         return shortest_float32(number) if is_short else number
@@ -128,19 +129,21 @@ def _map(schema: Schema, replace: bool) -> Reader:
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ConversionError(f"{value!r:.60} is no MAP: with text as keys that is an object")
+            raise ConversionError(Message(f"{VALUE} is no MAP: with text as keys that is an object", f"{value!r:.60}"))
         return {key: item(part) for key, part in value.items()}
 
     return read if schema.keys.type == "STRING" else _pairs(schema.keys, item, replace)
 
 
 def _pairs(schema: Schema, item: Reader, replace: bool) -> Reader:
-    """A MAP whose keys are of another type than text."""
+    """Return the reader of a MAP whose keys are not text."""
     of_key = reader(schema, replace_null=replace)
 
     def read(value: Any) -> dict[Any, Any]:
         if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
-            raise ConversionError(f"{value!r:.60} is no MAP: with other keys than text that is a list of pairs")
+            raise ConversionError(
+                Message(f"{VALUE} is no MAP: with other keys than text that is a list of pairs", f"{value!r:.60}")
+            )
         keys = [of_key(key) for key, _ in value]
         items = [item(part) for _, part in value]
         if crowded(keys):
@@ -158,7 +161,7 @@ def _struct(schema: Schema, replace: bool) -> Reader:
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ConversionError(f"{value!r:.60} is no STRUCT")
+            raise ConversionError(Message(f"{VALUE} is no STRUCT", f"{value!r:.60}"))
         held = {}
         part_of = value.get
         for name, as_they_are, convert in rows:
@@ -169,14 +172,14 @@ def _struct(schema: Schema, replace: bool) -> Reader:
             try:
                 held[name] = convert(part)
             except ConversionError as error:
-                raise ConversionError(f"field {name}: {error}") from error
+                raise ConversionError(Message(f"field {name}: {VALUE}", error)) from error
         return held
 
     return read
 
 
 def _row(field: Field, replace: bool) -> tuple[str, frozenset[type], Reader]:
-    """A field's name, the types of parts that stay as they are, and what reads the others."""
+    """Return a field's name, the types that need no conversion, and the reader of the others."""
     schema = field.schema
     may_be_null = schema.optional and (schema.default is None or not replace)
     logical = schema.name in LOGICAL_TYPES
@@ -196,7 +199,7 @@ def _row(field: Field, replace: bool) -> tuple[str, frozenset[type], Reader]:
 
 
 def _check_nulls(schema: Schema, value: Any) -> None:
-    """In a STRUCT no part may be null whose schema is not optional."""
+    """Check that a STRUCT has no null where the schema is not optional."""
     if value is None:
         if not schema.optional:
             raise ConversionError(f"null, or another type, for a {schema.type} that is not optional")
@@ -210,26 +213,26 @@ def _check_nulls(schema: Schema, value: Any) -> None:
 
 
 def _container(schema: Schema, value: Any, kind: type) -> Any:
-    """A MAP or an ARRAY that bears the name of a logical type is read as that, and is none."""
+    """Return the value of a MAP or an ARRAY. Raises ConversionError if it was read as a logical type."""
     if not isinstance(value, kind):
         raise ConversionError(f"{schema.name} is no {schema.type}")
     return value
 
 
 def _base64(text: str) -> bytes:
-    """Padded base64, as one piece or several, white space between their quartets."""
+    """Decode padded base64 in one or several pieces, with white space between quartets."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
         if not _QUARTETS.fullmatch(text):
-            raise ConversionError(f"BYTES are not base64: {error}") from error
+            raise ConversionError(f"BYTES are not base64: {error}") from error  # the error quotes none of the bytes
     return b"".join(map(base64.b64decode, _QUARTET.findall(text)))
 
 
 def _decimal(schema: Schema, value: Any) -> Decimal | None:
     match value:
         case bool():
-            raise ValueError("it is true or false")
+            raise ValueError(Message("it is true or false"))
         case float():
             raise Inexact
         case int() | Decimal():
@@ -237,19 +240,19 @@ def _decimal(schema: Schema, value: Any) -> Decimal | None:
         case str():
             data = _base64(value)
             if not data:
-                raise ValueError("it is empty")
+                raise ValueError(Message("it is empty"))
             if len(data) > _MAX_DECIMAL:
-                raise ValueError(f"it has {len(data)} bytes, which are more than {_MAX_DECIMAL}")
+                raise ValueError(Message(f"it has {len(data)} bytes, which are more than {_MAX_DECIMAL}"))
             sign, digits, _ = Decimal(int.from_bytes(data, signed=True)).as_tuple()
             return Decimal((sign, digits, -scale_of(schema)))
-    raise ValueError("it is neither number nor text")
+    raise ValueError(Message("it is neither number nor text"))
 
 
 def scale_of(schema: Schema) -> int:
-    """The digits behind a Decimal's point. Raises ValueError."""
+    """Return the scale of a Decimal, the digits after its point. Raises ValueError."""
     text = (schema.parameters or {}).get("scale")
     if text is None:
-        raise ValueError("its schema has no scale")
+        raise ValueError(Message("its schema has no scale"))
     return int(text)
 
 
@@ -259,7 +262,7 @@ def _date(_: Schema, value: Any) -> date:
 
 def _time(_: Schema, value: Any) -> time:
     if not 0 <= _int32(value) < DAY_MS:
-        raise ValueError("a day has not so many milliseconds")
+        raise ValueError(Message("a day has not so many milliseconds"))
     return (EPOCH + timedelta(milliseconds=value)).time()
 
 
@@ -269,12 +272,12 @@ def _timestamp(_: Schema, value: Any) -> datetime:
             raise Inexact
         case int() if not isinstance(value, bool):
             return EPOCH + timedelta(milliseconds=narrow(value, 64))
-    raise ValueError("it is no whole number")
+    raise ValueError(Message("it is no whole number"))
 
 
 def _int32(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) <= value < 2**31:
-        raise ValueError("it is no INT32")
+        raise ValueError(Message("it is no INT32"))
     return value
 
 

@@ -1,4 +1,4 @@
-"""Envelopes of `schema` and `payload` as Connect data, their schemas read once."""
+"""Envelopes of `schema` and `payload` as Connect data. Each schema is read only once."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ _loads = orjson.loads
 _PAYLOAD = b'"payload":'
 _STARTS = 64  # topics; a start is as long as its schema
 _END = ord("}")
-DECODER_AFTER = 100  # payloads: making one takes as long as it saves with 30 to 60, and leaves garbage
+DECODER_AFTER = 100  # payloads: making a decoder costs as much as it saves on 30 to 60 payloads, and leaves garbage
 
 
 class _Known:
-    """A schema, and what makes Connect data of its payloads: `read` of JSON that is read, `decode` of its bytes."""
+    """A schema with its readers: `read` takes parsed JSON, `decode` takes bytes."""
 
     def __init__(self, row: Any, *, replace_null: bool) -> None:
         self._replace_null = replace_null
         self.schema = json_schema.read(row, replace_null=replace_null)
         self.read: Reader = reader(self.schema, replace_null=replace_null)
-        self.decoder: Decode | None = None  # does what `decode` does, sooner
+        self.decoder: Decode | None = None  # a faster replacement of `decode`
         self._decoded = 0
 
     def decode(self, payload: bytes) -> Any:
-        """Raises orjson.JSONDecodeError, Inexact where the fast parser may get it wrong, and what `read` raises."""
+        """Decode a payload.
+
+        Raises orjson.JSONDecodeError, Inexact if the fast parser may be wrong, and the exceptions of `read`.
+        """
         self._decoded += 1
         if self._decoded == DECODER_AFTER and self.schema is not None:
             self.decoder = decoder(self.schema, self.decode, replace_null=self._replace_null)
@@ -43,14 +46,14 @@ class _Known:
 
 
 class _Start(NamedTuple):
-    """What the last envelope of a topic began with, up to its payload."""
+    """The beginning of a topic's last envelope, up to its payload."""
 
     text: bytes
     known: _Known
 
 
 class Envelopes:
-    """Reads envelopes. The records of a topic share their schema, and most often its text and place."""
+    """A reader of envelopes. The records of a topic share their schema, usually with the same text and offset."""
 
     def __init__(self, cache_size: int, *, replace_null: bool) -> None:
         self._cache_size = cache_size
@@ -59,7 +62,7 @@ class Envelopes:
         self._starts: dict[str, _Start] = {}
 
     def open_like_the_last(self, topic: str, data: bytes) -> tuple[Schema | None, Any] | None:
-        """What is in an envelope that differs from the topic's last one in its payload alone; None for all others."""
+        """Return the content of an envelope with the beginning of the topic's last one, else None."""
         start = self._starts.get(topic)
         if start is None or not data.startswith(start.text) or data[-1] != _END:
             return None
@@ -71,7 +74,7 @@ class Envelopes:
             return None
 
     def open(self, topic: str, data: bytes, value: Any) -> tuple[Schema | None, Any]:
-        """What is in the envelope that the bytes were read as. Raises ConversionError, and Inexact as `reader` says."""
+        """Return the content of a parsed envelope. Raises ConversionError, and Inexact like `reader`."""
         if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
             raise ConversionError(
                 'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
@@ -85,7 +88,7 @@ class Envelopes:
             key = orjson.dumps(row)
         except TypeError:  # lone surrogates, numbers read exactly
             return _Known(row, replace_null=self._replace_null)
-        if b"null" in key:  # an infinite number is written as null too
+        if b"null" in key:  # an infinite number is also written as null
             key = repr(row).encode()
         if key not in self._known:
             if len(self._known) >= self._cache_size:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from engine.errors import ConversionError
+from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.json_data import reader
 from engine.steps.converters.json_writing import How, to_json
@@ -20,13 +20,13 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def read(row: Any, *, replace_null: bool = True) -> Schema | None:
-    """The schema; None for null. Raises ConversionError, and Inexact as a `reader` does."""
+    """Return the schema; None for null. Raises ConversionError, and Inexact like a `reader`."""
     if row is None:
         return None
     told = row.get("type") if isinstance(row, dict) else None
     kind = _TYPES.get(told) if isinstance(told, str) else None
     if kind is None:
-        raise ConversionError(f"the envelope's schema has no known type: {str(row)[:100]}")
+        raise ConversionError(Message(f"the envelope's schema has no known type: {VALUE}", str(row)[:100]))
     schema = Schema(
         kind,
         optional=row.get("optional") is True,
@@ -49,7 +49,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
 
 
 def write(schema: Schema, how: How) -> dict[str, Any]:
-    """The schema as JsonConverter writes it. Raises ConversionError."""
+    """Return the schema as JsonConverter writes it. Raises ConversionError."""
     row: dict[str, Any] = {"type": _NAMES[schema.type]}
     if schema.type == "MAP":
         row["keys"] = schema.keys and write(schema.keys, how)
@@ -67,7 +67,7 @@ def write(schema: Schema, how: How) -> dict[str, Any]:
 
 
 def _told(row: dict[str, Any], name: str, kind: type) -> Any:
-    """What the schema says under that name; a value of another type counts as not told, as in Kafka Connect."""
+    """Return a property of the schema. A value of another type counts as missing, as in Kafka Connect."""
     value = row.get(name)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 

@@ -1,4 +1,4 @@
-"""JSON that the fast parser refuses, read as Kafka Connect reads it; everything rare about JSON is here."""
+"""Rare JSON that the fast parser refuses, read as Kafka Connect reads it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from engine.errors import ConversionError
+from engine.errors import VALUE, ConversionError, Message
 from engine.record.unread import BEYOND
 
 MAX_DEPTH = 1000
 MAX_NUMBER = 1000  # characters
-SHALLOW = 2 * MAX_DEPTH + 1  # bytes: what nests deeper is longer
-TAIL = 64  # and ends in many brackets: one byte near the end tells most of what does not
+SHALLOW = 2 * MAX_DEPTH + 1  # bytes: JSON that nests deeper is longer
+TAIL = 64  # bytes: deep JSON ends in many brackets, so one byte near the end rules out most other JSON
 CLOSING = frozenset(b"]} \t\n\r")
 _MAX_EXPONENT = 2**31 - 1
-_CUT_OFF = "unexpected end of data"  # what the fast parser says of JSON that is good as far as it goes
+_CUT_OFF = "unexpected end of data"  # the fast parser's message for JSON that is valid but incomplete
 
 _BLANK = " \t\n\r"
 _BLANK_BYTES = _BLANK.encode()
@@ -33,10 +33,10 @@ _MARKS = (
 
 
 def read_rare(data: bytes, refusal: ValueError) -> Any:
-    """The first JSON value of the bytes, None for no bytes at all. Raises ConversionError, caused by the refusal.
+    """Return the first JSON value of the bytes, or None for no bytes.
 
-    Taken besides plain JSON: leading zeros, numbers beyond 64 bits, lone surrogates, a byte order mark, UTF-16, UTF-32,
-    and anything that follows the value.
+    Raises ConversionError, caused by the refusal. Accepted besides plain JSON: leading zeros, numbers beyond 64 bits,
+    lone surrogates, a byte order mark, UTF-16, UTF-32, and anything after the value.
     """
     if not data.strip(_BLANK_BYTES):
         return None
@@ -53,7 +53,7 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
 
 
 def read_whole(data: bytes, value: Any) -> Any:
-    """The value of JSON that the fast parser took; read again if it may have made floats of integers beyond 64 bits.
+    """Return the parsed value, parsed again if integers beyond 64 bits may have become floats.
 
     Raises ConversionError for numbers of too many characters.
     """
@@ -61,7 +61,7 @@ def read_whole(data: bytes, value: Any) -> Any:
 
 
 def read_exactly(data: bytes) -> Any:
-    """Like `read_rare`, with every number that has a fraction or an exponent as a Decimal. Raises ConversionError."""
+    """Parse like `read_rare`, with fractions and exponents as Decimal. Raises ConversionError."""
     return _again(_EXACT, data)
 
 
@@ -70,11 +70,11 @@ def _again(decoder: json.JSONDecoder, data: bytes) -> Any:
     try:
         return decoder.raw_decode(_TOKEN.sub(_without_zeros, text.lstrip(_BLANK)))[0]
     except (ValueError, RecursionError) as error:
-        raise ConversionError(f"{len(data)} bytes are not JSON: {error}") from error
+        raise ConversionError(Message(f"{len(data)} bytes are not JSON: {VALUE}", error)) from error
 
 
 def check_depth(data: bytes) -> None:
-    """Raises ConversionError for JSON that nests deeper than Kafka Connect takes and ends in brackets."""
+    """Raise ConversionError for JSON ending in brackets, deeper than Kafka Connect accepts."""
     if data[-TAIL:].strip(bytes(CLOSING)):
         return
     depth = 0
@@ -86,7 +86,7 @@ def check_depth(data: bytes) -> None:
 
 
 def _decoded(data: bytes) -> tuple[str, bytes]:
-    """The text, and what is left where the bytes stop being text."""
+    """Return the text, and the remaining bytes that are not text."""
     encoding, start = _encoding(data)
     try:
         return data[start:].decode(encoding, "surrogatepass"), b""
@@ -117,7 +117,7 @@ def _without_zeros(token: re.Match[str]) -> str:
     if text.startswith('"'):
         return text
     if len(text) > MAX_NUMBER:
-        raise ValueError(f"a number of {len(text)} characters")
+        raise ValueError(Message(f"a number of {len(text)} characters"))
     sign = "-" if text.startswith("-") else ""
     digits = text.removeprefix("-")
     kept = digits.lstrip("0")
@@ -125,7 +125,10 @@ def _without_zeros(token: re.Match[str]) -> str:
 
 
 def _check_end(value: Any, follows: str | bytes) -> None:
-    """At the top a blank ends a number; true, false and null end where no name can go on; the rest ends by itself."""
+    """Check the end of a top-level value.
+
+    A blank ends a number. true, false and null end where no name can continue. Other values end by themselves.
+    """
     match value:
         case None | bool():
             runs_on = not follows.isascii() or follows[:1].isalnum() or follows == "_"
@@ -134,17 +137,17 @@ def _check_end(value: Any, follows: str | bytes) -> None:
         case _:
             runs_on = False
     if runs_on:
-        raise ValueError("runs on")
+        raise ValueError(Message("runs on"))
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(Message(f"{constant} is no JSON"))
 
 
 def _decimal(text: str) -> Decimal:
     exponent = re.split("[eE]", text)[-1] if "e" in text.lower() else "0"
     if abs(int(exponent)) > _MAX_EXPONENT:
-        raise ValueError(f"an exponent of {exponent}")
+        raise ValueError(Message(f"an exponent of {VALUE}", exponent))
     return Decimal(text)
 
 

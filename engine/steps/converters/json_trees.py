@@ -1,4 +1,4 @@
-"""Connect data without a schema as trees of what JSON holds; and trees as bytes, as Kafka Connect writes them."""
+"""Schemaless Connect data as JSON trees, and trees as bytes, as Kafka Connect writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from engine.errors import ConversionError
 from engine.steps.converters.json_text import MAX_DEPTH
 from engine.steps.java.numbers import float_text
 
-JAVA_PLAIN, JAVA_EXPONENT = 1e-3, 1e7  # between them Java's text of a float is ours, without an exponent
+# Between these, Java and Python write the same text for a float, without an exponent.
+JAVA_PLAIN, JAVA_EXPONENT = 1e-3, 1e7
 _BACKSLASH = ord("\\")
 _SAME = frozenset((str, int, bool, type(None)))
 _BASES: tuple[tuple[Callable[[Any], Any], tuple[type, ...]], ...] = (
@@ -25,22 +26,22 @@ _NOT_BASIC = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 
 
 def dumps(tree: Any) -> bytes:
-    """The bytes of such a tree. Raises ConversionError for what is nested too deeply."""
+    """Return the bytes of a tree. Raises ConversionError for too deep nesting."""
     try:
         out = orjson.dumps(tree)
     except TypeError:
         out = _by_hand(tree).encode()
-    if _BACKSLASH in out and b"\\u00" in out:  # one byte is found many times faster than four
+    if _BACKSLASH in out and b"\\u00" in out:  # finding one byte is many times faster than finding four
         out = _CONTROL.sub(lambda found: b"\\u" + found[0][2:].upper() if len(found[0]) > 2 else found[0], out)
     return out if out.isascii() else _NOT_BASIC.sub(_escaped, out.decode()).encode()
 
 
 def without_schema(value: Any) -> Any:
-    """What JSON can hold of data without a schema. Raises ConversionError."""
+    """Convert schemaless data to a JSON tree. Raises ConversionError."""
     try:
         return _schemaless(value)
     except RecursionError:
-        return value  # so deep that `dumps` goes on by hand
+        return value  # so deep that `dumps` falls back to `_by_hand`
 
 
 def _schemaless(value: Any) -> Any:
@@ -67,7 +68,7 @@ def _schemaless(value: Any) -> Any:
 
 
 def java_float(value: float) -> Any:
-    """Floats where Java's text is not ours are written as they are there."""
+    """Replace floats whose text differs between Java and Python by Java's text."""
     if JAVA_PLAIN <= abs(value) < JAVA_EXPONENT or value == 0:
         return value
     text = float_text(value)
@@ -75,7 +76,10 @@ def java_float(value: float) -> Any:
 
 
 def _by_hand(tree: Any) -> str:
-    """What the fast writer refuses: lone surrogates, integers beyond 64 bits, keys that are no text, deep nesting."""
+    """Write trees that the fast writer refuses.
+
+    These have lone surrogates, integers beyond 64 bits, keys that are not text, or deep nesting.
+    """
     out: list[str] = []
     left: list[tuple[int, Any]] = [(0, tree)]
     while left:
@@ -103,7 +107,7 @@ def _by_hand(tree: Any) -> str:
 
 
 class _Mark(str):
-    """A piece of JSON's own text."""
+    """A piece of JSON syntax, in contrast to a string value."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Decoders made for one schema: of JSON that is as it says they make Connect data in one pass."""
+"""Decoders for one schema. They turn matching JSON into Connect data in one pass."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from engine.record.schema import Schema
 from engine.steps.converters.json_data import BITS, LOGICAL_TYPES, Inexact, Reader, reader
 from engine.steps.converters.json_top import can_be_skipped
 
-_LEVELS = 20  # what nests deeper is rare
-_FIELDS = 200  # a member that is not in its field's place is looked for among all of them
+_LEVELS = 20  # deeper nesting is rare
+_FIELDS = 200  # limit: a member out of order is searched among all fields
 _PLAIN = {"BOOLEAN": bool, "STRING": str, "BYTES": str, "FLOAT32": float, "FLOAT64": float}
 _AS_THEY_ARE = frozenset({"BOOLEAN", "STRING", *BITS})
 _REFUSALS = (msgspec.DecodeError, ConversionError, Inexact, RecursionError)
 _typed_dict: Any = TypedDict
 Decode = Callable[[bytes], Any]
-_Typed = tuple[Any, Reader | None]  # what JSON is decoded as, and what makes Connect data of that where it is none yet
+# The type to decode JSON as, and the reader that converts it to Connect data if needed.
+_Typed = tuple[Any, Reader | None]
 
 
 class _Untold(Exception):
-    """No type tells what the schema says."""
+    """A schema that no type can express."""
 
 
 def decoder(schema: Schema, otherwise: Decode, *, replace_null: bool) -> Decode | None:
-    """What makes Connect data of a payload's bytes, as `reader` does of the payload; None for a rare schema.
+    """Return the decoder of a payload's bytes, equivalent to `reader`; None for a rare schema.
 
-    Bytes in which anything is not as the schema says, or of which that is not sure, go to `otherwise`.
+    Bytes that do not match the schema, or may not match, go to `otherwise`.
     """
     try:
         kind, finish = _typed(schema, replace_null, _LEVELS)
@@ -43,7 +44,7 @@ def decoder(schema: Schema, otherwise: Decode, *, replace_null: bool) -> Decode 
             try:
                 return finish(parse(payload))
             except _REFUSALS:
-                pass  # it is no cause of what `otherwise` may raise
+                pass  # `otherwise` runs outside the handler, so this is not shown as the cause of its errors
         return otherwise(payload)
 
     return decode
@@ -86,7 +87,7 @@ def _same(value: Any) -> Any:
 
 
 def _unsigned(value: float | None) -> float | None:
-    """Minus zero loses its sign."""
+    """Turn minus zero into zero."""
     return 0.0 if value == 0 else value
 
 
@@ -131,7 +132,7 @@ def _finish_fields(names: list[str], finishes: list[Reader | None]) -> Reader:
     def finish_all(held: dict[str, Any] | None) -> dict[str, Any] | None:
         if held is None:
             return None
-        if [*held] != names:  # as the members came, and without those that did not
+        if [*held] != names:  # in the order of the members, without missing ones
             held = {name: held.get(name) for name in names}
         for name in floats:
             part = held[name]

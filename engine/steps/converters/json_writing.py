@@ -1,4 +1,4 @@
-"""Connect data as trees of what JSON holds, by their schema: to the byte what Kafka Connect writes."""
+"""Connect data as JSON trees, by schema: byte for byte as Kafka Connect writes them."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from engine.errors import ConversionError
+from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.json_data import BITS, LOGICAL, scale_of
 from engine.steps.converters.json_trees import JAVA_EXPONENT, JAVA_PLAIN, java_float, without_schema
 from engine.steps.converters.text import DAY_MS, millis
 
 Writer = Callable[[Any], Any]
-_MAX_DIGITS = 25_000  # turning them into bytes takes time by the square
+_MAX_DIGITS = 25_000  # the conversion to bytes takes quadratic time
 
 
 class How(NamedTuple):
-    """The converter's options that count for writing."""
+    """The converter's options for writing."""
 
     numeric: bool = False
     replace_null: bool = True
 
 
 def to_json(schema: Schema | None, value: Any, how: How) -> Any:
-    """What JSON can hold of Connect data. Raises ConversionError where value and schema do not fit."""
+    """Return Connect data as a JSON tree. Raises ConversionError if value and schema do not match."""
     return writer(schema, how)(value)
 
 
 def writer(schema: Schema | None, how: How) -> Writer:
-    """`to_json` for one schema, which is looked at once for many values."""
+    """Return `to_json` for one schema, which is analysed once for many values."""
     if schema is None:
         return without_schema
     write = (_LOGICAL.get(schema.name) or _WRITERS[schema.type])(schema, how)
@@ -51,14 +51,16 @@ def writer(schema: Schema | None, how: How) -> Writer:
         try:
             return write(value)
         except (TypeError, ValueError) as error:
-            raise ConversionError(f"{value!r:.60} is no {schema.name or schema.type}: {error}") from error
+            raise ConversionError(
+                Message(f"{VALUE} is no {schema.name or schema.type}: {VALUE}", f"{value!r:.60}", error)
+            ) from error
 
     return checked
 
 
 def _of(kind: type | tuple[type, ...], value: Any) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"it is a {type(value).__name__}")
+        raise TypeError(Message(f"it is a {type(value).__name__}"))
     return value
 
 
@@ -71,9 +73,9 @@ def _integer(schema: Schema, _how: How) -> Writer:
 
     def write(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"it is a {type(value).__name__}")
+            raise TypeError(Message(f"it is a {type(value).__name__}"))
         if not -half <= value < half:
-            raise ValueError(f"it needs more than {BITS[schema.type]} bits")
+            raise ValueError(Message(f"it needs more than {BITS[schema.type]} bits"))
         return value
 
     return write
@@ -82,7 +84,7 @@ def _integer(schema: Schema, _how: How) -> Writer:
 def _floating(_schema: Schema, _how: How) -> Writer:
     def write(value: Any) -> Any:
         if isinstance(value, bool):
-            raise TypeError("it is a bool")
+            raise TypeError(Message("it is a bool"))
         return java_float(float(_of((int, float), value)))
 
     return write
@@ -98,7 +100,7 @@ def _map(schema: Schema, how: How) -> Writer:
 
     def write(value: Any) -> Any:
         if schema.keys is None:
-            raise ValueError("its schema has no type of its keys")
+            raise ValueError(Message("its schema has no type of its keys"))
         rows = [(key, write_item(item)) for key, item in _of(dict, value).items()]
         if schema.keys.type == "STRING":
             return {_of(str, key): item for key, item in rows}
@@ -123,7 +125,7 @@ def _struct(schema: Schema, how: How) -> Writer:
 
 
 def _row(field: Field, how: How) -> tuple[str, frozenset[type], _Range, Writer]:
-    """A field's name, the types of parts that stay as they are, the numbers that do, and what writes the rest."""
+    """Return a field's name, types without conversion, valid numbers, and writer of the rest."""
     schema = field.schema
     logical = schema.name in _LOGICAL
     null = {NoneType} if schema.optional and (schema.default is None or not how.replace_null) else set()
@@ -140,13 +142,13 @@ def _decimal(schema: Schema, how: How) -> Writer:
     def write(value: Any) -> Any:
         sign, digits, exponent = _of(Decimal, value).as_tuple()
         if not value.is_finite():
-            raise ValueError("it is not finite")
+            raise ValueError(Message("it is not finite"))
         if how.numeric:
             return orjson.Fragment(str(value))
         if -int(exponent) != scale_of(schema):
-            raise ValueError(f"its scale is {-int(exponent)}, its schema's {scale_of(schema)}")
+            raise ValueError(Message(f"its scale is {-int(exponent)}, its schema's {scale_of(schema)}"))
         if len(digits) > _MAX_DIGITS:
-            raise ValueError(f"it has {len(digits)} digits, which are more than {_MAX_DIGITS}")
+            raise ValueError(Message(f"it has {len(digits)} digits, which are more than {_MAX_DIGITS}"))
         number = int(Decimal((sign, digits, 0)))
         size = (number if number >= 0 else ~number).bit_length() // 8 + 1
         return base64.b64encode(number.to_bytes(size, signed=True)).decode()
@@ -158,7 +160,7 @@ def _date(_schema: Schema, _how: How) -> Writer:
     def write(value: Any) -> int:
         days, rest = divmod(millis(_of(date, value)), DAY_MS)
         if rest:
-            raise ValueError("it has a time of day")
+            raise ValueError(Message("it has a time of day"))
         return days
 
     return write
@@ -168,8 +170,8 @@ def _moment(kind: type) -> Callable[[Schema, How], Writer]:
     return lambda _schema, _how: lambda value: millis(_of(kind, value))
 
 
-_STAYS: dict[str, set[type]] = {"STRING": {str}, "BOOLEAN": {bool}}  # what JSON has of these needs no change
-_Range = tuple[type | None, float, float]  # numbers of that very type, from the least to the most
+_STAYS: dict[str, set[type]] = {"STRING": {str}, "BOOLEAN": {bool}}  # types that JSON represents as they are
+_Range = tuple[type | None, float, float]  # numbers of exactly that type, from minimum to maximum
 _NO_NUMBER: _Range = (None, 0, 0)
 _RANGES: dict[str, _Range] = {
     **{kind: (int, -(1 << (bits - 1)), (1 << (bits - 1)) - 1) for kind, bits in BITS.items()},

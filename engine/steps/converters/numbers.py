@@ -1,4 +1,4 @@
-"""The converters of one primitive type each: numbers as big-endian bytes, a boolean as one byte."""
+"""Converters of one primitive type each: numbers as big-endian bytes, a boolean as one byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.config.options import parse
 from engine.config.steps import PRIMITIVE_CONVERTER
-from engine.errors import ConversionError
+from engine.errors import VALUE, ConversionError, Message
 from engine.record.record import Headers
 from engine.record.schema import Schema
 from engine.record.values import type_of
@@ -18,7 +18,7 @@ FORMATS = {"INT16": ">h", "INT32": ">i", "INT64": ">q", "FLOAT32": ">f", "FLOAT6
 
 
 class PrimitiveConverter:
-    """Values of one Connect type; bytes of another length, or a value of another type, are an error."""
+    """A converter of one Connect type. Bytes of another length and values of another type are errors."""
 
     OPTIONS = PRIMITIVE_CONVERTER
 
@@ -30,7 +30,7 @@ class PrimitiveConverter:
         parse(self.OPTIONS, configs)
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers = ()) -> tuple[Schema | None, Any]:
-        """The value under an optional schema, for null too. Raises ConversionError."""
+        """Return the value with an optional schema, also for null. Raises ConversionError."""
         if data is None:
             return self._schema, None
         if len(data) != self._format.size:
@@ -39,11 +39,11 @@ class PrimitiveConverter:
         if self._schema.type != "BOOLEAN":
             return self._schema, shortest_float32(value) if self._schema.type == "FLOAT32" else value
         if value > 1:
-            raise ConversionError(f"the byte {value} is no BOOLEAN: that is 0 or 1")
+            raise ConversionError(Message(f"the byte {VALUE} is no BOOLEAN: that is 0 or 1", str(value)))
         return self._schema, value == 1
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
-        """The bytes. Without a schema a whole number is INT64, another FLOAT64. Raises ConversionError."""
+        """Return the bytes. Without a schema, integers are INT64, others FLOAT64. Raises ConversionError."""
         told = schema.type if schema is not None else None
         if value is None and (self._schema.type != "BOOLEAN" or told in {None, "BOOLEAN"}):
             return None
@@ -53,4 +53,6 @@ class PrimitiveConverter:
         try:
             return self._format.pack(value)
         except (struct.error, OverflowError) as error:
-            raise ConversionError(f"{value!r:.60} is no {self._schema.type}: {error}") from error
+            raise ConversionError(
+                Message(f"{VALUE} is no {self._schema.type}: {VALUE}", f"{value!r:.60}", error)
+            ) from error

@@ -1,4 +1,4 @@
-"""Typed values from header text: numbers, booleans, dates, lists and maps, as Kafka Connect infers them."""
+"""Typed values from header text, inferred like Kafka Connect: numbers, booleans, dates, lists, maps."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _TOKEN = re.compile(r'[:,{}\[\]"]|(?:\\.|\\\Z|[^\\:,{}\[\]"])+', re.DOTALL)
 
 
 class _NoFit(Exception):
-    """The text is no list or map after all."""
+    """Text that turns out to be no list or map."""
 
 
 def parse_text(text: str) -> Typed:
-    """Schema and value; text that is nothing else stays text. `null` has neither."""
+    """Return schema and value. Text of no other type stays text. `null` has neither."""
     plain = text.strip(_BLANK)
     first = plain[:1]
     if not first or not (first.isdecimal() or first in "+-[{tfn"):
@@ -51,7 +51,7 @@ def parse_text(text: str) -> Typed:
 
 
 class _Tokens:
-    """A text's tokens: delimiters alone, everything between them whole; a backslash hides a delimiter."""
+    """The tokens of a text: delimiters, and the text between them. A backslash escapes a delimiter."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -73,7 +73,10 @@ class _Tokens:
         return "".join(token for _, token in taken)
 
     def take(self, wanted: str) -> bool:
-        """Pass the wanted token, blank ones before it too; blank ones are passed in any case, but for the last."""
+        """Skip the wanted token and blank tokens before it.
+
+        Blank tokens are skipped even without a match, except the last token.
+        """
         while self.at + 1 < len(self._tokens) and not self._tokens[self.at][1].strip(_BLANK):
             self.at += 1
         if self.more() and self._tokens[self.at][1].strip(_BLANK) == wanted:
@@ -111,7 +114,7 @@ def _scalar(tokens: _Tokens, token: str, *, inside: bool) -> Typed:
     found = None
     if token[0].isdecimal():
         start = tokens.at
-        rest = tokens.next_four()  # a time of day is five tokens, for its colons are delimiters
+        rest = tokens.next_four()  # a time of day is five tokens, because colons are delimiters
         found = None if rest is None else moment_of(token + rest)
         if found is None:
             tokens.at = start
@@ -169,7 +172,10 @@ def _map(tokens: _Tokens) -> Typed:
 
 
 def _common(schemas: Sequence[Schema | None]) -> Schema | None:
-    """The widest schema of numbers, the last of any other type; None where types differ, or all are null."""
+    """Return the common schema: the widest of numbers, the last of any other type.
+
+    None if types differ or all values are null.
+    """
     common: Schema | None = None
     for schema in schemas:
         if schema is None:
@@ -184,7 +190,7 @@ def _common(schemas: Sequence[Schema | None]) -> Schema | None:
 
 
 def _member(common: Schema | None, typed: Typed) -> Any:
-    """A member's value in the common schema, or as it is."""
+    """Return a member's value in the common schema, or unchanged."""
     schema, value = typed
     if common is None:
         return value

@@ -9,6 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from engine.errors import Message
 from engine.record.schema import Schema
 from engine.steps.converters.text import DAY_MS, EPOCH
 from engine.steps.java.numbers import shortest_float32
@@ -26,14 +27,14 @@ FLOAT64 = Schema("FLOAT64")
 WORDS: dict[str, Typed] = {"null": (None, None), "true": (BOOLEAN, True), "false": (BOOLEAN, False)}
 
 _INTEGERS = tuple((1 << (bits - 1), Schema(f"INT{bits}")) for bits in (8, 16, 32, 64))
-_SURE_DIGITS = 18  # decimal digits that 64 bits hold in any case
+_SURE_DIGITS = 18  # decimal digits that always fit in 64 bits
 _NUMBER = re.compile(r"(?:[+-]?\d++(?:\.\d*+)?|[+-]\.\d++)(?:[eE]([+-]?\d{1,10}))?")
 _MAX_EXPONENT = 2**31 - 2000
 _LARGEST = Decimal("1e19")
-_CROWD = 1000  # keys of one hash take time by the square; only somebody who means it makes more of them
+_CROWD = 1000  # keys with equal hashes take quadratic time; more than this many are an attack
 _DATE_TEXT = r"(\d+)-(\d+)-(\d+)"
 _TIME_TEXT = r"(\d+):(\d+):(\d+)\.(\d+)Z"
-_TEMPORAL = {  # by length, as Kafka tells them
+_TEMPORAL = {  # by length, as Kafka distinguishes them
     10: (re.compile(_DATE_TEXT), DATE),
     13: (re.compile(_TIME_TEXT), TIME),
     24: (re.compile(f"{_DATE_TEXT}T{_TIME_TEXT}"), TIMESTAMP),
@@ -41,7 +42,10 @@ _TEMPORAL = {  # by length, as Kafka tells them
 
 
 def number_of(token: str) -> Typed | None:
-    """A number that begins with a digit or a sign: the smallest whole type, else FLOAT32, FLOAT64 or Decimal."""
+    """Parse a number that begins with a digit or a sign.
+
+    The type is the smallest integer type, else FLOAT32, FLOAT64 or Decimal.
+    """
     if token.isdecimal() and len(token) <= _SURE_DIGITS:
         return _integer(int(token))
     found = _NUMBER.fullmatch(token)
@@ -62,7 +66,7 @@ def number_of(token: str) -> Typed | None:
 
 
 def moment_of(text: str) -> Typed | None:
-    """A date, a time of day or both, in ISO form; what Python has not stays text."""
+    """Parse an ISO date, time of day or both. Moments that Python can't represent stay text."""
     text = text.replace("\\:", ":")
     pattern, schema = _TEMPORAL.get(len(text), (None, DATE))
     found = pattern.match(text) if pattern else None
@@ -71,7 +75,7 @@ def moment_of(text: str) -> Typed | None:
     parts = [int(part) for part in found.groups()]
     year, month, day = parts[:3] if schema != TIME else (1970, 1, 1)
     hours, minutes, seconds, ms = parts[-4:] if schema != DATE else (0, 0, 0, 0)
-    try:  # a 13th month is next year's first, a 61st minute the next hour's: Kafka counts on
+    try:  # like Kafka, carry over: a 13th month is next January, a 61st minute belongs to the next hour
         start = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=EPOCH.tzinfo)
         moment = start + timedelta(days=day - 1, hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
     except (ValueError, OverflowError):
@@ -82,33 +86,33 @@ def moment_of(text: str) -> Typed | None:
 
 
 def moment_from(schema: Schema, number: int) -> date | time:
-    """The moment that a logical type's number stands for. Raises OverflowError."""
+    """Return the moment of a logical type's number. Raises OverflowError."""
     moment = stamp(number if schema != DATE else number * DAY_MS)
     if schema == TIMESTAMP:
         return moment
     if schema == DATE:
         return moment.date()
     if not 0 <= number < DAY_MS:
-        raise OverflowError("a day has not so many milliseconds")
+        raise OverflowError(Message("a day has not so many milliseconds"))
     return moment.time()
 
 
 def crowded(keys: Iterable[Any]) -> bool:
-    """Have so many decimals the same hash that a map of them would take far too long?"""
+    """Return whether so many decimals share a hash that a map of them would take far too long."""
     hashes = [hash(key) for key in keys if isinstance(key, Decimal)]
     return len(hashes) - len(set(hashes)) > _CROWD
 
 
 def decimal_schema(scale: int) -> Schema:
-    """The logical type Decimal."""
+    """Return the schema of the logical type Decimal."""
     return Schema("BYTES", name=f"{_DATA}Decimal", version=1, parameters={"scale": str(scale)})
 
 
 def stamp(ms: int) -> datetime:
-    """The moment so many milliseconds after the epoch. Raises OverflowError."""
+    """Convert milliseconds since the epoch to a datetime. Raises OverflowError."""
     return EPOCH + timedelta(milliseconds=ms)
 
 
 def _integer(whole: int) -> Typed | None:
-    """The smallest type that holds it, if any does."""
+    """Return the integer with the smallest type that holds it, or None."""
     return next(((schema, whole) for half, schema in _INTEGERS if -half <= whole < half), None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.config.options import Problem, parse
 from engine.config.steps import SIMPLE_HEADER_CONVERTER, STRING_CONVERTER
-from engine.errors import ConversionError
+from engine.errors import VALUE, ConversionError, Message
 from engine.record.record import Headers
 from engine.record.schema import STRING, Schema
 from engine.steps.converters.parse_text import parse_text
@@ -23,7 +23,7 @@ _NO_TEXT = Schema("BYTES", optional=True, doc="A header that is not UTF-8.")
 
 
 class StringConverter:
-    """Text in the configured character set. Bytes that are no text are an error, never replaced."""
+    """A converter of text in the configured character set. Invalid bytes are an error, never replaced."""
 
     OPTIONS = STRING_CONVERTER
 
@@ -33,7 +33,7 @@ class StringConverter:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see."""
+        """Return problems that the options table can't detect."""
         encoding = configs.get("converter.encoding", "UTF-8")
         try:
             "".encode(encoding)
@@ -64,7 +64,7 @@ class StringConverter:
 
 
 class SimpleHeaderConverter:
-    """Headers as text whose type is inferred; bytes that are no text stay bytes, where Kafka replaces them."""
+    """A converter of headers as text with inferred types. Invalid text stays bytes; Kafka replaces it."""
 
     OPTIONS = SIMPLE_HEADER_CONVERTER
 
@@ -88,7 +88,10 @@ class SimpleHeaderConverter:
 
 
 def _byte_order(encoding: str, data: bytes) -> str:
-    """Java takes text without a byte order mark for big-endian, Python for what the machine is."""
+    """Return the encoding with Java's byte order.
+
+    Without a byte order mark, Java assumes big-endian, but Python the order of the machine.
+    """
     name = codecs.lookup(encoding).name
     return encoding if data.startswith(_MARKS[name]) else f"{name}-be"
 
@@ -99,4 +102,4 @@ def _encode(write: Callable[[Schema | None, Any], str], schema: Schema | None, v
     except UnicodeEncodeError as error:
         raise ConversionError(f"can't be written as {encoding}: {error.reason}") from error
     except (TypeError, OverflowError, RecursionError) as error:
-        raise ConversionError(f"can't be written as text: {error}") from error
+        raise ConversionError(Message(f"can't be written as text: {VALUE}", error)) from error

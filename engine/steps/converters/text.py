@@ -1,4 +1,4 @@
-"""Connect data as text, in the two ways Kafka Connect writes it: for headers, and as Java prints an object."""
+"""Connect data as text in Kafka Connect's two formats: for headers, and as Java's `toString`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from engine.errors import Message
 from engine.record.schema import Schema
 from engine.steps.java.numbers import float_text
 
@@ -16,7 +17,7 @@ DAY_MS = 86_400_000
 
 
 def connect_text(schema: Schema | None, value: Any, *, inside: bool = False) -> str:
-    """Text that `parse_text` reads again; `inside` a list or a map, text stands in quotes. Raises TypeError."""
+    """Return text that `parse_text` can read. `inside` lists and maps, text is quoted. Raises TypeError."""
     match value:
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if inside else value
@@ -36,7 +37,7 @@ def connect_text(schema: Schema | None, value: Any, *, inside: bool = False) -> 
 
 
 def object_text(schema: Schema | None, value: Any) -> str:
-    """Text as Java's `toString` writes it, but bytes as base64. Raises TypeError."""
+    """Return Java's `toString` text, but with bytes as base64. Raises TypeError."""
     match value:
         case str():
             return value
@@ -57,7 +58,7 @@ def object_text(schema: Schema | None, value: Any) -> str:
 
 
 def millis(value: date | time) -> int:
-    """Milliseconds since the epoch, of a time since midnight."""
+    """Return milliseconds since the epoch, or since midnight for a time."""
     match value:
         case time():
             return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
@@ -77,7 +78,7 @@ def _scalar(value: Any) -> str:
             return str(value)
         case float():
             return float_text(value)
-    raise TypeError(f"a {type(value).__name__} has no text")
+    raise TypeError(Message(f"a {type(value).__name__} has no text"))
 
 
 _Row = tuple[Schema | None, Any, Schema | None, Any]
@@ -97,7 +98,10 @@ def _pair(write: Callable[..., str], row: _Row, between: str, **how: bool) -> st
 
 
 def _moment(ms: int) -> str:
-    """A time of day before the second day, a date at midnight, else both: told by the value alone, as in Kafka."""
+    """Return a time of day, a date, or both, as Kafka chooses from the value alone.
+
+    Values before the second day are times of day, other midnights are dates, and the rest are both.
+    """
     moment = EPOCH + timedelta(milliseconds=ms)
     day, clock = f"{moment.year:04}-{moment:%m-%d}", f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03}Z"
     if ms < DAY_MS:

@@ -1,4 +1,4 @@
-"""Days, months and years as Java counts them: Julian until 4 October 1582, Gregorian after it."""
+"""Java's calendar: Julian until 4 October 1582, Gregorian after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CUTOVER_YEAR = 1582
 
 
 class Day(NamedTuple):
-    """A date; the year before 1 is 0."""
+    """A date. The year before 1 is 0."""
 
     year: int
     month: int
@@ -18,7 +18,7 @@ class Day(NamedTuple):
 
 
 def date_of(days: int) -> Day:
-    """The date of a number of days since 1970."""
+    """Return the date of a number of days since 1970."""
     if days >= _CUTOVER:
         days += 719_468  # since 1 March of the year 0
         era, of_era = divmod(days, 146_097)
@@ -35,7 +35,10 @@ def date_of(days: int) -> Day:
 
 
 def days_of(year: int, month: int, day: int) -> int:
-    """The days since 1970 of a date, leniently: month 13 is the next January, day 0 the day before the first."""
+    """Return a date's days since 1970, leniently.
+
+    Month 13 is the next January, day 0 the day before the first.
+    """
     over, month = divmod(month - 1, 12)
     julian = _days(year + over, month + 1, day, gregorian=False)
     if year < _CUTOVER_YEAR:
@@ -45,12 +48,12 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 def day_of_year(days: int) -> int:
-    """1 for the first of January."""
+    """Return the day of the year, 1 for the first of January."""
     return days - days_of(date_of(days).year, 1, 1) + 1
 
 
 def weekday(days: int) -> int:
-    """1 for Monday to 7 for Sunday."""
+    """Return the day of the week, from 1 for Monday to 7 for Sunday."""
     return (days + 3) % 7 + 1
 
 

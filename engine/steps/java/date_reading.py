@@ -1,18 +1,12 @@
-"""Reads one text along a date pattern, and makes a time of the fields that it found."""
+"""A parser of one text by a date pattern, which combines the fields into a time."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from engine.errors import VALUE, Message
 from engine.steps.java.calendar import DAY_MS, days_of, weekday
-from engine.steps.java.date_words import (
-    DAY_WORDS,
-    ERA_WORDS,
-    HALF_DAY_WORDS,
-    MONTH_WORDS,
-    ZONE_HOURS,
-    longest,
-)
+from engine.steps.java.date_words import DAY_WORDS, ERA_WORDS, HALF_DAY_WORDS, MONTH_WORDS, ZONE_HOURS, longest
 from engine.steps.java.numbers import LONG_MAX, LONG_MIN, narrow
 
 _INT_MAX = 2**31 - 1
@@ -22,30 +16,28 @@ _MINUTE_MS = 60_000
 
 
 class Reading:
-    """What has been read of a text. Every step raises ValueError where text and pattern part."""
+    """The parse state of a text. Every step raises ValueError if text and pattern differ."""
 
     def __init__(self, text: str, now: datetime) -> None:
         self._text = text
         self._now = now
         self._place = 0
-        self._fields: dict[
-            str, int
-        ] = {}  # in the order of reading: of a day of the month and one of the year the last counts
+        self._fields: dict[str, int] = {}  # in reading order: the last of day of month and day of year counts
         self._two_digits = False
 
     def literal(self, literal: str) -> None:
-        """The text goes on with exactly this."""
+        """Consume exactly this literal."""
         if not self._text.startswith(literal, self._place):
-            raise ValueError(f"has no {literal!r} at {self._place}")
+            raise ValueError(Message(f"has no {literal!r} at {self._place}"))
         self._place += len(literal)
 
     def field(self, letter: str, count: int, *, abuts: bool) -> None:
-        """The text goes on with a field, of no more than `count` characters where another number follows at once."""
+        """Consume a field. Use at most `count` characters if another number follows directly."""
         start = self._place
         while self._text[self._place : self._place + 1] in {" ", "\t"}:
             self._place += 1
         if self._place >= len(self._text):
-            raise ValueError(f"ends before {letter * count}")
+            raise ValueError(Message(f"ends before {letter * count}"))
         name = _SAME_FIELD.get(letter, letter)
         if letter in "zZ":
             value = self._zone()
@@ -59,7 +51,7 @@ class Reading:
         self._fields[name] = value
 
     def time_ms(self) -> int:
-        """The time that the fields name, from 1970-01-01T00:00:00Z on where they are silent."""
+        """Return the time of the fields. Missing fields default to 1970-01-01T00:00:00Z."""
         time_ms = self._resolved(0)
         if self._two_digits and time_ms < _years_before(self._now, 80):
             time_ms = self._resolved(100)
@@ -72,7 +64,10 @@ class Reading:
         return self._day(more_years) * DAY_MS + of_day
 
     def _day(self, more_years: int) -> int:
-        """Of a day of the month and one of the year the last; without both, the month's first such day of the week."""
+        """Return the day. The last of day of month and day of year counts.
+
+        Without both, it is the first such weekday of the month.
+        """
         fields, order = self._fields, list(self._fields)
         year = fields.get("y", 1970) + more_years
         if fields.get("G") == 0:
@@ -85,7 +80,7 @@ class Reading:
         return days_of(year, fields.get("M", 1), fields.get("d", 1))
 
     def _hour(self) -> int:
-        """Of an hour of the day, and one of half a day with AM or PM, the last that is complete."""
+        """Return the last complete one of hour of day, and hour of half-day with AM or PM."""
         fields, order = self._fields, list(self._fields)
         half = fields.get("K", 0) + 12 * fields.get("a", 0)
         if "H" not in fields:
@@ -97,13 +92,13 @@ class Reading:
     def _word(self, words: dict[str, int], start: int) -> int:
         word = longest(words, self._text, start)
         if word is None:
-            raise ValueError(f"has at {start} none of {', '.join(words)}")
+            raise ValueError(Message(f"has at {start} none of {', '.join(words)}"))
         self._place = start + len(word)
         return words[word]
 
     def _numeric(self, letter: str, count: int, end: int | None) -> int:
         if end is not None and end > len(self._text):
-            raise ValueError(f"ends within {letter * count}")
+            raise ValueError(Message(f"ends within {letter * count}"))
         start = self._place
         value = self._number(end)
         if letter == "y" and count <= 2 and self._place - start == 2 and self._text[start].isdecimal():
@@ -113,18 +108,18 @@ class Reading:
         if (letter, value) in {("k", 24), ("h", 12)}:
             return 0
         if letter == "u" and not 1 <= value <= 7:
-            return value - 1  # as it stands, where Java counts from Sunday
+            return value - 1  # out of range: taken as it stands, while Java counts from Sunday
         return value
 
     def _number(self, end: int | None) -> int:
-        """Digits, perhaps after a minus, as an int of 32 bits."""
+        """Parse a 32-bit int: digits, optionally after a minus."""
         text = self._text[:end]
         first = self._place + text.startswith("-", self._place)
         last = first
         while text[last : last + 1].isdecimal():
             last += 1
         if last == first:
-            raise ValueError(f"has no number at {self._place}")
+            raise ValueError(Message(f"has no number at {self._place}"))
         number = int(text[self._place : last])
         self._place = last
         if not LONG_MIN <= number <= LONG_MAX:
@@ -132,7 +127,7 @@ class Reading:
         return narrow(number, 32)
 
     def _zone(self) -> int:
-        """`+hhmm`, `GMT`, `GMT+hh:mm` or a name: minutes east."""
+        """Parse `+hhmm`, `GMT`, `GMT+hh:mm` or a name. Return minutes east of UTC."""
         if self._text[self._place] in "+-":
             return self._offset(0, colon=False)
         if self._text[self._place : self._place + 3].upper() == "GMT" and self._text[
@@ -143,12 +138,12 @@ class Reading:
         return self._word(ZONE_HOURS, self._place) * 60
 
     def _iso_zone(self, count: int) -> int:
-        """`Z`, or `+hh`, `+hhmm`, `+hh:mm` for one, two and three letters: minutes east."""
+        """Parse `Z`, or `+hh`, `+hhmm`, `+hh:mm` for 1, 2, 3 letters. Return minutes east of UTC."""
         if self._text[self._place] == "Z":
             self._place += 1
             return 0
         if self._text[self._place] not in "+-":
-            raise ValueError(f"has no time zone at {self._place}")
+            raise ValueError(Message(f"has no time zone at {self._place}"))
         return self._offset(count, colon=count == 3)
 
     def _offset(self, count: int, *, colon: bool) -> int:
@@ -156,18 +151,18 @@ class Reading:
         place = self._place + 1
         digits = 2 if _digits(self._text, place, 2) else 1
         if not _digits(self._text, place, digits) or (digits == 1 and (count > 0 or not colon)):
-            raise ValueError(f"has no hours of a time zone at {place}")
+            raise ValueError(Message(f"has no hours of a time zone at {place}"))
         hours, place = int(self._text[place : place + digits]), place + digits
         minutes = 0
         if count != 1:
             if colon and self._text[place : place + 1] != ":":
-                raise ValueError(f"has no colon in the time zone at {place}")
+                raise ValueError(Message(f"has no colon in the time zone at {place}"))
             place += colon
             if not _digits(self._text, place, 2):
-                raise ValueError(f"has no minutes of a time zone at {place}")
+                raise ValueError(Message(f"has no minutes of a time zone at {place}"))
             minutes, place = int(self._text[place : place + 2]), place + 2
         if hours > 23 or minutes > 59:
-            raise ValueError(f"has a time zone of {hours} hours and {minutes} minutes")
+            raise ValueError(Message(f"has a time zone of {VALUE} hours and {VALUE} minutes", str(hours), str(minutes)))
         self._place = place
         return sign * (hours * 60 + minutes)
 

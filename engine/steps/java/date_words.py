@@ -1,4 +1,4 @@
-"""The words in dates: English names of months, days, eras and time zones."""
+"""Words in dates: English names of months, days, eras and time zones."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ ZONE_HOURS = {
 
 
 def longest(words: dict[str, int], text: str, place: int) -> str | None:
-    """The longest of the words that stands there, in any case."""
+    """Return the longest of the words at this index of the text, ignoring case."""
     found = [word for word in words if text[place : place + len(word)].lower() == word.lower()]
     return max(found, key=len, default=None)

@@ -1,4 +1,7 @@
-"""Java's SimpleDateFormat in UTC and English, for the letters G y M L d D H k K h m s S E u a z Z X."""
+"""Java's SimpleDateFormat in UTC and English, with a subset of its letters.
+
+The letters are G y M L d D H k K h m s S E u a z Z X.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ from engine.steps.java.date_words import DAYS, MONTHS
 
 
 class Letter(NamedTuple):
-    """A letter of a pattern, so many times."""
+    """A pattern letter and its number of repetitions."""
 
     letter: str
     times: int
 
 
 class DateFormat:
-    """A pattern that writes and reads milliseconds since 1970; years of two digits lie less than 20 years after `now`.
+    """A date pattern that formats and parses milliseconds since 1970.
 
-    Raises ValueError for a letter that Java or this subset of it does not know.
+    Years of two digits are less than 20 years after `now`. Raises ValueError for a letter that Java or this subset of
+    it does not know.
     """
 
     def __init__(self, pattern: str, now: datetime) -> None:
@@ -29,14 +33,17 @@ class DateFormat:
         self._now = now
 
     def format(self, time_ms: int) -> str:
-        """The text."""
+        """Return the text."""
         moment = _moment(time_ms)
         return "".join(
             part if isinstance(part, str) else _WRITE[part.letter](moment, part.times) for part in self._parts
         )
 
     def parse(self, text: str) -> int:
-        """The milliseconds, read leniently: day 0 and month 13 count on, what follows is ignored. Raises ValueError."""
+        """Return the milliseconds. Raises ValueError.
+
+        Parsing is lenient: day 0 and month 13 carry over, and text after the pattern is ignored.
+        """
         reading = Reading(text, self._now)
         for place, part in enumerate(self._parts):
             if isinstance(part, str):
@@ -82,7 +89,7 @@ def _parts(pattern: str) -> Iterator[str | Letter]:
 
 
 def _quoted(pattern: str, place: int) -> tuple[str, int]:
-    """The text up to the closing quote, and the place behind it; two quotes stand for one."""
+    """Return the text up to the closing quote, and the index after it. Two quotes stand for one."""
     if pattern[place : place + 1] == "'":
         return "'", place + 1
     text = ""

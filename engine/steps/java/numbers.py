@@ -1,4 +1,4 @@
-"""Numbers as Java reads, narrows and writes them."""
+"""Numbers as Java parses, narrows and prints them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import re
 import struct
 from decimal import Decimal
+
+from engine.errors import VALUE, Message
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 _DECIMAL = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,10})?")
@@ -15,34 +17,34 @@ _FLOATING = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d+)?)[fFdD
 _HEXADECIMAL = re.compile(r"([+-]?0x(?:[\da-f]++(?:\.[\da-f]*+)?|\.[\da-f]++)p[+-]?\d+)[fd]?", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[+-]?(?:Infinity|NaN)")
 _FLOAT32 = struct.Struct("f")
-_TOLD_APART = 6  # digits: 32 bits tell all numbers of so many apart, so no two of them are the same one
-_FLOAT32_MIN = 2.0**-126  # below, there are fewer bits
+_TOLD_APART = 6  # digits: 32-bit floats distinguish all numbers with so many digits
+_FLOAT32_MIN = 2.0**-126  # smaller numbers have fewer bits
 _SURE = 8  # characters: the point and as many digits
-_WHOLE = 1.5 * 2**52  # beside it a float has no room for a fraction: added and taken away, it rounds
+_WHOLE = 1.5 * 2**52  # a float near this has no room for a fraction, so adding and subtracting it rounds
 _FLOAT32_MAX = 3.4028234663852886e38
-_BLANK = "".join(map(chr, range(33)))  # what Java trims
+_BLANK = "".join(map(chr, range(33)))  # the characters that Java trims
 
 
 def narrow(number: int, bits: int) -> int:
-    """The lowest bits as a signed number: Java's narrowing, which wraps around."""
+    """Return the lowest bits as a signed number: Java's narrowing, which wraps around."""
     half = 1 << (bits - 1)
     return (number + half) % (2 * half) - half
 
 
 def long_of(number: Decimal) -> int:
-    """`BigDecimal.longValue`: without fraction, the lowest 64 bits. Raises ValueError for what is not finite."""
+    """`BigDecimal.longValue`: drop the fraction, keep 64 bits. Raises ValueError for non-finite numbers."""
     if not number.is_finite():
-        raise ValueError(f"{number} is no whole number")
+        raise ValueError(Message(f"{VALUE} is no whole number", str(number)))
     if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LONG_BITS:
-        return 0  # nothing before the point; or a multiple of ten to the 64th, whose lowest 64 bits are zero
+        return 0  # no digits before the point, or a multiple of 10^64, whose lowest 64 bits are zero
     return narrow(int(number), _LONG_BITS)
 
 
 def integer_of(text: str, bits: int) -> int:
-    """`Integer.parseInt` and its kind. Raises ValueError."""
+    """`Integer.parseInt` and similar. Raises ValueError."""
     half = 1 << (bits - 1)
     if not _INTEGER.fullmatch(text) or not -half <= int(text) < half:
-        raise ValueError(f"{text!r:.80} is no whole number of {bits} bits")
+        raise ValueError(Message(f"{VALUE} is no whole number of {bits} bits", f"{text!r:.80}"))
     return int(text)
 
 
@@ -56,7 +58,7 @@ def float_of(text: str) -> float:
         return float(found[1])
     found = _HEXADECIMAL.fullmatch(trimmed)
     if not found:
-        raise ValueError(f"{text!r:.80} is no number")
+        raise ValueError(Message(f"{VALUE} is no number", f"{text!r:.80}"))
     try:
         return float.fromhex(found[1])
     except OverflowError:
@@ -66,12 +68,12 @@ def float_of(text: str) -> float:
 def decimal_of(text: str) -> Decimal:
     """`new BigDecimal(text)`. Raises ValueError."""
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text!r:.80} is no number")
+        raise ValueError(Message(f"{VALUE} is no number", f"{text!r:.80}"))
     return Decimal(text)
 
 
 def float32(number: float) -> float:
-    """The nearest number that 32 bits hold."""
+    """Return the nearest number that 32 bits hold."""
     if math.isfinite(number) and abs(number) > _FLOAT32_MAX:
         try:
             _FLOAT32.pack(number)
@@ -82,10 +84,10 @@ def float32(number: float) -> float:
 
 
 def shortest_float32(number: float) -> float:
-    """Like `float32`, as the number that is written with the fewest digits: 0.1, not 0.10000000149011612."""
+    """Return `float32` as the number with the fewest digits: 0.1, not 0.10000000149011612."""
     whole = number * 1e4 + _WHOLE - _WHOLE
     if -1e6 < whole < 1e6 and whole / 1e4 == number:
-        return number  # it has no more than six digits, four of them behind the point
+        return number  # it has no more than six digits, four of them after the point
     if 1e-37 < abs(number) < 1e38 and len(repr(number)) < _SURE:
         return number
     rounded = float32(number)
@@ -96,12 +98,15 @@ def shortest_float32(number: float) -> float:
 
 
 def float_text(number: float) -> str:
-    """`Double.toString`: plain from 0.001 to 10 million, else with an exponent; two digits at least, the nearest."""
+    """Return `Double.toString`: plain from 0.001 to 10 million, else with an exponent.
+
+    It has at least two digits, and they are the nearest to the number.
+    """
     if math.isnan(number) or math.isinf(number):
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     if number == 0 or 1e-3 <= abs(number) < 1e7:
         return _plain(repr(number))
-    two = f"{number:.1e}"  # Java writes two digits at least, and those that are nearest
+    two = f"{number:.1e}"  # Java writes at least two digits, the nearest ones
     mantissa, exponent = f"{Decimal(two if float(two) == number else repr(number)):e}".lower().split("e")
     if "." not in mantissa:
         mantissa, exponent = f"{number:.1e}".split("e")

@@ -1,4 +1,4 @@
-"""Cast: fields, or the whole value, to another primitive type."""
+"""Cast: fields or the whole value to another primitive type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 
 from engine.config.options import Problem, nearest
 from engine.config.transforms import CAST
-from engine.errors import TransformError
+from engine.errors import VALUE, Message, TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.unread import Unread, read
@@ -39,12 +39,12 @@ from engine.steps.transforms.schemas import schemas_of
 _LOGICAL = (Decimal, date, time)  # a datetime is a date
 _LOGICAL_NAMES = "org.apache.kafka.connect.data."
 _LOWEST_64 = 2**64 - 1  # bits
-_Casts = Mapping[type, Callable[[Any], Any]]  # of values of these very types, about which no more is to be asked
-_Row = tuple[str, str, Schema | None, _Casts]  # a field, the type it is cast to, and its schema
+_Casts = Mapping[type, Callable[[Any], Any]]  # for values of exactly these types, which need no further checks
+_Row = tuple[str, str, Schema | None, _Casts]  # a field, its target type, and its schema
 
 
 class Cast(FieldTransform[tuple[_Row, ...]]):
-    """Kafka Connect's Cast$Key and $Value. Null stays null; fields without a type stay as they are."""
+    """Kafka Connect's Cast$Key and $Value. Null stays null; fields without a target type are unchanged."""
 
     OPTIONS = CAST
     PURPOSE = "type casting"
@@ -58,7 +58,7 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: types that do not exist, or both forms at once."""
+        """Return problems that the options table can't detect: unknown types, or both forms at once."""
         text = configs.get("spec", "")
         spec = tuple(part.strip() for part in text.split(",") if part.strip())
         if not spec:
@@ -96,7 +96,7 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
     def _changed(self, record: Record, fields: dict[str, Any], plan: tuple[_Row, ...]) -> dict[str, Any]:
         fields = fields.copy()
         for name, kind, of, casts in plan:
-            part = fields.get(name)  # a field that was missing is there then, as null
+            part = fields.get(name)  # a missing field becomes null
             if type(part) is Unread:
                 part = read(part)
             cast = casts.get(type(part))
@@ -120,7 +120,10 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
 
 
 def _whole_schema(schema: Schema, kind: str) -> Schema:
-    """A whole value's schema keeps its name and notes, unless the name says what the value no longer is."""
+    """Return the schema of a whole value.
+
+    It keeps its name and documentation, unless the name is that of a logical type that no longer applies.
+    """
     found = _schema(schema, kind)
     if schema.name is not None and schema.name.startswith(_LOGICAL_NAMES):
         return found
@@ -134,13 +137,13 @@ def _schema(schema: Schema, kind: str) -> Schema:
 
 
 def _row(name: str, kind: str, schema: Schema | None) -> _Row:
-    """Numbers of 32 bits are rounded first, so that each is looked at."""
+    """Return the plan for a field. 32-bit floats are rounded first, so each value has to be converted."""
     is_rounded = schema is not None and schema.type == "FLOAT32" and kind != "string"
     return name, kind, schema, {} if is_rounded else _DIRECT[kind]
 
 
 def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
-    """The value as that kind; `name` is the field's, empty for a whole value."""
+    """Return the value as that type. `name` is the field's, empty for a whole value."""
     if value is None:
         return None
     if isinstance(value, _LOGICAL) and schema is not None:
@@ -159,7 +162,7 @@ def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
 
 
 def _unfit(name: str, kind: str, value: Any) -> TransformError:
-    return TransformError(f"{_where(name)}: {value!r:.80} can't be cast to {kind}")
+    return TransformError(Message(f"{_where(name)}: {VALUE} can't be cast to {kind}", f"{value!r:.80}"))
 
 
 def _where(name: str) -> str:
@@ -167,14 +170,14 @@ def _where(name: str) -> str:
 
 
 def _number(value: Any) -> int | Decimal:
-    """A logical value as Connect keeps it: days of dates, milliseconds of times and timestamps."""
+    """Return the number of a logical value: days of dates, milliseconds of times and timestamps."""
     if isinstance(value, Decimal):
         return value
     return millis(value) // DAY_MS if type(value) is date else millis(value)
 
 
 def _integer(bits: int) -> Callable[[Any], int]:
-    """Java's narrowing: numbers wrap around, floating point stops at the ends first, text must fit."""
+    """Return Java's narrowing: integers wrap around, floats saturate first, text must fit."""
     ends = 1 << (max(bits, 32) - 1)
 
     def cast(value: Any) -> int:

@@ -1,4 +1,4 @@
-"""DropHeaders: leaves headers out."""
+"""DropHeaders: removes headers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.record.record import Record
 
 
 class DropHeaders:
-    """Kafka Connect's DropHeaders: every header of these names is gone."""
+    """Kafka Connect's DropHeaders. It removes every header with these names."""
 
     OPTIONS = DROP_HEADERS
     takes_unread = True
@@ -24,7 +24,7 @@ class DropHeaders:
         self._names = frozenset(parse(self.OPTIONS, configs)["headers"])
 
     def apply(self, record: Record) -> Record:
-        """The record without them."""
+        """Return the record without them."""
         return msgspec.structs.replace(
             record, headers=tuple(row for row in record.headers if row[0] not in self._names)
         )

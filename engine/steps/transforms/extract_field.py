@@ -1,4 +1,4 @@
-"""ExtractField: one field takes the place of the whole key or value."""
+"""ExtractField: replaces the whole key or value by one field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PURPOSE = "field extraction"
 
 
 class ExtractField:
-    """Kafka Connect's ExtractField$Key and $Value. Null stays null; a field that a map has not is null."""
+    """Kafka Connect's ExtractField$Key and $Value. Null stays null; a field missing from a map is null."""
 
     OPTIONS = EXTRACT_FIELD
     takes_unread = True
@@ -33,7 +33,7 @@ class ExtractField:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: a path that is none."""
+        """Return problems that the options table can't detect: an invalid path."""
         text = configs.get("field", "").strip()
         try:
             split_path(text, configs.get("field.syntax.version", "V1").strip())
@@ -47,7 +47,7 @@ class ExtractField:
         self._defaults = values["replace.null.with.default"]
 
     def apply(self, record: Record) -> Record:
-        """The record with the field alone. Raises TransformError where there can be no such field."""
+        """Return the record with only the field. Raises TransformError if there can be no such field."""
         schema, value = side_of(record, self._key)
         if schema is None:
             return with_side(record, None, self._without_schema(value), self._key)

@@ -1,4 +1,4 @@
-"""Paths to fields, in the syntax that `field.syntax.version` names (KIP-821)."""
+"""Paths to fields, in the syntax of `field.syntax.version` (KIP-821)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _TICK = "`"
 
 
 def split_path(text: str, version: str) -> tuple[str, ...]:
-    """The names on the way down. Raises ValueError for a backtick that is never closed.
+    """Split a path into field names. Raises ValueError for a backtick that is never closed.
 
-    V1 knows one name. In V2 dots go down, and backticks around a name keep its dots; a backtick closes a name
-    where a dot or the end follows, and a backslash before it keeps it as part of the name.
+    V1 has a single name. In V2 dots separate names, and backticks around a name keep its dots. A backtick closes a name
+    if a dot or the end follows. A backslash before it makes it part of the name.
     """
     if version.upper() == "V1":
         return (text,)
@@ -45,5 +45,5 @@ def _closes(text: str, end: int) -> bool:
 
 
 def shown(path: Sequence[str]) -> str:
-    """The path as people read it."""
+    """Return the path for display."""
     return ".".join(path)

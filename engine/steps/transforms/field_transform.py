@@ -1,4 +1,4 @@
-"""What transforms of fields have in common: the way to the fields and back, and one plan a schema."""
+"""The base of field transforms: access to the fields, and one plan per schema."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _replace = msgspec.structs.replace
 
 
 class FieldTransform(Generic[Plan]):
-    """A transform of the fields of a key or a value, a map or a STRUCT; of the whole, where it is told no field.
+    """A transform of a key's or value's fields, or of the whole if no field is configured.
 
-    What follows from a schema is planned once, when the first record with it comes. `_map_plan` is for maps.
+    The plan for a schema is computed when its first record comes. `_map_plan` is for maps.
     """
 
-    PURPOSE: ClassVar[str]  # what fields are needed for, in the message where there are none
+    PURPOSE: ClassVar[str]  # why fields are needed, for the error message
     _map_plan: Plan
 
     def __init__(self, of: str) -> None:
@@ -30,7 +30,7 @@ class FieldTransform(Generic[Plan]):
         self._begin(defaults=True)
 
     def apply(self, record: Record) -> Record:
-        """The record with that side changed. Raises TransformError for what has no fields, or can't be changed."""
+        """Return the changed record. Raises TransformError if there are no fields, or they can't be changed."""
         if self._key:
             schema, value = record.key_schema, record.key
         else:
@@ -52,28 +52,28 @@ class FieldTransform(Generic[Plan]):
         return _replace(record, value=changed, value_schema=schema)
 
     def _begin(self, *, defaults: bool) -> None:
-        """Forgets what was planned by other options; `defaults` is whether those of a schema stand for null."""
+        """Clear the plans of former options. `defaults`: the schema's defaults replace null."""
         self._defaults = defaults
         self._plan = once_per_schema(self._prepared)
 
     def _whole(self, schema: Schema | None, value: Any) -> tuple[Schema | None, Any]:
-        """The new schema and value, where it is told no field."""
+        """Return the new schema and value if no field is configured."""
         raise NotImplementedError
 
     def _null(self, schema: Schema | None) -> Schema | None:
-        """The new schema of a null, which stays one. Raises TransformError where there must be fields."""
+        """Return the new schema of a null value. Raises TransformError if fields are required."""
         return schema
 
     def _changed(self, record: Record, fields: dict[str, Any], plan: Plan) -> dict[str, Any]:
-        """The new fields, in a map of their own. Raises TransformError."""
+        """Return the new fields as a new map. Raises TransformError."""
         raise NotImplementedError
 
     def _planned(self, schema: Schema) -> tuple[Schema, Plan]:
-        """What becomes of a STRUCT's schema, and the plan for its fields. Raises TransformError."""
+        """Return the new schema of a STRUCT, and the plan for its fields. Raises TransformError."""
         raise NotImplementedError
 
     def _prepared(self, schema: Schema) -> tuple[Schema, tuple[Field, ...], Plan]:
-        """The new schema, the fields whose defaults stand for null, and the plan."""
+        """Return the new schema, the fields whose defaults replace null, and the plan."""
         need_dict(schema, {}, self.PURPOSE)
         target, plan = self._planned(schema)
         return target, with_default(schema) if self._defaults else (), plan

@@ -1,4 +1,4 @@
-"""Filter: drops records, of use under a predicate."""
+"""Filter: drops records, for use with a predicate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.record.record import Record
 
 
 class Filter:
-    """Kafka Connect's Filter: drops every record that comes to it."""
+    """Kafka Connect's Filter. It drops every record."""
 
     OPTIONS = FILTER
     takes_unread = True
@@ -19,4 +19,4 @@ class Filter:
         parse(self.OPTIONS, configs)
 
     def apply(self, record: Record) -> None:
-        """Nothing: the record is filtered."""
+        """Return None: the record is filtered."""

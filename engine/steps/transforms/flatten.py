@@ -1,4 +1,4 @@
-"""Flatten: nested fields become fields of the top, their names joined."""
+"""Flatten: moves nested fields to the top level and joins their names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.steps.per_schema import once_per_schema
 from engine.steps.transforms.schemas import with_fields
 from engine.steps.transforms.side import need_dict, side_of, with_side
 
-_PLAIN = frozenset({str, int, float, bool, type(None), list, bytes})  # what JSON gives; spares the slower questions
+_PLAIN = frozenset({str, int, float, bool, type(None), list, bytes})  # types from JSON that skip the slower checks
 _MAX_NAMES = 64 * 2**20  # characters
 
 
 class Flatten:
-    """Kafka Connect's Flatten$Key and $Value. Arrays, and null maps, stay as they are."""
+    """Kafka Connect's Flatten$Key and $Value. Arrays and null maps stay as they are."""
 
     OPTIONS = FLATTEN
 
@@ -36,7 +36,7 @@ class Flatten:
         self._delimiter = parse(self.OPTIONS, configs)["delimiter"]
 
     def apply(self, record: Record) -> Record:
-        """The record flattened. Raises TransformError for what has no fields."""
+        """Return the flattened record. Raises TransformError if there are no fields."""
         schema, value = side_of(record, self._key)
         if value is None:
             return record
@@ -53,7 +53,7 @@ class Flatten:
         return with_fields(schema, self._fields(schema, "", [_MAX_NAMES], optional=schema.optional))
 
     def _flatten(self, value: Mapping[str, Any], fields: dict[str, Any]) -> None:
-        """Level by level in the order of the input, without recursion: JSON nests deeper than Python calls."""
+        """Flatten a map in the order of the input. Not recursive: JSON may nest deeper than Python's stack."""
         prefix, rows, budget = "", iter(value.items()), _MAX_NAMES
         waiting = []
         while True:
@@ -75,7 +75,10 @@ class Flatten:
                 prefix, rows = waiting.pop()
 
     def _fields(self, schema: Schema, prefix: str, budget: list[int], *, optional: bool) -> Iterator[Field]:
-        """The flat fields: below an optional parent everything is optional. Converters bound the depth of schemas."""
+        """Yield the flat fields. Below an optional parent everything is optional.
+
+        Recursion is safe, because converters limit the depth of schemas.
+        """
         for field in schema.fields:
             inner, name = field.schema, prefix + field.name
             may_be_null = optional or inner.optional
@@ -102,7 +105,10 @@ class Flatten:
 
 
 def _spend(budget: int, prefix: str, names: int) -> int:
-    """What is left for the names of a record: each name below a long one repeats it. Raises TransformError."""
+    """Return the remaining budget for names. Raises TransformError.
+
+    Each name below a long name repeats it, so names could fill the memory.
+    """
     left = budget - len(prefix) * (names + 1)
     if left < 0:
         raise TransformError(f"its flattened names have more than {_MAX_NAMES} characters together")

@@ -20,7 +20,7 @@ from engine.steps.transforms.side import need_fields, side_of, with_side
 
 
 class HeaderFrom:
-    """Kafka Connect's HeaderFrom$Key and $Value. A field that a map has not becomes a header of null."""
+    """Kafka Connect's HeaderFrom$Key and $Value. A field missing from a map becomes a null header."""
 
     OPTIONS = HEADER_FROM
     takes_unread = True
@@ -34,7 +34,7 @@ class HeaderFrom:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: lists of different lengths."""
+        """Return problems that the options table can't detect: lists of different lengths."""
         fields, headers = (convert("list", configs.get(name, "")) for name in ("fields", "headers"))
         if len(fields) == len(headers):
             return []
@@ -47,7 +47,7 @@ class HeaderFrom:
         self._defaults = values["replace.null.with.default"]
 
     def apply(self, record: Record) -> Record:
-        """The record with more headers. Raises TransformError where there can be no such field."""
+        """Return the record with more headers. Raises TransformError if there can be no such field."""
         schema, value = side_of(record, self._key)
         fields = need_fields(schema, value, f"header {self._operation}", self._defaults)
         rows = tuple((header, _schema_of(schema, name), read_all(fields.get(name))) for name, header in self._headers)

@@ -1,4 +1,4 @@
-"""HoistField: puts the whole key or value into a field."""
+"""HoistField: wraps the whole key or value in a field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.steps.transforms.side import side_of, with_side
 
 
 class HoistField:
-    """Kafka Connect's HoistField$Key and $Value: a map, or a STRUCT, of one field. Null is hoisted too."""
+    """Kafka Connect's HoistField$Key and $Value: a map or STRUCT with one field. Null is wrapped too."""
 
     OPTIONS = HOIST_FIELD
     takes_unread = True
@@ -28,7 +28,7 @@ class HoistField:
         self._field = parse(self.OPTIONS, configs)["field"]
 
     def apply(self, record: Record) -> Record:
-        """The record, hoisted. Raises TransformError for null where the schema wants a value."""
+        """Return the wrapped record. Raises TransformError for null if the schema requires a value."""
         schema, value = side_of(record, self._key)
         if schema is not None and value is None and not schema.optional:
             raise TransformError(f"null can't be field {self._field}: its {schema.type} schema is not optional")

@@ -1,4 +1,4 @@
-"""InsertField: puts what is known about the record, or a fixed text, into fields."""
+"""InsertField: adds fields with record metadata or a fixed text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SCHEMAS = {
     "timestamp": _TIMESTAMP,
     "static": Schema("STRING"),
 }  # in the order of the new fields
-_Rows = tuple[tuple[str, Callable[[Record], Any]], ...]  # new fields, and what is known about a record for each
+_Rows = tuple[tuple[str, Callable[[Record], Any]], ...]  # new fields, and the metadata for each
 
 
 class _Insertion(NamedTuple):
-    """What goes where; a name that ends in ! is required, one that ends in ? optional, as is every other."""
+    """A field to insert. A name that ends in ! is required; one that ends in ? is optional, the default."""
 
     what: str
     field: str
@@ -39,7 +39,7 @@ class _Insertion(NamedTuple):
 
 
 class InsertField(FieldTransform[_Rows]):
-    """Kafka Connect's InsertField$Key and $Value. Null stays null; a map's field of the same name is replaced."""
+    """Kafka Connect's InsertField$Key and $Value. Null stays null; a map's field of that name is replaced."""
 
     OPTIONS = INSERT_FIELD
     PURPOSE = "field insertion"
@@ -53,7 +53,7 @@ class InsertField(FieldTransform[_Rows]):
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: nothing to insert, or a field without its text."""
+        """Return problems that the options table can't detect: nothing to insert, or a field without its text."""
         if not any(f"{what}.field" in configs for what in _SCHEMAS):
             return [("topic.field", None, "is not set, nor is any other field to insert")]
         if "static.field" in configs and "static.value" not in configs:
@@ -75,7 +75,7 @@ class InsertField(FieldTransform[_Rows]):
         fields = fields.copy()
         for name, known_of in plan:
             known = known_of(record)
-            if known is not None:  # an optional field stays null, a required one is the converter's to refuse
+            if known is not None:  # an optional field stays null; for a required one the converter raises
                 fields[name] = known
         return fields
 
@@ -98,7 +98,7 @@ def _offset(record: Record) -> int:
 
 
 def _moment(record: Record) -> datetime | None:
-    """The timestamp as its schema wants it."""
+    """Return the timestamp in its schema's type."""
     if record.timestamp is None:
         return None
     try:

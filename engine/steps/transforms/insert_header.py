@@ -13,7 +13,7 @@ from engine.steps.converters.parse_text import parse_text
 
 
 class InsertHeader:
-    """Kafka Connect's InsertHeader; headers of the same name stay."""
+    """Kafka Connect's InsertHeader. Headers of the same name stay."""
 
     OPTIONS = INSERT_HEADER
     takes_unread = True
@@ -26,5 +26,5 @@ class InsertHeader:
         self._header = (values["header"], *parse_text(values["value.literal"]))
 
     def apply(self, record: Record) -> Record:
-        """The record with the header at the end."""
+        """Return the record with the header at the end."""
         return msgspec.structs.replace(record, headers=(*record.headers, self._header))

@@ -30,13 +30,14 @@ _EMPTY: tuple[tuple[type | tuple[type, ...], Any], ...] = (
     (datetime, EPOCH),
     (date, EPOCH.date()),
     (time, time(0)),
-)  # the first that fits: a bool is an int, a datetime a date
-_PLAIN: dict[type, Any] = {NoneType: None, bool: False, int: 0, float: 0.0, str: ""}  # masks of these very types
+)  # the first match counts: a bool is an int, a datetime is a date
+# Masks for values of exactly these types.
+_PLAIN: dict[type, Any] = {NoneType: None, bool: False, int: 0, float: 0.0, str: ""}
 _Rows = tuple[tuple[str, Schema | None], ...]  # the fields to mask, and their schemas
 
 
 class MaskField(FieldTransform[_Rows]):
-    """Kafka Connect's MaskField$Key and $Value: null stays null, the rest becomes the replacement, or 0 and empty."""
+    """Kafka Connect's MaskField$Key and $Value. Null stays null; others become the replacement, 0 or empty."""
 
     OPTIONS = MASK_FIELD
     PURPOSE = "masking"

@@ -14,11 +14,11 @@ from engine.config.transforms import REGEX_ROUTER
 from engine.record.record import Record
 from engine.steps.options import checked
 
-_TOPICS = 1000  # that are remembered: each is looked at closely once
+_TOPICS = 1000  # cached topics, each matched only once
 
 
 class RegexRouter:
-    """Kafka Connect's RegexRouter: a topic that matches as a whole gets the replacement's name."""
+    """Kafka Connect's RegexRouter. A topic that matches as a whole is renamed."""
 
     OPTIONS = REGEX_ROUTER
     takes_unread = True
@@ -30,7 +30,7 @@ class RegexRouter:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: patterns that are none, groups that do not exist."""
+        """Return problems that the options table can't detect: invalid patterns and unknown groups."""
         regex, replacement = (configs.get(name, "").strip() for name in ("regex", "replacement"))
         try:
             pattern = compile_java(regex)
@@ -49,7 +49,7 @@ class RegexRouter:
         self._route = lru_cache(_TOPICS)(self._replaced)
 
     def apply(self, record: Record) -> Record:
-        """The record, on its new topic."""
+        """Return the record with its new topic."""
         topic = self._route(record.topic)
         return record if topic == record.topic else msgspec.structs.replace(record, topic=topic)
 

@@ -1,4 +1,4 @@
-"""ReplaceField: leaves out, keeps and renames fields."""
+"""ReplaceField: removes, keeps and renames fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.steps.transforms.schemas import with_fields
 
 
 class _Renaming(NamedTuple):
-    """How a STRUCT of these fields gets others: the new and the old name of each that stays, and room for them."""
+    """The plan for a STRUCT: the new and old name of each kept field, and the space for them."""
 
     fields: list[str]
     names: tuple[tuple[str, str], ...]
@@ -55,7 +55,7 @@ class ReplaceField(FieldTransform[_Renaming | None]):
         return {renames.get(name, name): part for name, part in fields.items()} if renames else fields
 
     def _planned(self, schema: Schema) -> tuple[Schema, _Renaming | None]:
-        """Fields that are known before find their places at once; without new names a copy is faster still."""
+        """Return the schema and plan. Known fields avoid look-ups; without new names a copy is even faster."""
         kept = [
             Field(self._renames.get(field.name, field.name), field.schema)
             for field in schema.fields

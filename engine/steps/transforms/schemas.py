@@ -11,7 +11,7 @@ from engine.steps.per_schema import once_per_schema
 
 
 def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = False) -> Schema:
-    """A STRUCT with other fields, without its default. Raises TransformError for a name that comes twice."""
+    """Return a STRUCT with other fields, without its default. Raises TransformError for duplicate names."""
     rows = tuple(fields)
     names = Counter(field.name for field in rows)
     if len(names) < len(rows):
@@ -23,10 +23,10 @@ def with_fields(schema: Schema, fields: Iterable[Field], *, optional: bool = Fal
 
 @once_per_schema
 def schemas_of(schema: Schema) -> Mapping[str, Schema]:
-    """The schemas of the fields by name."""
+    """Return the schemas of the fields by name."""
     return {field.name: field.schema for field in schema.fields}
 
 
 def field_of(schema: Schema, name: str) -> Field | None:
-    """The field of that name."""
+    """Return the field with that name."""
     return next((field for field in schema.fields if field.name == name), None)

@@ -1,4 +1,4 @@
-"""SetSchemaMetadata: gives a schema another name or version."""
+"""SetSchemaMetadata: sets a schema's name or version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.steps.transforms.side import side_of, with_defaults, with_side
 
 
 class SetSchemaMetadata:
-    """Kafka Connect's SetSchemaMetadata$Key and $Value, for STRUCTs. Null without a schema passes."""
+    """Kafka Connect's SetSchemaMetadata$Key and $Value, for STRUCTs. Null without a schema is unchanged."""
 
     OPTIONS = SET_SCHEMA_METADATA
     takes_unread = True
@@ -31,7 +31,7 @@ class SetSchemaMetadata:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: nothing to set."""
+        """Return problems that the options table can't detect: nothing to set."""
         if "schema.name" in configs or "schema.version" in configs:
             return []
         return [("schema.name", None, "is not set, nor is schema.version")]
@@ -42,7 +42,7 @@ class SetSchemaMetadata:
         self._defaults = values["replace.null.with.default"]
 
     def apply(self, record: Record) -> Record:
-        """The record with the schema changed. Raises TransformError for data without a schema, or of another type."""
+        """Return the record with the new schema. Raises TransformError for data without a STRUCT schema."""
         schema, value = side_of(record, self._key)
         if schema is None and value is None:
             return record

@@ -1,4 +1,4 @@
-"""TimestampConverter: texts, numbers and logical types of time into each other."""
+"""TimestampConverter: converts between text, numbers and logical time types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from engine.config.options import Problem
 from engine.config.transforms import TIMESTAMP_CONVERTER
-from engine.errors import TransformError
+from engine.errors import VALUE, Message, TransformError
 from engine.record.record import Record
 from engine.record.schema import Field, Schema
 from engine.record.unread import Unread, read
@@ -38,11 +38,11 @@ _SCHEMAS = {
 _OPTIONAL = {name: msgspec.structs.replace(schema, optional=True) for name, schema in _SCHEMAS.items()}
 _UTC_NOW = partial(datetime.now, UTC)
 _LOGICAL_TYPES = {f"{_LOGICAL}Date", f"{_LOGICAL}Time", f"{_LOGICAL}Timestamp"}
-_Found = tuple[bool, Schema | None]  # is the field there, and with which schema
+_Found = tuple[bool, Schema | None]  # whether the field exists, and its schema
 
 
 class TimestampConverter(FieldTransform[_Found]):
-    """Kafka Connect's TimestampConverter$Key and $Value. Null stays null; everything is UTC."""
+    """Kafka Connect's TimestampConverter$Key and $Value. Null stays null; all times are UTC."""
 
     OPTIONS = TIMESTAMP_CONVERTER
     PURPOSE = "converting timestamps"
@@ -50,7 +50,7 @@ class TimestampConverter(FieldTransform[_Found]):
 
     def __init__(self, of: str, now: Callable[[], datetime] = _UTC_NOW) -> None:
         super().__init__(of)
-        self._now = now  # years of two digits are read from here
+        self._now = now  # the reference for years of two digits
         self._field = ""
         self._target = "Timestamp"
         self._format: DateFormat | None = None
@@ -58,12 +58,12 @@ class TimestampConverter(FieldTransform[_Found]):
 
     @property
     def takes_unread(self) -> bool:
-        """Does what it makes look the same in a value whose other parts are unread?"""
+        """Return whether the output is the same for a value with unread parts."""
         return self._target in {"string", "unix"}
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: a pattern that is none, or none where one is needed."""
+        """Return problems that the options table can't detect: an invalid or missing pattern."""
         text = configs.get("format", "").strip()
         if not text and configs.get("target.type", "").strip() == "string":
             return [("format", text, "is required with target.type=string")]
@@ -117,12 +117,12 @@ class TimestampConverter(FieldTransform[_Found]):
         try:
             return self._write(self._read_number(value) if type(value) is int else self._read(value))
         except ValueError as error:
-            raise TransformError(f"{value!r:.80} {error}") from error
+            raise TransformError(Message(f"{VALUE} {VALUE}", f"{value!r:.80}", error)) from error
         except OverflowError as error:
-            raise TransformError(f"{value!r:.80} lies outside the years 1 to 9999") from error
+            raise TransformError(Message(f"{VALUE} lies outside the years 1 to 9999", f"{value!r:.80}")) from error
 
     def _read(self, value: Any) -> int:
-        """The milliseconds since 1970."""
+        """Return the milliseconds since 1970."""
         match value:
             case date() | time():
                 return millis(value)
@@ -135,7 +135,7 @@ class TimestampConverter(FieldTransform[_Found]):
         raise TransformError(f"a {type(value).__name__} is no time")
 
     def _writing(self, to_unix: Callable[[int], int]) -> Callable[[int], Any]:
-        """What makes the target of milliseconds."""
+        """Return the conversion from milliseconds to the target type."""
         match self._target:
             case "string" if self._format is not None:
                 return self._format.format
@@ -149,7 +149,7 @@ class TimestampConverter(FieldTransform[_Found]):
 
 
 def _scaling(times: int, by: int) -> Callable[[int], int]:
-    """As Java's time units convert: towards zero, and no further than 64 bits."""
+    """Return Java's time unit conversion: rounded towards zero, saturated at 64 bits."""
     if times >= by:
         factor = times // by
         return lambda number: (

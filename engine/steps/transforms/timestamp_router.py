@@ -27,7 +27,7 @@ class TimestampRouter:
 
     @staticmethod
     def problems(configs: Mapping[str, str]) -> list[Problem]:
-        """What the table's rows can't see: a pattern that is none."""
+        """Return problems that the options table can't detect: an invalid pattern."""
         return pattern_problems("timestamp.format", configs)
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -36,7 +36,7 @@ class TimestampRouter:
         self._format = DateFormat(values["timestamp.format"], EPOCH)
 
     def apply(self, record: Record) -> Record:
-        """The record, on its new topic. Raises TransformError for a record without a timestamp."""
+        """Return the record with its new topic. Raises TransformError for a record without a timestamp."""
         if record.timestamp is None:
             raise TransformError(f"the record on {record.topic} has no timestamp")
         topic = self._topic_format.replace("${topic}", record.topic)
@@ -45,7 +45,7 @@ class TimestampRouter:
 
 
 def pattern_problems(option: str, configs: Mapping[str, str]) -> list[Problem]:
-    """The problem of an option that holds a date's pattern."""
+    """Return the problem of an option that holds a date pattern."""
     text = configs.get(option, "").strip()
     try:
         DateFormat(text, EPOCH)

@@ -1,4 +1,4 @@
-"""ValueToKey: makes the key of fields of the value."""
+"""ValueToKey: builds the key from fields of the value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.steps.transforms.side import need_fields, with_side
 
 
 class ValueToKey:
-    """Kafka Connect's ValueToKey. A field that a map has not is null in the key."""
+    """Kafka Connect's ValueToKey. A field missing from a map is null in the key."""
 
     OPTIONS = VALUE_TO_KEY
     takes_unread = True
@@ -32,7 +32,7 @@ class ValueToKey:
         self._defaults = values["replace.null.with.default"]
 
     def apply(self, record: Record) -> Record:
-        """The record with that key. Raises TransformError where the value has no such fields."""
+        """Return the record with that key. Raises TransformError if the value has no such fields."""
         schema = record.value_schema
         fields = need_fields(schema, record.value, "the fields of a key", self._defaults)
         key_schema = None if schema is None else self._schemas(schema)

@@ -5,7 +5,8 @@ import type { AuditPage } from "./types";
 export function useAudit() {
   return useInfiniteQuery({
     queryKey: ["audit"],
-    queryFn: ({ pageParam, signal }) => get<AuditPage>("audit", pageParam ? new URLSearchParams({ cursor: pageParam }) : undefined, signal),
+    queryFn: ({ pageParam, signal }) =>
+      get<AuditPage>("audit", pageParam ? new URLSearchParams({ cursor: pageParam }) : undefined, signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
   });

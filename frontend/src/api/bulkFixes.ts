@@ -44,6 +44,8 @@ export interface BulkFix {
   id: number;
   kind: BulkKind | "offline";
   program: string;
+  /** The reader may not see content, so the program and the reasons are left out. */
+  withheld: boolean;
   replace: boolean;
   status: BulkStatus;
   counts: BulkCounts & { kept: number };
@@ -78,7 +80,10 @@ export function useBulkPreview(body: BulkBody) {
 }
 
 export function useStartBulkFix() {
-  return useMutation({ mutationFn: ({ body, key }: { body: BulkBody & { replace: boolean }; key: string }) => send<BulkFix>("POST", "bulk-fixes", body, key) });
+  return useMutation({
+    mutationFn: ({ body, key }: { body: BulkBody & { replace: boolean }; key: string }) =>
+      send<BulkFix>("POST", "bulk-fixes", body, key),
+  });
 }
 
 export function useBulkFix(id: string) {
@@ -110,9 +115,17 @@ export function exportUrl(selection: number): string {
 }
 
 export function useImport() {
-  return useMutation({ mutationFn: ({ file, replace, key }: { file: Blob; replace: boolean; key: string }) => sendFile<BulkFix>(`bulk-fixes/import?replace=${replace}`, file, "application/x-ndjson", key) });
+  return useMutation({
+    mutationFn: ({ file, replace, key }: { file: Blob; replace: boolean; key: string }) =>
+      sendFile<BulkFix>(`bulk-fixes/import?replace=${replace}`, file, "application/x-ndjson", key),
+  });
 }
 
 export function useSuggestions(id: number) {
-  return useQuery({ queryKey: ["suggestions", id], queryFn: ({ signal }) => get<{ results: Suggestion[] }>(`dead-letters/${id}/suggestions`, undefined, signal), staleTime: Infinity, retry: false });
+  return useQuery({
+    queryKey: ["suggestions", id],
+    queryFn: ({ signal }) => get<{ results: Suggestion[] }>(`dead-letters/${id}/suggestions`, undefined, signal),
+    staleTime: Infinity,
+    retry: false,
+  });
 }

@@ -1,14 +1,17 @@
+import { isPersonActive } from "../lib/activity";
 import type { Problem } from "./types";
 
 export const API = "/api/v1";
 
-/** An answer of the API that is not a success; `problem` is its RFC 9457 body. */
+/** An answer of the API that is not a success; `problem` is its RFC 9457 body, `retryAfterS` the seconds to wait. */
 export class ApiError extends Error {
   readonly problem: Problem;
+  readonly retryAfterS: number | undefined;
 
-  constructor(problem: Problem) {
+  constructor(problem: Problem, retryAfterS?: number) {
     super(problem.detail ?? problem.title);
     this.problem = problem;
+    this.retryAfterS = retryAfterS;
   }
 
   get status(): number {
@@ -31,10 +34,18 @@ export function sendFile<T>(path: string, file: Blob, type: string, key: string)
   return request<T>("POST", path, file, undefined, key, type);
 }
 
-async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, key?: string, type = "application/json"): Promise<T> {
+async function request<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  key?: string,
+  type = "application/json",
+): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = type;
   if (key !== undefined) headers["Idempotency-Key"] = key;
+  if (isPersonActive()) headers["X-User-Active"] = "1"; // without it the session does not live longer
   if (method !== "GET") headers["X-CSRFToken"] = cookie("csrftoken");
   const response = await fetch(`${API}/${path}`, {
     method,
@@ -46,7 +57,8 @@ async function request<T>(method: string, path: string, body?: unknown, signal?:
     if (signal?.aborted) throw error;
     throw new ApiError({ title: "The server cannot be reached", status: 0, detail: "The server cannot be reached." });
   });
-  if (!response.ok) throw new ApiError(await problemOf(response));
+  if (!response.ok)
+    throw new ApiError(await problemOf(response), Number(response.headers.get("Retry-After")) || undefined);
   const text = await response.text();
   return (text ? JSON.parse(text) : undefined) as T;
 }

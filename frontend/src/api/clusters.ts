@@ -81,9 +81,16 @@ export interface Trial {
 const EVERY_MS = 5_000;
 
 export function useClusters(wanted = true) {
-  return useQuery({ queryKey: ["clusters"], enabled: wanted, queryFn: ({ signal }) => get<ClusterList>("clusters", undefined, signal), refetchInterval: EVERY_MS });
+  return useQuery({
+    queryKey: ["clusters"],
+    enabled: wanted,
+    queryFn: ({ signal }) => get<ClusterList>("clusters", undefined, signal),
+    refetchInterval: EVERY_MS,
+  });
 }
 
 export function useTestCluster() {
-  return useMutation({ mutationFn: (name: string) => send<Trial>("POST", `clusters/${encodeURIComponent(name)}/test`) });
+  return useMutation({
+    mutationFn: (name: string) => send<Trial>("POST", `clusters/${encodeURIComponent(name)}/test`),
+  });
 }

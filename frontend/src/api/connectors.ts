@@ -17,7 +17,10 @@ export function useConnectorAct() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ name, act, task }: { name: string; act: ConnectorAct; task?: number }) =>
-      send<unknown>("POST", task === undefined ? `connectors/${name}/${act}` : `connectors/${name}/tasks/${task}/${act}`),
+      send<unknown>(
+        "POST",
+        task === undefined ? `connectors/${name}/${act}` : `connectors/${name}/tasks/${task}/${act}`,
+      ),
     onSuccess: () => client.invalidateQueries({ queryKey: ["connectors"] }),
   });
 }

@@ -12,8 +12,12 @@ const ASKED = ["dead-letters", "dead-letters-total", "facets", "histogram"];
 /** Ends all that is being asked for a filter, on the server, too; or asks all of it again. */
 export function useAsking(query: string): { cancel: () => void; again: () => void } {
   const client = useQueryClient();
-  const each = (act: (filters: QueryFilters) => Promise<void>) => void Promise.all(ASKED.map((name) => act({ queryKey: [name, query], type: "active" })));
-  return { cancel: () => each((filters) => client.cancelQueries(filters)), again: () => each((filters) => client.refetchQueries(filters)) };
+  const each = (act: (filters: QueryFilters) => Promise<void>) =>
+    void Promise.all(ASKED.map((name) => act({ queryKey: [name, query], type: "active" })));
+  return {
+    cancel: () => each((filters) => client.cancelQueries(filters)),
+    again: () => each((filters) => client.refetchQueries(filters)),
+  };
 }
 
 /** Pages of dead letters, newest first; `query` is the filter as a query string. */
@@ -49,7 +53,8 @@ export function useNewest(wanted = true) {
   return useQuery({
     queryKey: ["dead-letters-newest"],
     enabled: wanted,
-    queryFn: ({ signal }) => get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: EVER, limit: "1" }), signal),
+    queryFn: ({ signal }) =>
+      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: EVER, limit: "1" }), signal),
     select: (answer) => (answer.partial ? undefined : (answer.results[0] ?? null)),
     refetchInterval: 15_000,
   });

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { API, get, send } from "./client";
-import { useSession } from "./session";
+import { useMayNotRead, useSession } from "./session";
 
 export type Format = "ndjson" | "csv" | "parquet";
 
@@ -11,6 +11,8 @@ export interface Export {
   created_by: string | null;
   format: Format;
   query: string;
+  /** The query asks for content that the reader may not see, so it is left out. */
+  withheld: boolean;
   state: "queued" | "running" | "done" | "failed" | "cancelled" | "deleted";
   trouble: string;
   rows: number;
@@ -35,17 +37,20 @@ const LATER_MS = 15_000;
 export function useExports() {
   return useInfiniteQuery({
     queryKey: KEY,
-    queryFn: ({ pageParam, signal }) => get<ExportPage>("exports", pageParam ? new URLSearchParams({ cursor: pageParam }) : undefined, signal),
+    queryFn: ({ pageParam, signal }) =>
+      get<ExportPage>("exports", pageParam ? new URLSearchParams({ cursor: pageParam }) : undefined, signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
-    refetchInterval: (query) => (query.state.data?.pages.some((page) => page.results.some(isOpen)) ? SOON_MS : LATER_MS),
+    refetchInterval: (query) =>
+      query.state.data?.pages.some((page) => page.results.some(isOpen)) ? SOON_MS : LATER_MS,
   });
 }
 
 export function useExport() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ format, filter, key }: { format: Format; filter: string; key: string }) => send<Export>("POST", "exports", { format, filter }, key),
+    mutationFn: ({ format, filter, key }: { format: Format; filter: string; key: string }) =>
+      send<Export>("POST", "exports", { format, filter }, key),
     onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
   });
 }
@@ -54,7 +59,8 @@ export function useExport() {
 export function useEndExport() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (one: Export) => (isOpen(one) ? send<Export>("POST", `exports/${one.id}/cancel`) : send<Export>("DELETE", `exports/${one.id}`)),
+    mutationFn: (one: Export) =>
+      isOpen(one) ? send<Export>("POST", `exports/${one.id}/cancel`) : send<Export>("DELETE", `exports/${one.id}`),
     onSettled: () => client.invalidateQueries({ queryKey: KEY }),
   });
 }
@@ -62,7 +68,8 @@ export function useEndExport() {
 /** Why the signed-in person may take no files away; a read-only cluster is read by them, too. */
 export function useMayNotExport(): string | undefined {
   const { data } = useSession();
-  return data?.role === "operator" ? undefined : "Needs the role operator";
+  const unread = useMayNotRead();
+  return data?.role === "operator" ? unread : "Needs the role operator";
 }
 
 export function isOpen(one: Export): boolean {

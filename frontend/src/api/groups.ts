@@ -53,7 +53,10 @@ export function useCommon(id: number, { from, to }: Time) {
 
 export function useNote(group: number) {
   const again = useAskAgain();
-  return useMutation({ mutationFn: (text: string) => send<unknown>("POST", `groups/${group}/notes`, { text }), onSuccess: again });
+  return useMutation({
+    mutationFn: (text: string) => send<unknown>("POST", `groups/${group}/notes`, { text }),
+    onSuccess: again,
+  });
 }
 
 export interface MuteUntil {
@@ -71,7 +74,8 @@ export type GroupsAct =
 export function useGroupsAct() {
   const again = useAskAgain();
   return useMutation({
-    mutationFn: ({ groups, act, body }: GroupsAct & { groups: readonly number[] }) => send<{ changed: number }>("POST", `groups/${act}`, { groups, ...body }),
+    mutationFn: ({ groups, act, body }: GroupsAct & { groups: readonly number[] }) =>
+      send<{ changed: number }>("POST", `groups/${act}`, { groups, ...body }),
     onSuccess: again,
   });
 }
@@ -87,7 +91,11 @@ export function useRegroup() {
   return useMutation({
     mutationFn: (what: Regroup) => {
       if (what.act === "undo") return send<Regrouping>("POST", `regroupings/${what.regrouping}/undo`);
-      if (what.act === "split") return send<Regrouping>("POST", `groups/${what.group}/split`, { fingerprints: what.fingerprints, reason: what.reason });
+      if (what.act === "split")
+        return send<Regrouping>("POST", `groups/${what.group}/split`, {
+          fingerprints: what.fingerprints,
+          reason: what.reason,
+        });
       return send<Regrouping>("POST", "groups/merge", { groups: what.groups, into: what.into, reason: what.reason });
     },
     onSuccess: again,
@@ -97,5 +105,8 @@ export function useRegroup() {
 /** Everything that shows groups is asked for again; nobody waits for it, as what asked may be gone from the screen by then. */
 function useAskAgain() {
   const client = useQueryClient();
-  return () => ["groups", "group", "group-common", "group-counts", "summary", "attention"].forEach((key) => void client.invalidateQueries({ queryKey: [key] }));
+  return () =>
+    ["groups", "group", "group-common", "group-counts", "summary", "attention"].forEach(
+      (key) => void client.invalidateQueries({ queryKey: [key] }),
+    );
 }

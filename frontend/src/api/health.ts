@@ -4,7 +4,11 @@ import { useMayWrite } from "./session";
 import type { Health } from "./types";
 
 export function useHealth() {
-  return useQuery({ queryKey: ["health"], queryFn: ({ signal }) => get<Health>("health", undefined, signal), refetchInterval: 5_000 });
+  return useQuery({
+    queryKey: ["health"],
+    queryFn: ({ signal }) => get<Health>("health", undefined, signal),
+    refetchInterval: 5_000,
+  });
 }
 
 /** Whether the signed-in person may have something written to Kafka now, and the sentence that says why not. */

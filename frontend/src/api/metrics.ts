@@ -7,7 +7,11 @@ export type StackBy = "exception" | "group" | "stage" | "topic";
 const EVERY_MS = 10_000;
 
 export function useBalance() {
-  return useQuery({ queryKey: ["balance"], queryFn: ({ signal }) => get<Balance>("metrics/balance", undefined, signal), refetchInterval: EVERY_MS });
+  return useQuery({
+    queryKey: ["balance"],
+    queryFn: ({ signal }) => get<Balance>("metrics/balance", undefined, signal),
+    refetchInterval: EVERY_MS,
+  });
 }
 
 export function useErrorSeries(from: string, to: string, by: StackBy) {
@@ -38,13 +42,18 @@ export function useSummary(from: string, to: string) {
 }
 
 export function useAttention() {
-  return useQuery({ queryKey: ["attention"], queryFn: ({ signal }) => get<Attention>("metrics/attention", undefined, signal), refetchInterval: EVERY_MS });
+  return useQuery({
+    queryKey: ["attention"],
+    queryFn: ({ signal }) => get<Attention>("metrics/attention", undefined, signal),
+    refetchInterval: EVERY_MS,
+  });
 }
 
 export function useStageFlow(connector: string | undefined) {
   return useQuery({
     queryKey: ["stage-flow", connector],
-    queryFn: ({ signal }) => get<StageFlow>("metrics/stages", new URLSearchParams({ connector: connector ?? "" }), signal),
+    queryFn: ({ signal }) =>
+      get<StageFlow>("metrics/stages", new URLSearchParams({ connector: connector ?? "" }), signal),
     enabled: connector !== undefined,
     placeholderData: keepPreviousData,
     refetchInterval: EVERY_MS,

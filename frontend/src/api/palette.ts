@@ -26,7 +26,11 @@ export function useAt(place: Coordinates | null) {
     queryKey: ["dead-letter-at", place],
     queryFn: ({ signal }) => {
       if (place === null) throw new Error("no coordinates");
-      return get<{ id: number; by: "dead_letter" | "origin" }>(`dead-letters/at/${encodeURIComponent(place.topic)}/${place.partition}/${place.offset}`, undefined, signal);
+      return get<{ id: number; by: "dead_letter" | "origin" }>(
+        `dead-letters/at/${encodeURIComponent(place.topic)}/${place.partition}/${place.offset}`,
+        undefined,
+        signal,
+      );
     },
     enabled: place !== null,
     retry: false,

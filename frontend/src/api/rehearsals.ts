@@ -2,7 +2,8 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { get, send } from "./client";
 
 /** Which records to rehearse: some, with one's drafts or as they were; those of a bulk fix; a source's corrected record. */
-export type RehearsalBody = { dead_letters: number[]; draft: boolean } | { bulk: number; sample?: number } | { source: number; value: string };
+export type RehearsalBody =
+  { dead_letters: number[]; draft: boolean } | { bulk: number; sample?: number } | { source: number; value: string };
 
 /** Data after a stage; `cut` where it is longer than what came. */
 export interface Shown {

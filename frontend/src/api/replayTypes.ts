@@ -23,7 +23,7 @@ export interface Draft extends Message {
 
 export interface FixPage {
   original: Message | null;
-  not_replayable: "expired" | "unknown" | null;
+  not_replayable: "expired" | "unknown" | "forbidden" | null;
   stripped: string[];
   draft: Draft | null;
   others: { author: string; updated_at: string }[];
@@ -47,6 +47,7 @@ export interface Coordinates {
 export interface LetterRef extends Coordinates {
   id: number;
   key_text: string | null;
+  withheld: boolean;
 }
 
 export interface FixList {
@@ -106,6 +107,10 @@ export interface TargetGroup {
 /** A second person's agreement to a plan; `void` when it is of an earlier one. */
 export interface Approval {
   needed: boolean;
+  /** Why a second person must agree, a clause each. */
+  reasons: string[];
+  /** Who planned, edited or asked for it, and so can't approve it. */
+  barred: string[];
   above: number;
   asked_by: string | null;
   asked_at: string | null;
@@ -113,6 +118,8 @@ export interface Approval {
   approved_at: string | null;
   void: boolean;
   approved: boolean;
+  /** The highest speed that was approved, in records a second; 0: no limit, null: nobody approved one. */
+  rate: number | null;
 }
 
 export type OrderGuard = "skip" | "anyway" | "last";
@@ -148,8 +155,6 @@ export interface Replay extends MoreOptions {
   /** Null while it is made; left out where it was not asked for. */
   plan?: Plan | null;
   planned_count: number;
-  /** Whether groups are resolved of which all passed. */
-  resolve_groups: boolean;
   approval: Approval;
   planned_at: string;
   created_by: string | null;
@@ -181,6 +186,8 @@ export interface MoreOptions {
   steps: number[];
   breaker_percent: number | null;
   max_lag: number | null;
+  /** Whether groups are resolved of which all passed. */
+  resolve_groups: boolean;
 }
 
 export interface ReplayOptions extends Partial<MoreOptions> {

@@ -1,6 +1,15 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { API, get, send } from "./client";
-import type { ItemPage, Replay, ReplayLog, ReplayOptions, ReplayPage, ReplaySeries, ResolvableGroup, Selection } from "./replayTypes";
+import type {
+  ItemPage,
+  Replay,
+  ReplayLog,
+  ReplayOptions,
+  ReplayPage,
+  ReplaySeries,
+  ResolvableGroup,
+  Selection,
+} from "./replayTypes";
 
 export type Order = "attention" | "newest" | "ordinal";
 export type What = { ids: number[] } | { filter: string };
@@ -20,18 +29,25 @@ export function freshKey(): string {
 
 /** Freezes what is chosen; the ids of what a filter matches stay on the server. */
 export function useSelect() {
-  return useMutation({ mutationFn: ({ what, key }: { what: What; key: string }) => send<Selection>("POST", "selections", what, key) });
+  return useMutation({
+    mutationFn: ({ what, key }: { what: What; key: string }) => send<Selection>("POST", "selections", what, key),
+  });
 }
 
 export function useSelection(id: string) {
-  return useQuery({ queryKey: ["selection", id], queryFn: ({ signal }) => get<Selection>(`selections/${id}`, undefined, signal), enabled: id !== "" });
+  return useQuery({
+    queryKey: ["selection", id],
+    queryFn: ({ signal }) => get<Selection>(`selections/${id}`, undefined, signal),
+    enabled: id !== "",
+  });
 }
 
 /** Plans a replay of a selection; nothing is written to Kafka by it. */
 export function usePlan() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ selection, options, key }: { selection: number; options: ReplayOptions; key: string }) => send<Replay>("POST", "replays", { selection, ...options }, key),
+    mutationFn: ({ selection, options, key }: { selection: number; options: ReplayOptions; key: string }) =>
+      send<Replay>("POST", "replays", { selection, ...options }, key),
     onSuccess: (replay) => {
       client.setQueryData(["replay", String(replay.id)], replay);
       return client.invalidateQueries({ queryKey: ["replays"] });
@@ -51,7 +67,12 @@ export function useCheckAgain(id: number) {
 }
 
 export function useReplay(id: string, everyMs: number | false) {
-  return useQuery({ queryKey: ["replay", id], queryFn: ({ signal }) => get<Replay>(`replays/${id}`, undefined, signal), refetchInterval: everyMs, enabled: id !== "" });
+  return useQuery({
+    queryKey: ["replay", id],
+    queryFn: ({ signal }) => get<Replay>(`replays/${id}`, undefined, signal),
+    refetchInterval: everyMs,
+    enabled: id !== "",
+  });
 }
 
 export function useReplayAct(id: number) {
@@ -60,7 +81,11 @@ export function useReplayAct(id: number) {
     mutationFn: ({ act, body }: Act) => send<Replay>("POST", `replays/${id}/${act}`, body ?? {}),
     onSuccess: (replay) => {
       client.setQueryData<Replay>(["replay", String(id)], (old) => merged(old, replay));
-      return Promise.all([["replays"], ["replay-log", String(id)], ["items", String(id)]].map((queryKey) => client.invalidateQueries({ queryKey })));
+      return Promise.all(
+        [["replays"], ["replay-log", String(id)], ["items", String(id)]].map((queryKey) =>
+          client.invalidateQueries({ queryKey }),
+        ),
+      );
     },
   });
 }
@@ -79,7 +104,8 @@ export function useReplays(status: string) {
 export function useItems(id: string, order: Order, state: string) {
   return useInfiniteQuery({
     queryKey: ["items", id, order, state],
-    queryFn: ({ pageParam, signal }) => get<ItemPage>(`replays/${id}/items`, query({ order, state, cursor: pageParam, limit: "50" }), signal),
+    queryFn: ({ pageParam, signal }) =>
+      get<ItemPage>(`replays/${id}/items`, query({ order, state, cursor: pageParam, limit: "50" }), signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
     placeholderData: keepPreviousData,
@@ -89,15 +115,28 @@ export function useItems(id: string, order: Order, state: string) {
 
 /** The groups that the replay's outcomes would let a person resolve. */
 export function useResolvable(id: string, wanted: boolean) {
-  return useQuery({ queryKey: ["resolvable", id], queryFn: ({ signal }) => get<{ results: ResolvableGroup[] }>(`replays/${id}/resolvable`, undefined, signal), enabled: wanted });
+  return useQuery({
+    queryKey: ["resolvable", id],
+    queryFn: ({ signal }) => get<{ results: ResolvableGroup[] }>(`replays/${id}/resolvable`, undefined, signal),
+    enabled: wanted,
+  });
 }
 
 export function useReplayLog(id: string, everyMs: number | false) {
-  return useQuery({ queryKey: ["replay-log", id], queryFn: ({ signal }) => get<ReplayLog>(`replays/${id}/log`, undefined, signal), refetchInterval: everyMs });
+  return useQuery({
+    queryKey: ["replay-log", id],
+    queryFn: ({ signal }) => get<ReplayLog>(`replays/${id}/log`, undefined, signal),
+    refetchInterval: everyMs,
+  });
 }
 
 export function useReplaySeries(id: string, everyMs: number | false) {
-  return useQuery({ queryKey: ["replay-series", id], queryFn: ({ signal }) => get<ReplaySeries>(`replays/${id}/series`, undefined, signal), refetchInterval: everyMs, placeholderData: keepPreviousData });
+  return useQuery({
+    queryKey: ["replay-series", id],
+    queryFn: ({ signal }) => get<ReplaySeries>(`replays/${id}/series`, undefined, signal),
+    refetchInterval: everyMs,
+    placeholderData: keepPreviousData,
+  });
 }
 
 export function eventsUrl(id: string): string {

@@ -24,7 +24,12 @@ const EVERY_MS = 60_000;
 export function useRetention(id: number) {
   return useQuery({
     queryKey: ["retention", id],
-    queryFn: ({ signal }) => get<{ dead_letter: RetentionClock; origin: RetentionClock | null }>(`dead-letters/${id}/retention`, undefined, signal),
+    queryFn: ({ signal }) =>
+      get<{ dead_letter: RetentionClock; origin: RetentionClock | null }>(
+        `dead-letters/${id}/retention`,
+        undefined,
+        signal,
+      ),
     refetchInterval: EVERY_MS,
   });
 }
@@ -33,7 +38,12 @@ export function useRetention(id: number) {
 export function useGroupRetention(id: number) {
   return useQuery({
     queryKey: ["group-retention", id],
-    queryFn: ({ signal }) => get<{ dead_letters: RetentionTally; origins: RetentionTally; complete: boolean }>(`groups/${id}/retention`, undefined, signal),
+    queryFn: ({ signal }) =>
+      get<{ dead_letters: RetentionTally; origins: RetentionTally; complete: boolean }>(
+        `groups/${id}/retention`,
+        undefined,
+        signal,
+      ),
     refetchInterval: EVERY_MS,
   });
 }

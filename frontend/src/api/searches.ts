@@ -33,7 +33,8 @@ export function getCancellable<T>(path: string, params: URLSearchParams, signal:
 export function useCompletion(query: string, at: number, wanted: boolean) {
   return useQuery({
     queryKey: ["complete", query, at],
-    queryFn: ({ signal }) => get<Completion>("dead-letters/complete", new URLSearchParams({ q: query, at: String(at) }), signal),
+    queryFn: ({ signal }) =>
+      get<Completion>("dead-letters/complete", new URLSearchParams({ q: query, at: String(at) }), signal),
     enabled: wanted,
     placeholderData: keepPreviousData,
     staleTime: 30_000,
@@ -41,13 +42,18 @@ export function useCompletion(query: string, at: number, wanted: boolean) {
 }
 
 export function useSavedSearches() {
-  return useQuery({ queryKey: SAVED, queryFn: ({ signal }) => get<{ results: SavedSearch[] }>("saved-searches", undefined, signal), select: (answer) => answer.results });
+  return useQuery({
+    queryKey: SAVED,
+    queryFn: ({ signal }) => get<{ results: SavedSearch[] }>("saved-searches", undefined, signal),
+    select: (answer) => answer.results,
+  });
 }
 
 export function useSaveSearch() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (form: { name: string; query: string; shared: boolean }) => send<SavedSearch>("POST", "saved-searches", form),
+    mutationFn: (form: { name: string; query: string; shared: boolean }) =>
+      send<SavedSearch>("POST", "saved-searches", form),
     onSuccess: () => client.invalidateQueries({ queryKey: SAVED }),
   });
 }

@@ -8,12 +8,22 @@ export const SESSION_ENDED = ["session-ended"];
 export const SIGN_OUT = ["sign-out"];
 
 export function useSession() {
-  return useQuery({ queryKey: SESSION, queryFn: ({ signal }) => get<Session>("session", undefined, signal), staleTime: 60_000 });
+  return useQuery({
+    queryKey: SESSION,
+    queryFn: ({ signal }) => get<Session>("session", undefined, signal),
+    staleTime: 60_000,
+  });
 }
 
 /** Whether the session ended by itself; true until somebody signs in. */
 export function useSessionEnded(): boolean {
-  return useQuery({ queryKey: SESSION_ENDED, queryFn: () => false, initialData: false, staleTime: Infinity, gcTime: Infinity }).data;
+  return useQuery({
+    queryKey: SESSION_ENDED,
+    queryFn: () => false,
+    initialData: false,
+    staleTime: Infinity,
+    gcTime: Infinity,
+  }).data;
 }
 
 /** Whether the signed-in person may write, and the sentence that says why not. */
@@ -23,6 +33,19 @@ export function useMayWrite(): { allowed: boolean; reason: string } {
   if (data?.read_only) return { allowed: false, reason: "This cluster is read-only" };
   if (data?.role !== "operator") return { allowed: false, reason: "Needs the role operator" };
   return { allowed: !narrow, reason: "Writing needs a window at least 800 px wide" };
+}
+
+/** The reason why the signed-in person may not see the content of records, if so. */
+export function useMayNotRead(): string | undefined {
+  const { data } = useSession();
+  return data?.payload_reader ? undefined : "Needs the right payload reader";
+}
+
+/** Whether the signed-in person may edit records, which shows their content. */
+export function useMayEdit(): { allowed: boolean; reason: string } {
+  const may = useMayWrite();
+  const barred = useMayNotRead();
+  return may.allowed && barred ? { allowed: false, reason: barred } : may;
 }
 
 export function useSignIn() {

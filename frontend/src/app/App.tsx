@@ -22,10 +22,14 @@ const BulkJob = lazy(() => import("../features/bulkfix/BulkJob").then((module) =
 const Replays = lazy(() => import("../features/replays/Replays").then((module) => ({ default: module.Replays })));
 const NewReplay = lazy(() => import("../features/replays/New").then((module) => ({ default: module.NewReplay })));
 const Job = lazy(() => import("../features/replays/Job").then((module) => ({ default: module.Job })));
-const Connectors = lazy(() => import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })));
+const Connectors = lazy(() =>
+  import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })),
+);
 const Exports = lazy(() => import("../features/exports/Exports").then((module) => ({ default: module.Exports })));
 const Clusters = lazy(() => import("../features/settings/Clusters").then((module) => ({ default: module.Clusters })));
 const Audit = lazy(() => import("../features/audit/Audit").then((module) => ({ default: module.Audit })));
+
+const Profile = lazy(() => import("../features/account/Profile").then((module) => ({ default: module.Profile })));
 
 const theme = createTheme({
   primaryColor: "blue",
@@ -54,12 +58,20 @@ function Gate() {
   const session = useSession();
   if (session.isPending) return <Bones rows={3} />;
   if (session.isError && !session.data && !isSignedOut(session.error)) {
-    return <Broken title="The dashboard does not answer" error={session.error} onAgain={() => void session.refetch()} />;
+    return (
+      <Broken title="The dashboard does not answer" error={session.error} onAgain={() => void session.refetch()} />
+    );
   }
   if (!session.data?.authenticated) return <SignIn />;
   return (
     <Shell session={session.data}>
-      <Suspense fallback={<Panel><Bones rows={8} /></Panel>}>
+      <Suspense
+        fallback={
+          <Panel>
+            <Bones rows={8} />
+          </Panel>
+        }
+      >
         <Routes>
           <Route path="/" element={<Overview />} />
           <Route path="/groups" element={<Groups />} />
@@ -76,6 +88,7 @@ function Gate() {
           <Route path="/connectors/:name" element={<Connectors />} />
           <Route path="/exports" element={<Exports />} />
           <Route path="/audit" element={<Audit />} />
+          <Route path="/profile" element={<Profile />} />
           <Route path="/settings/clusters" element={<Clusters />} />
           <Route path="/settings" element={<Navigate to="/settings/clusters" replace />} />
           <Route path="/overview" element={<Navigate to="/" replace />} />
@@ -90,7 +103,8 @@ function makeClient(): QueryClient {
   const client: QueryClient = new QueryClient({
     defaultOptions: {
       queries: {
-        retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+        retry: (failures, error) =>
+          failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
         refetchOnWindowFocus: false,
         staleTime: 5_000,
       },
@@ -107,7 +121,12 @@ function makeClient(): QueryClient {
 async function endSession(client: QueryClient): Promise<void> {
   if (client.isMutating({ mutationKey: SIGN_OUT }) > 0) return;
   await client.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
-  if (!client.getQueryData<Session>(SESSION)?.authenticated) client.setQueryData(SESSION_ENDED, true);
+  if (!client.getQueryData<Session>(SESSION)?.authenticated) {
+    client.setQueryData(SESSION_ENDED, true);
+    client.removeQueries({
+      predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] && queryKey[0] !== SESSION_ENDED[0],
+    }); // the next person may see less
+  }
 }
 
 function isSignedOut(error: unknown): boolean {

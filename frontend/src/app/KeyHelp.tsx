@@ -7,7 +7,17 @@ import styles from "./Shell.module.css";
 export function KeyHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { pathname } = useLocation();
   return (
-    <Modal opened={open} onClose={onClose} title="Keys" centered closeButtonProps={{ "aria-label": "Close" }} size={420} transitionProps={{ duration: 0 }} classNames={{ content: styles.help!, title: styles.helpTitle!, header: styles.helpHead! }} styles={{ body: { padding: 0 } }}>
+    <Modal
+      opened={open}
+      onClose={onClose}
+      title="Keys"
+      centered
+      closeButtonProps={{ "aria-label": "Close" }}
+      size={420}
+      transitionProps={{ duration: 0 }}
+      classNames={{ content: styles.help!, title: styles.helpTitle!, header: styles.helpHead! }}
+      styles={{ body: { padding: 0 } }}
+    >
       <div className={styles.helpBody} data-testid="keys">
         {keysAt(pathname).map(({ screen, rows }) => (
           <section key={screen}>
@@ -15,7 +25,11 @@ export function KeyHelp({ open, onClose }: { open: boolean; onClose: () => void 
             <dl>
               {rows.map(({ keys, does }) => (
                 <div key={does}>
-                  <dt>{keys.map((key, index) => <kbd key={index}>{key}</kbd>)}</dt>
+                  <dt>
+                    {keys.map((key, index) => (
+                      <kbd key={index}>{key}</kbd>
+                    ))}
+                  </dt>
                   <dd>{does}</dd>
                 </div>
               ))}

@@ -11,7 +11,17 @@ export function NotFound() {
     <>
       <PageHead title="Not found" />
       <Panel>
-        <Notice title={<>There is no page at <span className="mono" style={{ overflowWrap: "anywhere" }}>{pathname}</span></>} actions={<Button to="/">Go to the overview</Button>}>
+        <Notice
+          title={
+            <>
+              There is no page at{" "}
+              <span className="mono" style={{ overflowWrap: "anywhere" }}>
+                {pathname}
+              </span>
+            </>
+          }
+          actions={<Button to="/">Go to the overview</Button>}
+        >
           Its address may be mistyped, or of another version.
         </Notice>
       </Panel>

@@ -4,9 +4,8 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { settle, until } from "../testing";
 import { Palette } from "./Palette";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let root: Root;
 let asked: string[];
@@ -14,38 +13,56 @@ let answer: (path: string) => Promise<Response>;
 
 /** What each list answers: no names, and a record at all coordinates. */
 function usual(path: string): Promise<Response> {
-  return Promise.resolve(new Response(JSON.stringify(path.includes("/at/") ? { id: 7, by: "dead_letter" } : path.endsWith("facets") ? { facets: {}, exact: true } : { results: [], next: null })));
+  return Promise.resolve(
+    new Response(
+      JSON.stringify(
+        path.includes("/at/")
+          ? { id: 7, by: "dead_letter" }
+          : path.endsWith("facets")
+            ? { facets: {}, exact: true }
+            : { results: [], next: null },
+      ),
+    ),
+  );
 }
 
 beforeEach(() => {
   [asked, answer] = [[], usual];
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
-  Element.prototype.scrollIntoView = () => undefined;
-  vi.stubGlobal("fetch", vi.fn((url: string) => {
-    const path = new URL(url, "http://here").pathname;
-    asked.push(path);
-    return answer(path);
-  }));
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((url: string) => {
+      const path = new URL(url, "http://here").pathname;
+      asked.push(path);
+      return answer(path);
+    }),
+  );
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 async function type(...texts: string[]): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><Palette onClose={() => undefined} /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <Palette onClose={() => undefined} />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   const input = document.querySelector("input")!;
   const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!;
-  for (const text of texts) await act(() => (set.call(input, text), input.dispatchEvent(new Event("input", { bubbles: true }))));
+  for (const text of texts)
+    await act(() => (set.call(input, text), input.dispatchEvent(new Event("input", { bubbles: true }))));
   await settle(400);
 }
 
-const settle = (millis: number) => act(() => new Promise<void>((done) => setTimeout(done, millis)));
-const until = (found: () => unknown) => vi.waitFor(async () => (await settle(20), expect(found()).toBeTruthy()), { timeout: 10_000 });
 const note = () => document.querySelector("[role=dialog] [role=status]")?.textContent;
 
 it("looks coordinates up once, when the typing has stopped", async () => {
@@ -70,5 +87,7 @@ it("does not say that there is nothing when names did not come", async () => {
 it("says among what there was nothing", async () => {
   await type("zzz");
   await until(() => note() !== "Looking…");
-  expect(note()).toBe("Not among the screens, the dead letter topics of 30 d, the groups of 30 d or the connectors. A record is found by topic/partition/offset.");
+  expect(note()).toBe(
+    "Not among the screens, the dead letter topics of 30 d, the groups of 30 d or the connectors. A record is found by topic/partition/offset.",
+  );
 });

@@ -35,7 +35,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
     if (event.key === "Enter") go(chosen);
   };
   return (
-    <Modal opened onClose={onClose} withCloseButton={false} title="Go to" yOffset="12vh" size={560} padding={0} transitionProps={{ duration: 0 }} classNames={{ content: styles.content!, header: styles.header! }}>
+    <Modal
+      opened
+      onClose={onClose}
+      withCloseButton={false}
+      title="Go to"
+      yOffset="12vh"
+      size={560}
+      padding={0}
+      transitionProps={{ duration: 0 }}
+      classNames={{ content: styles.content!, header: styles.header! }}
+    >
       <input
         className={styles.input}
         role="combobox"
@@ -54,12 +64,20 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <div className={styles.list} id={list} role="listbox" aria-label="Places">
         {places.map((place, index) => (
           <div key={`${place.section} ${place.to} ${place.label}`}>
-            {place.section !== places[index - 1]?.section && <div className={styles.section} aria-hidden="true">{place.section}</div>}
+            {place.section !== places[index - 1]?.section && (
+              <div className={styles.section} aria-hidden="true">
+                {place.section}
+              </div>
+            )}
             <Option id={`${list}-${index}`} place={place} on={place === chosen} onClick={() => go(place)} />
           </div>
         ))}
       </div>
-      {note && <div className={styles.note} role="status">{note}</div>}
+      {note && (
+        <div className={styles.note} role="status">
+          {note}
+        </div>
+      )}
     </Modal>
   );
 }
@@ -69,7 +87,15 @@ function Option({ id, place, on, onClick }: { id: string; place: Place; on: bool
     if (on) node?.scrollIntoView({ block: "nearest" });
   };
   return (
-    <div id={id} ref={shown} role="option" aria-selected={on} className={join(styles.option, on && styles.on)} onClick={onClick} title={place.label}>
+    <div
+      id={id}
+      ref={shown}
+      role="option"
+      aria-selected={on}
+      className={join(styles.option, on && styles.on)}
+      onClick={onClick}
+      title={place.label}
+    >
       <span className="cut">{place.label}</span>
       <span className="sp" />
       {place.note && <span className="s t3 nw">{place.note}</span>}
@@ -85,22 +111,54 @@ function usePlaces(text: string): { places: Place[]; note: string } {
   const [settled] = useDebouncedValue(text, TYPING_MS);
   const record = useAt(settled === text ? wanted : null);
   if (wanted !== null) {
-    const place = record.data && { section: "Record", label: nameOf(wanted), note: record.data.by === "origin" ? "its newest dead letter" : "dead letter", to: `/records/${record.data.id}` };
-    return { places: place ? [place] : [], note: place ? "" : record.isError ? record.error.message : "Looking it up…" };
+    const place = record.data && {
+      section: "Record",
+      label: nameOf(wanted),
+      note: record.data.by === "origin" ? "its newest dead letter" : "dead letter",
+      to: `/records/${record.data.id}`,
+    };
+    return {
+      places: place ? [place] : [],
+      note: place ? "" : record.isError ? record.error.message : "Looking it up…",
+    };
   }
   const places = matching(
     [
       ...SCREENS.map(({ to, label }) => ({ section: "Screens", label, to })),
-      ...(topics.data?.facets.topic ?? []).map(({ value, label, count }) => ({ section: "Dead letter topics of 30 d", label, note: plural(count, "record"), to: recordsWith("topic", value, "now-30d") })),
-      ...(groups.data?.results ?? []).map((group) => ({ section: "Groups of 30 d", label: group.title, note: plural(group.events, "event"), to: `/groups/${group.id}?range=30d` })),
-      ...(connectors.data?.results ?? []).map(({ name }) => ({ section: "Connectors", label: name, to: `/connectors/${encodeURIComponent(name)}` })),
+      { section: "Screens", label: "Profile", to: "/profile" },
+      ...(topics.data?.facets.topic ?? []).map(({ value, label, count }) => ({
+        section: "Dead letter topics of 30 d",
+        label,
+        note: plural(count, "record"),
+        to: recordsWith("topic", value, "now-30d"),
+      })),
+      ...(groups.data?.results ?? []).map((group) => ({
+        section: "Groups of 30 d",
+        label: group.title,
+        note: plural(group.events, "event"),
+        to: `/groups/${group.id}?range=30d`,
+      })),
+      ...(connectors.data?.results ?? []).map(({ name }) => ({
+        section: "Connectors",
+        label: name,
+        to: `/connectors/${encodeURIComponent(name)}`,
+      })),
     ],
     text,
   );
   const sources = [
     { name: "the screens", state: "success" as const },
-    { name: topics.data?.exact === false ? `the dead letter topics of the newest ${count(topics.data.of)} records` : "the dead letter topics of 30 d", state: stateOf(topics) },
-    { name: groups.data?.next ? `the newest ${groups.data.results.length} groups` : "the groups of 30 d", state: stateOf(groups) },
+    {
+      name:
+        topics.data?.exact === false
+          ? `the dead letter topics of the newest ${count(topics.data.of)} records`
+          : "the dead letter topics of 30 d",
+      state: stateOf(topics),
+    },
+    {
+      name: groups.data?.next ? `the newest ${groups.data.results.length} groups` : "the groups of 30 d",
+      state: stateOf(groups),
+    },
     { name: "the connectors", state: stateOf(connectors) },
   ];
   return { places, note: noteOf(sources, places.length) };

@@ -42,7 +42,9 @@ export function Shell({ session, children }: { session: Session; children: React
   });
   return (
     <>
-      <a href="#main" className={styles.skip}>Skip to the content</a>
+      <a href="#main" className={styles.skip}>
+        Skip to the content
+      </a>
       <Banner session={session} />
       <div className={styles.app}>
         <Navigation span={span} />
@@ -56,7 +58,11 @@ export function Shell({ session, children }: { session: Session; children: React
       </div>
       <DisposalToast />
       <KeyHelp open={opened === "keys"} onClose={close} />
-      {opened === "palette" && <Suspense><Palette onClose={close} /></Suspense>}
+      {opened === "palette" && (
+        <Suspense>
+          <Palette onClose={close} />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -67,10 +73,16 @@ function Banner({ session }: { session: Session }) {
     <div className={join(styles.env, session.environment === "LOCAL" && styles.local)}>
       <b>{session.environment}</b>
       <span>{session.cluster}</span>
-      {health && <span className={styles.wide}>{health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka away"}</span>}
+      {health && (
+        <span className={styles.wide}>
+          {health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka away"}
+        </span>
+      )}
       <span className={styles.wide}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
-      <span>You are <span className={styles.role}>{session.role ?? "without a role"}</span></span>
+      <span>
+        You are <span className={styles.role}>{session.role ?? "without a role"}</span>
+      </span>
     </div>
   );
 }
@@ -85,8 +97,13 @@ function Navigation({ span }: { span: Span }) {
   };
   return (
     <nav className={styles.nav} aria-label="Screens">
-      <Link to="/" className={styles.brand} aria-label="dlqadmin, overview"><Mark /><span>dlqadmin</span></Link>
-      {SCREENS.map(({ to, label, icon }) => <Entry key={to} to={addressOf(to, span)} icon={icon} label={label} note={notes[to]} />)}
+      <Link to="/" className={styles.brand} aria-label="dlqadmin, overview">
+        <Mark />
+        <span>dlqadmin</span>
+      </Link>
+      {SCREENS.map(({ to, label, icon }) => (
+        <Entry key={to} to={addressOf(to, span)} icon={icon} label={label} note={notes[to]} />
+      ))}
       <IndexHealth />
     </nav>
   );
@@ -105,7 +122,12 @@ function addressOf(screen: string, span: Span): string {
 
 function Entry({ to, icon, label, note }: { to: string; icon: IconName; label: string; note: string | undefined }) {
   return (
-    <NavLink to={to} end={to.split("?")[0] === "/"} className={({ isActive }) => join(styles.link, isActive && styles.on)} title={label}>
+    <NavLink
+      to={to}
+      end={to.split("?")[0] === "/"}
+      className={({ isActive }) => join(styles.link, isActive && styles.on)}
+      title={label}
+    >
       <Icon name={icon} />
       <span>{label}</span>
       {note && <i>{note}</i>}
@@ -124,11 +146,19 @@ function IndexHealth() {
     <div className={styles.foot}>
       <div className="row" style={{ gap: 6 }}>
         <Glyph tone={current ? "passed" : "warn"}>{current ? "✓" : "!"}</Glyph>
-        <span className={styles.words}>{current ? "Index up to date" : known ? "Index behind" : "Index may be behind"}</span>
+        <span className={styles.words}>
+          {current ? "Index up to date" : known ? "Index behind" : "Index may be behind"}
+        </span>
       </div>
-      <div className={styles.words}>{known ? `${plural(index.records_behind ?? 0, "record")}${seconds}` : "its topics cannot be asked"}</div>
-      <div className={join(styles.words, !broker.reachable && "failed")}>{broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker away"}</div>
-      <div className={join(styles.words, !engine.reachable && "failed")}>{engine.reachable ? `Engine, ${plural(engine.workers ?? 0, "worker")}` : "Engine away"}</div>
+      <div className={styles.words}>
+        {known ? `${plural(index.records_behind ?? 0, "record")}${seconds}` : "its topics cannot be asked"}
+      </div>
+      <div className={join(styles.words, !broker.reachable && "failed")}>
+        {broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker away"}
+      </div>
+      <div className={join(styles.words, !engine.reachable && "failed")}>
+        {engine.reachable ? `Engine, ${plural(engine.workers ?? 0, "worker")}` : "Engine away"}
+      </div>
     </div>
   );
 }
@@ -151,17 +181,44 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
         <kbd aria-hidden="true">{MOD} K</kbd>
       </button>
       <span className={join("mono t2", styles.wide)}>{clock(now, zone)}</span>
-      <Choice label="Time zone" value={zone} options={[{ value: "utc", label: "UTC" }, { value: "local", label: "Local" }]} onChange={setZone} />
-      <button type="button" className={styles.icon} onClick={() => setColorScheme(other)} title={`Switch to ${other}`} aria-label={`Switch to the ${other} theme`}>
+      <Choice
+        label="Time zone"
+        value={zone}
+        options={[
+          { value: "utc", label: "UTC" },
+          { value: "local", label: "Local" },
+        ]}
+        onChange={setZone}
+      />
+      <button
+        type="button"
+        className={styles.icon}
+        onClick={() => setColorScheme(other)}
+        title={`Switch to ${other}`}
+        aria-label={`Switch to the ${other} theme`}
+      >
         <Icon name={scheme === "dark" ? "sun" : "moon"} />
       </button>
-      <Menu position="bottom-end" transitionProps={{ duration: 0 }} classNames={{ dropdown: styles.dropdown!, item: styles.item! }}>
+      <Menu
+        position="bottom-end"
+        transitionProps={{ duration: 0 }}
+        classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
+      >
         <Menu.Target>
-          <button type="button" className={styles.who} aria-label={`Signed in as ${name}`}><Avatar name={name} me size={26} /></button>
+          <button type="button" className={styles.who} aria-label={`Signed in as ${name}`}>
+            <Avatar name={name} me size={26} />
+          </button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Label>{name}, {session.role ?? "without a role"}</Menu.Label>
-          <Menu.Item onClick={onHelp} rightSection={<kbd>?</kbd>}>Keys</Menu.Item>
+          <Menu.Label>
+            {name}, {session.role ?? "without a role"}
+          </Menu.Label>
+          <Menu.Item component={Link} to="/profile">
+            Profile
+          </Menu.Item>
+          <Menu.Item onClick={onHelp} rightSection={<kbd>?</kbd>}>
+            Keys
+          </Menu.Item>
           <Menu.Item onClick={() => setColorScheme("auto")}>Follow the system’s theme</Menu.Item>
           <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
         </Menu.Dropdown>
@@ -173,14 +230,26 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
 function Crumbs() {
   const { pathname, search } = useLocation();
   const [, screen = "", rest, within] = pathname.split("/");
-  if (screen === "bulk-fixes" && rest) return <span className={join("t2", styles.crumbs)}><Link to="/records">Records</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}</span>;
-  const title = SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found";
+  if (screen === "bulk-fixes" && rest)
+    return (
+      <span className={join("t2", styles.crumbs)}>
+        <Link to="/records">Records</Link> / {rest === "new" ? "Fix in bulk" : bulkFixName(Number(rest))}
+      </span>
+    );
+  const title =
+    screen === "profile" ? "Profile" : (SCREENS.find(({ to }) => to.split("/")[1] === screen)?.label ?? "Not found");
   if (rest === undefined || rest === "") return <span className={join("t2", styles.crumbs)}>{title}</span>;
   const back = screen === "records" ? `${search ? `${search}&` : "?"}at=${rest}` : search;
-  const name = screen === "replays" && rest !== "new" ? replayName(Number(rest)) : screen === "settings" ? "Clusters" : decodeURIComponent(rest);
+  const name =
+    screen === "replays" && rest !== "new"
+      ? replayName(Number(rest))
+      : screen === "settings"
+        ? "Clusters"
+        : decodeURIComponent(rest);
   return (
     <span className={join("t2", styles.crumbs)}>
-      <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> / {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
+      <Link to={`/${screen}${within ? "" : back}`}>{title}</Link> /{" "}
+      {within ? <Link to={`/${screen}/${rest}`}>{name}</Link> : name}
       {within === "fix" && " / Fix and replay"}
     </span>
   );

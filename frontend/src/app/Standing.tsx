@@ -23,11 +23,33 @@ export function Standing() {
   const now = useNow(1_000);
   if (!health) return null;
   const age = now - dataUpdatedAt;
-  if (isError && age > LATE_MS) return <Strip tone="warn">The server has not answered for {span(age)}. What is on the screen is as it was then; it is asked again by itself.</Strip>;
-  if (!health.broker.reachable) return <Strip tone="warn">Kafka does not answer. Records and counts are as last indexed; nothing can be replayed until it is back.</Strip>;
-  if (indexBehind(health)) return <Strip tone="warn">The index is {plural(health.index.records_behind ?? 0, "record")} behind{seconds(health.index.seconds_behind)}: the newest failures are not on the screen yet.</Strip>;
+  if (isError && age > LATE_MS)
+    return (
+      <Strip tone="warn">
+        The server has not answered for {span(age)}. What is on the screen is as it was then; it is asked again by
+        itself.
+      </Strip>
+    );
+  if (!health.broker.reachable)
+    return (
+      <Strip tone="warn">
+        Kafka does not answer. Records and counts are as last indexed; nothing can be replayed until it is back.
+      </Strip>
+    );
+  if (indexBehind(health))
+    return (
+      <Strip tone="warn">
+        The index is {plural(health.index.records_behind ?? 0, "record")} behind{seconds(health.index.seconds_behind)}:
+        the newest failures are not on the screen yet.
+      </Strip>
+    );
   const behind = health.index.text?.records_behind ?? 0;
-  if (behind > BEHIND_RECORDS) return <Strip tone="warn">Lists and counts are up to date; searching text does not find the newest {count(behind)} records yet.</Strip>;
+  if (behind > BEHIND_RECORDS)
+    return (
+      <Strip tone="warn">
+        Lists and counts are up to date; searching text does not find the newest {count(behind)} records yet.
+      </Strip>
+    );
   return null;
 }
 

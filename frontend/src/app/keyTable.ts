@@ -74,5 +74,8 @@ const EVERYWHERE: readonly KeyRow[] = [
 /** The keys of the screen at this path, and those that every screen has. */
 export function keysAt(path: string): { screen: string; rows: readonly KeyRow[] }[] {
   const here = SCREENS.find((one) => one.path.test(path));
-  return [...(here && here.rows.length > 0 ? [{ screen: here.screen, rows: here.rows }] : []), { screen: "Everywhere", rows: EVERYWHERE }];
+  return [
+    ...(here && here.rows.length > 0 ? [{ screen: here.screen, rows: here.rows }] : []),
+    { screen: "Everywhere", rows: EVERYWHERE },
+  ];
 }

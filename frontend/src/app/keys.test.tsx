@@ -7,11 +7,17 @@ import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReplayButton } from "../features/plan/ReplayButton";
 import { useKeys } from "../lib/keys";
+import { settle } from "../testing";
 import { KeyHelp } from "./KeyHelp";
 import { keysAt } from "./keyTable";
 
 const SOURCES = import.meta.glob<string>("../features/*/*.tsx", { query: "?raw", import: "default", eager: true });
-const SCREENS = { "/groups/7": ["groups"], "/records": ["records", "plan"], "/records/7": ["record", "plan"], "/replays/7": ["replays"] };
+const SCREENS = {
+  "/groups/7": ["groups"],
+  "/records": ["records", "plan"],
+  "/records/7": ["record", "plan"],
+  "/replays/7": ["replays"],
+};
 const NAMES: Record<string, string> = { "↵": "Enter", Esc: "Escape", Space: " " };
 
 let root: Root;
@@ -19,32 +25,39 @@ let sent: { url: string; body: unknown }[];
 
 function answer(url: RequestInfo | URL, init?: RequestInit) {
   sent.push({ url: String(url), body: init?.body ? JSON.parse(init.body as string) : null });
-  const body = String(url).endsWith("session") ? { authenticated: true, username: "eve", role: "operator", read_only: false } : { id: 58 };
+  const body = String(url).endsWith("session")
+    ? { authenticated: true, username: "eve", role: "operator", read_only: false }
+    : { id: 58 };
   return Promise.resolve(new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } }));
 }
 
 beforeEach(() => {
   sent = [];
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   vi.stubGlobal("fetch", answer);
 });
 
 afterEach(() => {
   act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 async function show(path: string, children: ReactNode) {
   root = createRoot(document.body.appendChild(document.createElement("div")));
   const client = new QueryClient();
-  await act(() => root.render(<MantineProvider><QueryClientProvider client={client}><MemoryRouter initialEntries={[path]}>{children}</MemoryRouter></QueryClientProvider></MantineProvider>));
-  await act(() => new Promise((done) => setTimeout(done, 20)));
+  await act(() =>
+    root.render(
+      <MantineProvider>
+        <QueryClientProvider client={client}>
+          <MemoryRouter initialEntries={[path]}>{children}</MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+  await settle();
 }
 
 async function press(key: string, target: Element = document.body) {
   await act(() => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
-  await act(() => new Promise((done) => setTimeout(done, 20)));
+  await settle();
 }
 
 const selections = () => sent.filter((one) => one.url.endsWith("selections"));
@@ -56,7 +69,15 @@ describe("the key r", () => {
     expect(selections().map((one) => one.body)).toEqual([{ filter: "group=7" }]);
   });
   it("does nothing where the bytes are gone, nor while somebody types", async () => {
-    await show("/records/7", <><ReplayButton what={{ ids: [7] }} barred="Not replayable: expired">Replay…</ReplayButton><input /></>);
+    await show(
+      "/records/7",
+      <>
+        <ReplayButton what={{ ids: [7] }} barred="Not replayable: expired">
+          Replay…
+        </ReplayButton>
+        <input />
+      </>,
+    );
     await press("r");
     await press("r", document.querySelector("input")!);
     expect(selections()).toEqual([]);
@@ -84,7 +105,11 @@ describe("the key help", () => {
   it.each(Object.entries(SCREENS))("names every key that %s hears", async (path, features) => {
     await show(path, null);
     const named = keysAt(path).flatMap(({ rows }) => rows.flatMap(({ keys }) => keys.map((key) => NAMES[key] ?? key)));
-    const heard = features.flatMap((feature) => Object.entries(SOURCES).filter(([file]) => file.includes(`/${feature}/`)).flatMap(([, source]) => keysIn(source)));
+    const heard = features.flatMap((feature) =>
+      Object.entries(SOURCES)
+        .filter(([file]) => file.includes(`/${feature}/`))
+        .flatMap(([, source]) => keysIn(source)),
+    );
     expect(heard.length).toBeGreaterThan(0);
     expect(heard.filter((key) => !/^Arrow|^X$/.test(key) && !named.includes(key))).toEqual([]);
   });
@@ -107,9 +132,8 @@ describe("keys in a row, or with Ctrl", () => {
     const seen: string[] = [];
     await show("/", <Keys seen={seen} />);
     await press("g");
-    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 2_000);
+    vi.setSystemTime(Date.now() + 2_000);
     await press("r");
-    vi.restoreAllMocks();
     expect(seen).toEqual(["r"]);
   });
   it("go to the palette even while somebody types", async () => {
@@ -125,7 +149,14 @@ describe("keys in a row, or with Ctrl", () => {
 function Pressable({ seen }: { seen: string[] }) {
   const note = (name: string) => () => void seen.push(name);
   useKeys({ Enter: note("Enter"), " ": note("Space"), x: note("x"), Escape: note("Escape") });
-  return <><button>Go</button><a href="/there">There</a><input type="checkbox" /><b tabIndex={0} data-choosing /></>;
+  return (
+    <>
+      <button>Go</button>
+      <a href="/there">There</a>
+      <input type="checkbox" />
+      <b tabIndex={0} data-choosing />
+    </>
+  );
 }
 
 describe("what has the focus", () => {
@@ -150,5 +181,7 @@ describe("what has the focus", () => {
 /** The names of the handlers that are given to useKeys. */
 function keysIn(source: string): string[] {
   const block = /useKeys\(\{(.*?)\}\);/s.exec(source)?.[1] ?? "";
-  return [...block.matchAll(/(?:^|\n)\s*(?:"(.+?)"|(\w+)): \(|^ ?(\w): \(/g)].map(([, quoted, plain, one]) => quoted ?? plain ?? one ?? "");
+  return [...block.matchAll(/(?:^|\n)\s*(?:"(.+?)"|(\w+)): \(|^ ?(\w): \(/g)].map(
+    ([, quoted, plain, one]) => quoted ?? plain ?? one ?? "",
+  );
 }

@@ -3,7 +3,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { MemoryRouter, Route, Routes } from "react-router";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { BulkFix } from "../api/bulkFixes";
 import type { Plan, Replay } from "../api/replayTypes";
 import type { DeadLetter } from "../api/types";
@@ -15,14 +15,82 @@ import { JobHead } from "../features/replays/JobHead";
 import { NewReplay } from "../features/replays/New";
 import { Planned } from "../features/replays/Planned";
 
-vi.setConfig({ testTimeout: 20_000 });
-
-const SELECTION = { id: 7, count: 2, watermark: 9, digest: "ab", title: "topic a", created_at: "2026-11-22T00:00:00Z", created_by: "eve" };
-const NOBODY = { needed: false, above: 9, asked_by: null, asked_at: null, approved_by: null, approved_at: null, void: false, approved: false };
-const COUNTS = { total: 2, planned: 0, queued: 1, sending: 0, waiting: 0, passed: 1, failed_again: 0, unknown: 0, skipped: 0 };
-const PLAN = { checked_at: new Date().toISOString(), took_ms: 9, digest: "cd", total: 2, to_send: 2, edited: 0, skipped: [], checks: [], targets: [], headers: { added: [], stripped: [] }, confirm: null, runnable: true } as Plan;
-const REPLAY = { id: 3, title: "topic a", target_topic: "", target_cluster: "", rate: 100, edited: 0, watching: [], counts: COUNTS, steps: [], canary: null, trouble: "", resuming: "", selection: SELECTION, approval: NOBODY } as unknown as Replay;
-const BULK = { id: 4, kind: "jq", program: ".", status: "done", counts: { matched: 2, changed: 2, untouched: 0, invalid: 0, kept: 0 }, why: [], trouble: "", drafts: 2, selection: SELECTION, author: "eve", created_at: SELECTION.created_at } as unknown as BulkFix;
+const SELECTION = {
+  id: 7,
+  count: 2,
+  watermark: 9,
+  digest: "ab",
+  title: "topic a",
+  created_at: "2026-11-22T00:00:00Z",
+  created_by: "eve",
+};
+const NOBODY = {
+  needed: false,
+  reasons: [],
+  barred: [],
+  above: 9,
+  asked_by: null,
+  asked_at: null,
+  approved_by: null,
+  approved_at: null,
+  void: false,
+  approved: false,
+  rate: null,
+};
+const COUNTS = {
+  total: 2,
+  planned: 0,
+  queued: 1,
+  sending: 0,
+  waiting: 0,
+  passed: 1,
+  failed_again: 0,
+  unknown: 0,
+  skipped: 0,
+};
+const PLAN = {
+  checked_at: new Date().toISOString(),
+  took_ms: 9,
+  digest: "cd",
+  total: 2,
+  to_send: 2,
+  edited: 0,
+  skipped: [],
+  checks: [],
+  targets: [],
+  headers: { added: [], stripped: [] },
+  confirm: null,
+  runnable: true,
+} as Plan;
+const REPLAY = {
+  id: 3,
+  title: "topic a",
+  target_topic: "",
+  target_cluster: "",
+  rate: 100,
+  edited: 0,
+  watching: [],
+  counts: COUNTS,
+  steps: [],
+  canary: null,
+  trouble: "",
+  resuming: "",
+  selection: SELECTION,
+  approval: NOBODY,
+} as unknown as Replay;
+const BULK = {
+  id: 4,
+  kind: "jq",
+  program: ".",
+  status: "done",
+  counts: { matched: 2, changed: 2, untouched: 0, invalid: 0, kept: 0 },
+  why: [],
+  trouble: "",
+  drafts: 2,
+  selection: SELECTION,
+  author: "eve",
+  created_at: SELECTION.created_at,
+} as unknown as BulkFix;
 
 const away = { reachable: false };
 const readOnly = { readOnly: true };
@@ -32,7 +100,6 @@ const READ_ONLY = "This cluster is read-only";
 let asked: string[];
 
 beforeEach(() => {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   asked = [];
   vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {
     if (init?.method === "POST") asked.push(url);
@@ -40,10 +107,12 @@ beforeEach(() => {
   });
 });
 
-afterEach(() => void vi.unstubAllGlobals());
-
 /** What is shown to an approver: the words, and why each button waits. */
-async function shown(screen: ReactNode, { reachable = true, readOnly = false } = {}, address = "/"): Promise<{ words: string; barred: (name: string) => string | undefined }> {
+async function shown(
+  screen: ReactNode,
+  { reachable = true, readOnly = false } = {},
+  address = "/",
+): Promise<{ words: string; barred: (name: string) => string | undefined }> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["session"], { username: "eve", role: "operator", approver: true, read_only: readOnly });
   client.setQueryData(["health"], { broker: { reachable } });
@@ -51,13 +120,30 @@ async function shown(screen: ReactNode, { reachable = true, readOnly = false } =
   client.setQueryData(["bulk-fix", "4"], BULK);
   const host = document.body.appendChild(document.createElement("div"));
   const root = createRoot(host);
-  const routes = <Routes><Route path="/bulk-fixes/:id" element={screen} /><Route path="*" element={screen} /></Routes>;
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter initialEntries={[address]}>{routes}</MemoryRouter></QueryClientProvider></MantineProvider>));
+  const routes = (
+    <Routes>
+      <Route path="/bulk-fixes/:id" element={screen} />
+      <Route path="*" element={screen} />
+    </Routes>
+  );
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter initialEntries={[address]}>{routes}</MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   const copy = host.cloneNode(true) as HTMLElement;
   await act(() => root.unmount());
   host.remove();
   const buttons = [...copy.querySelectorAll("button")];
-  return { words: copy.textContent, barred: (name) => buttons.find((one) => one.textContent.startsWith(name))?.getAttribute("aria-description") ?? undefined };
+  return {
+    words: copy.textContent,
+    barred: (name) =>
+      buttons.find((one) => one.textContent.startsWith(name))?.getAttribute("aria-description") ?? undefined,
+  };
 }
 
 it("a paused replay is not resumed while Kafka is away, and can be cancelled", async () => {
@@ -75,10 +161,18 @@ it("a running replay can be paused while Kafka is away", async () => {
 
 it.each([
   ["of many", <Planned key="many" replay={{ ...REPLAY, status: "planned", plan: PLAN }} />, "Replay 2 records", "/"],
-  ["of one fix", <FixPlan key="one" letter={{ id: 5 } as DeadLetter} state={{} as DraftState} identical />, "Replay 1 record", "/?replay=3"],
+  [
+    "of one fix",
+    <FixPlan key="one" letter={{ id: 5 } as DeadLetter} state={{} as DraftState} identical />,
+    "Replay 1 record",
+    "/?replay=3",
+  ],
 ])("a plan %s is neither run nor checked again where nothing can be sent", async (_, screen, run, address) => {
   expect((await shown(screen, {}, address)).words).toContain("Check again");
-  for (const [held, why] of [[away, AWAY], [readOnly, READ_ONLY]] as const) {
+  for (const [held, why] of [
+    [away, AWAY],
+    [readOnly, READ_ONLY],
+  ] as const) {
     const { words, barred } = await shown(screen, held, address);
     expect(barred(run) ?? barred("Replay 2")).toBe(why);
     expect(words).not.toContain("Check again");
@@ -86,7 +180,10 @@ it.each([
 });
 
 it("no replay is planned of a selection while nothing can be sent", async () => {
-  for (const [held, why] of [[away, AWAY], [readOnly, READ_ONLY]] as const) {
+  for (const [held, why] of [
+    [away, AWAY],
+    [readOnly, READ_ONLY],
+  ] as const) {
     expect((await shown(<NewReplay />, held, "/?selection=7")).words).toContain(`No replay can be planned now${why}.`);
   }
   expect(asked).toEqual([]);
@@ -104,7 +201,16 @@ it("the replay of a bulk fix is not planned while Kafka is away, and its drafts 
 
 it("nobody approves where nothing may be written", async () => {
   const approval = { ...NOBODY, needed: true, asked_by: "ada", asked_at: SELECTION.created_at };
-  const screen = <Agreeing approval={approval} busy={false} error={null} barred={undefined} onApprove={() => undefined} onReject={() => undefined} />;
+  const screen = (
+    <Agreeing
+      approval={approval}
+      busy={false}
+      error={null}
+      barred={undefined}
+      onApprove={() => undefined}
+      onReject={() => undefined}
+    />
+  );
   expect((await shown(screen)).barred("Approve")).toBeUndefined();
   expect((await shown(screen, readOnly)).barred("Approve")).toBe(READ_ONLY);
 });

@@ -3,8 +3,11 @@ import { budgetLines, handlerLines, harmlessWords, paceWords, worstTask } from "
 
 describe("a task's budget in lines", () => {
   const of = (limit: number, used: number) => ({ limit, used, left: limit < 0 ? null : Math.max(0, limit - used) });
-  const words = (total: ReturnType<typeof of> | null, rate: ReturnType<typeof of> | null, { window_ms = 60_000, risk = "within", decided_by = "limits" } = {}) =>
-    budgetLines({ total, rate, window_ms, risk, decided_by }).map((line) => `${line.label}|${line.words}`);
+  const words = (
+    total: ReturnType<typeof of> | null,
+    rate: ReturnType<typeof of> | null,
+    { window_ms = 60_000, risk = "within", decided_by = "limits" } = {},
+  ) => budgetLines({ total, rate, window_ms, risk, decided_by }).map((line) => `${line.label}|${line.words}`);
 
   it.each([
     ["both limits", of(500, 252), of(10, 3), ["in all|248 of 500 left", "per minute|7 of 10 left"]],

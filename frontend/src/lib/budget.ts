@@ -32,28 +32,49 @@ const DECIDES: Record<string, string> = {
   deserialization: "converters that read",
   production: "converters that write, and produce",
 };
-const NEAREST_FIRST = ["failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown"];
+const NEAREST_FIRST = [
+  "failed",
+  "exhausted",
+  "near",
+  "within",
+  "fail_fast",
+  "unused",
+  "unlimited",
+  "handler",
+  "unknown",
+];
 
 /** A task's budget in one or two lines: limits that can't be reached are left out, a limit of 0 says all. */
 export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits): BudgetLine[] {
   const failed = risk === "failed";
   const plain = (words: string, label = ""): BudgetLine[] => [{ label, words, used: 0, empty: false }];
-  if (decided_by === "handlers") return plain(failed ? "a handler decided" : risk === "fail_fast" ? FAILS : "a handler decides");
+  if (decided_by === "handlers")
+    return plain(failed ? "a handler decided" : risk === "fail_fast" ? FAILS : "a handler decides");
   if (!total && !rate) return plain(UNTOLD);
-  const zero = [total?.limit === 0 && "in all", rate?.limit === 0 && windowWords(window_ms)].filter((label) => label !== false);
+  const zero = [total?.limit === 0 && "in all", rate?.limit === 0 && windowWords(window_ms)].filter(
+    (label) => label !== false,
+  );
   if (zero.length > 0) return plain(failed ? "no error is tolerated" : FAILS, `0 ${zero.join(" and ")}`);
-  const limits: [string, Limit | null][] = [["in all", total], [windowWords(window_ms), rate]];
+  const limits: [string, Limit | null][] = [
+    ["in all", total],
+    [windowWords(window_ms), rate],
+  ];
   const lines = limits.flatMap(([label, limit]) => (limit && limit.limit > 0 ? [lineOf(label, limit, failed)] : []));
   return lines.length > 0 ? lines : plain(UNLIMITED);
 }
 
 /** Which stages a handler decides about in place of the limits, and which handler: its whole name is the title. */
 export function handlerLines(handlers: Record<string, string>): { title: string; words: string }[] {
-  return Object.entries(handlers).map(([role, name]) => ({ title: `${role}: ${name}`, words: `${DECIDES[role] ?? role}: ${shortClass(name)}` }));
+  return Object.entries(handlers).map(([role, name]) => ({
+    title: `${role}: ${name}`,
+    words: `${DECIDES[role] ?? role}: ${shortClass(name)}`,
+  }));
 }
 
 /** The task that is nearest to failing; the first of equals. */
-export function worstTask<T extends { budget: { risk: string; left: number | null } }>(tasks: readonly T[]): T | undefined {
+export function worstTask<T extends { budget: { risk: string; left: number | null } }>(
+  tasks: readonly T[],
+): T | undefined {
   const left = ({ budget }: T) => budget.left ?? Infinity;
   return tasks.reduce<T | undefined>((worst, one) => {
     if (worst === undefined) return one;
@@ -65,7 +86,8 @@ export function worstTask<T extends { budget: { risk: string; left: number | nul
 /** What can be said where no task is near to failing, from all tasks' risks: that none is, only if each has told so. */
 export function harmlessWords(risks: readonly string[]): string {
   if (risks.length === 0) return "There is no task.";
-  if (risks.every((risk) => risk === "unused")) return "No task has used any of its error budget, and none fails on its next error.";
+  if (risks.every((risk) => risk === "unused"))
+    return "No task has used any of its error budget, and none fails on its next error.";
   const say = (risk: string, words: (tasks: string, one: boolean) => string): string[] => {
     const number = risks.filter((each) => each === risk).length;
     return number > 0 ? [words(plural(number, "task"), number === 1)] : [];
@@ -74,7 +96,10 @@ export function harmlessWords(risks: readonly string[]): string {
     ...say("unknown", (tasks, one) => `${tasks} ${one ? "has" : "have"} not reported`),
     ...say("unlimited", (tasks, one) => `${tasks} ${one ? "has" : "have"} no limits`),
     ...say("handler", (tasks) => `a handler decides about ${tasks}`),
-    ...say("unused", (tasks, one) => `${tasks} ${one ? "has used none of its error budget" : "have used none of their error budget"}`),
+    ...say(
+      "unused",
+      (tasks, one) => `${tasks} ${one ? "has used none of its error budget" : "have used none of their error budget"}`,
+    ),
   ];
   return `No task is known to be near: ${parts.join("; ")}.`;
 }
@@ -82,7 +107,9 @@ export function harmlessWords(risks: readonly string[]): string {
 /** When a task would fail if errors went on as in the last hour. */
 export function paceWords(emptyInMs: number | null): string | null {
   if (emptyInMs === null) return null;
-  return emptyInMs > 365 * 86_400_000 ? "fails in over a year at this pace" : `fails in about ${span(emptyInMs)} at this pace`;
+  return emptyInMs > 365 * 86_400_000
+    ? "fails in over a year at this pace"
+    : `fails in about ${span(emptyInMs)} at this pace`;
 }
 
 /** "per minute", or "per 90 s" for a window of another length. */
@@ -93,5 +120,10 @@ function windowWords(windowMs: number): string {
 function lineOf(label: string, { limit, used }: Limit, failed: boolean): BudgetLine {
   const left = Math.max(0, limit - used);
   const words = `${count(left)} of ${count(limit)} left`;
-  return { label, words: left === 0 && !failed ? `${words}: ${FAILS}` : words, used: Math.min(1, used / limit), empty: left === 0 };
+  return {
+    label,
+    words: left === 0 && !failed ? `${words}: ${FAILS}` : words,
+    used: Math.min(1, used / limit),
+    empty: left === 0,
+  };
 }

@@ -14,7 +14,14 @@ export interface FormRow {
   to: CastTo;
 }
 
-export const freshRow = (id: number): FormRow => ({ id, act: "set", name: "", value: "", when: "always", to: "number" });
+export const freshRow = (id: number): FormRow => ({
+  id,
+  act: "set",
+  name: "",
+  value: "",
+  when: "always",
+  to: "number",
+});
 
 /** Whether the line lacks something to be one. */
 export function isOpen(row: FormRow): boolean {

@@ -17,7 +17,11 @@ describe("the characters of a value", () => {
     expect(cells(utf8("€").subarray(0, 2)).every((cell) => cell.invalid)).toBe(true);
   });
   it("keep control characters visible", () => {
-    expect(cells(utf8("a\n\t")).map((cell) => cell.text).join("")).toBe("a⏎⇥");
+    expect(
+      cells(utf8("a\n\t"))
+        .map((cell) => cell.text)
+        .join(""),
+    ).toBe("a⏎⇥");
   });
 });
 

@@ -21,7 +21,7 @@ export function fromBase64(text: string): Uint8Array {
 export function cells(bytes: Uint8Array): Cell[] {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const found: Cell[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = sequenceLength(bytes[at] ?? 0);
     const text = decode(decoder, bytes.subarray(at, at + length), length);
     if (text === null) found.push({ text: `\\x${hex(bytes[at] ?? 0)}`, at, length: 1, invalid: true });
@@ -89,7 +89,8 @@ export function nearStart(bytes: Uint8Array, error: number): number {
 export function hexRows(bytes: Uint8Array, from: number, rows: number): { at: number; bytes: number[] }[] {
   const first = from - (from % 16);
   const out = [];
-  for (let at = first; at < bytes.length && out.length < rows; at += 16) out.push({ at, bytes: [...bytes.subarray(at, at + 16)] });
+  for (let at = first; at < bytes.length && out.length < rows; at += 16)
+    out.push({ at, bytes: [...bytes.subarray(at, at + 16)] });
   return out;
 }
 

@@ -9,16 +9,28 @@ const LOST = EVENT.replace('"place":', '"place:');
 const CUT = EVENT.slice(0, 200);
 
 const text = (row: Row) => row.pieces.map((piece) => piece.text).join("");
-const marked = (row: Row) => row.pieces.filter((piece) => piece.marked).map((piece) => piece.text).join("");
-const changes = (rows: readonly Row[]) => rows.filter((row) => row.kind !== "same").map((row) => [row.kind, text(row), marked(row)]);
-const side = (rows: readonly Row[], drop: string) => rows.filter((row) => row.kind !== drop).map(text).join("");
+const marked = (row: Row) =>
+  row.pieces
+    .filter((piece) => piece.marked)
+    .map((piece) => piece.text)
+    .join("");
+const changes = (rows: readonly Row[]) =>
+  rows.filter((row) => row.kind !== "same").map((row) => [row.kind, text(row), marked(row)]);
+const side = (rows: readonly Row[], drop: string) =>
+  rows
+    .filter((row) => row.kind !== drop)
+    .map(text)
+    .join("");
 const size = (value: string) => new TextEncoder().encode(value).length;
 
 describe("a difference", () => {
   it("names the lines that differ and counts what stays", () => {
     const found = difference('{"a":null,"n":9007199254740993,"b":null}', '{"a":-1,"n":9007199254740993,"b":null}');
     expect(found).toMatchObject({ by: "line", places: 1, kept: 36 });
-    expect(changes(found.rows)).toEqual([["gone", '"a":null,', "null"], ["new", '"a":-1,', "-1"]]);
+    expect(changes(found.rows)).toEqual([
+      ["gone", '"a":null,', "null"],
+      ["new", '"a":-1,', "-1"],
+    ]);
   });
   it("of the same text is none", () => {
     expect(difference(SOURCE, SOURCE)).toMatchObject({ places: 0, kept: SOURCE.length });
@@ -26,7 +38,10 @@ describe("a difference", () => {
   it("of plain lines is by those lines", () => {
     const found = difference("one\ntwo\nthree", "one\n2\nthree");
     expect(found).toMatchObject({ by: "line", places: 1 });
-    expect(changes(found.rows).map(([kind, words]) => [kind, words])).toEqual([["gone", "two\n"], ["new", "2\n"]]);
+    expect(changes(found.rows).map(([kind, words]) => [kind, words])).toEqual([
+      ["gone", "two\n"],
+      ["new", "2\n"],
+    ]);
   });
   it.each([
     [LOST, EVENT],
@@ -54,12 +69,18 @@ describe("of a value that was no JSON, the difference", () => {
   it("of one quote put back is one line, on the lines of what is JSON now", () => {
     const found = difference(LOST, EVENT);
     expect(found).toMatchObject({ by: "line", places: 1, kept: size(LOST) });
-    expect(changes(found.rows)).toEqual([["gone", '"place:"2km E of San Marino, CA",', ""], ["new", '"place":"2km E of San Marino, CA",', '"']]);
+    expect(changes(found.rows)).toEqual([
+      ["gone", '"place:"2km E of San Marino, CA",', ""],
+      ["new", '"place":"2km E of San Marino, CA",', '"'],
+    ]);
   });
   it("of one quote taken away is the same, the other way round", () => {
     const found = difference(EVENT, LOST);
     expect(found).toMatchObject({ by: "line", places: 1, kept: size(LOST) });
-    expect(changes(found.rows)).toEqual([["gone", '"place":"2km E of San Marino, CA",', '"'], ["new", '"place:"2km E of San Marino, CA",', ""]]);
+    expect(changes(found.rows)).toEqual([
+      ["gone", '"place":"2km E of San Marino, CA",', '"'],
+      ["new", '"place:"2km E of San Marino, CA",', ""],
+    ]);
   });
   it("of an end put back is the line that was cut and the lines that follow", () => {
     const found = difference(CUT, EVENT);
@@ -72,12 +93,18 @@ describe("of a value that was no JSON, the difference", () => {
   it("while neither side is JSON is the place with what stands around it", () => {
     const found = difference(LOST, LOST.replace("-480", "-420"));
     expect(found).toMatchObject({ by: "place", places: 1 });
-    expect(changes(found.rows).map(([kind, words, marks]) => [kind, words!.length < 120, marks])).toEqual([["gone", true, "48"], ["new", true, "42"]]);
+    expect(changes(found.rows).map(([kind, words, marks]) => [kind, words!.length < 120, marks])).toEqual([
+      ["gone", true, "48"],
+      ["new", true, "42"],
+    ]);
   });
   it("has one place for each change that stands apart, and one for those beside each other", () => {
-    const apart = LOST.replace("1.6", "1.7").replace("ci37868135\"}", "ci1\"}");
+    const apart = LOST.replace("1.6", "1.7").replace('ci37868135"}', 'ci1"}');
     expect(difference(LOST, apart)).toMatchObject({ by: "place", places: 2 });
-    expect(difference(LOST, LOST.replace("1.6", "1.7").replace("2km", "3km"))).toMatchObject({ by: "place", places: 1 });
+    expect(difference(LOST, LOST.replace("1.6", "1.7").replace("2km", "3km"))).toMatchObject({
+      by: "place",
+      places: 1,
+    });
   });
 });
 

@@ -84,8 +84,17 @@ function made(by: "line" | "place", rows: Row[], places: number): Difference {
   return { rows, by, places, kept: rows.reduce((sum, row) => sum + keptIn(row), 0) };
 }
 
-function paired(by: "line" | "place", original: string, edited: string, ranges: readonly Range[], pairs: readonly Pair[]): Difference {
-  const [goneMarks, freshMarks] = [ranges.map((one) => [one.fromA, one.toA] as const), ranges.map((one) => [one.fromB, one.toB] as const)];
+function paired(
+  by: "line" | "place",
+  original: string,
+  edited: string,
+  ranges: readonly Range[],
+  pairs: readonly Pair[],
+): Difference {
+  const [goneMarks, freshMarks] = [
+    ranges.map((one) => [one.fromA, one.toA] as const),
+    ranges.map((one) => [one.fromB, one.toB] as const),
+  ];
   const rows: Row[] = [];
   let places = 0;
   for (const { gone, fresh } of pairs) {
@@ -103,14 +112,20 @@ function paired(by: "line" | "place", original: string, edited: string, ranges: 
 /** The lines of one side, each with what the ranges say stands in its stead on the other. */
 function onLinesOf(side: "original" | "edited", original: string, edited: string, ranges: readonly Range[]): Pair[] {
   const [text, end] = side === "original" ? [original, edited.length] : [edited, original.length];
-  const changes = ranges.map(({ fromA, toA, fromB, toB }) => (side === "original" ? { from: fromA, to: toA, there: toB } : { from: fromB, to: toB, there: toA }));
+  const changes = ranges.map(({ fromA, toA, fromB, toB }) =>
+    side === "original" ? { from: fromA, to: toA, there: toB } : { from: fromB, to: toB, there: toA },
+  );
   let next = 0;
   let there = 0;
   return readingLines(text).map(({ from, to, depth }) => {
     while (next < changes.length && changes[next]!.to <= to && changes[next]!.from < to) next += 1;
     const [past, inside] = [changes[next - 1], changes[next]];
-    const across = to === text.length ? end : inside && inside.from < to ? inside.there : to + (past ? past.there - past.to : 0);
-    const [mine, theirs] = [{ from, to, depth }, { from: there, to: across, depth }];
+    const across =
+      to === text.length ? end : inside && inside.from < to ? inside.there : to + (past ? past.there - past.to : 0);
+    const [mine, theirs] = [
+      { from, to, depth },
+      { from: there, to: across, depth },
+    ];
     there = across;
     return side === "original" ? { gone: mine, fresh: theirs } : { gone: theirs, fresh: mine };
   });
@@ -132,7 +147,10 @@ function placesOf(original: string, edited: string, ranges: readonly Range[]): P
   };
   for (const { fromA, toA, fromB, toB } of places) {
     const before = fromA - a <= 2 * AROUND ? fromA - a : whole(original, fromA - AROUND, fromA);
-    const after = original.length - toA <= 2 * AROUND ? original.length - toA : AROUND + whole(original, toA + AROUND, toA + AROUND);
+    const after =
+      original.length - toA <= 2 * AROUND
+        ? original.length - toA
+        : AROUND + whole(original, toA + AROUND, toA + AROUND);
     until(fromA - before, fromB - before);
     until(toA + after, toB + after);
   }
@@ -156,7 +174,10 @@ function byLines(original: string, edited: string): Difference {
   for (const { fromA, toA, fromB, toB } of lineChanges(original, before, edited, after)) {
     keep(fromA);
     const [gone, fresh] = [before.slice(fromA, toA), after.slice(fromB, toB)];
-    const pairs = gone.length === fresh.length ? gone.map((line, index) => [[line], [fresh[index]!]] as const) : [[gone, fresh] as const];
+    const pairs =
+      gone.length === fresh.length
+        ? gone.map((line, index) => [[line], [fresh[index]!]] as const)
+        : [[gone, fresh] as const];
     for (const [old, next] of pairs) rows.push(...changed(original, old, edited, next));
     places += pairs.length;
     at = toA;
@@ -173,23 +194,40 @@ function shown(text: string): Stretch[] {
 function lineChanges(original: string, before: readonly Stretch[], edited: string, after: readonly Stretch[]) {
   const codes = new Map<string, number>();
   const coded = (source: string, lines: readonly Stretch[]) =>
-    lines.map(({ from, to }) => {
-      const text = source.slice(from, to);
-      const code = codes.get(text) ?? FIRST_CODE + (codes.size % CODES);
-      codes.set(text, code);
-      return String.fromCharCode(code);
-    }).join("");
+    lines
+      .map(({ from, to }) => {
+        const text = source.slice(from, to);
+        const code = codes.get(text) ?? FIRST_CODE + (codes.size % CODES);
+        codes.set(text, code);
+        return String.fromCharCode(code);
+      })
+      .join("");
   return diff(coded(original, before), coded(edited, after), CAREFUL);
 }
 
 function changed(original: string, gone: readonly Stretch[], edited: string, fresh: readonly Stretch[]): Row[] {
   const [a, b] = [gone[0]?.from ?? 0, fresh[0]?.from ?? 0];
-  const ranges = presentableDiff(original.slice(a, gone.at(-1)?.to ?? a), edited.slice(b, fresh.at(-1)?.to ?? b), CAREFUL);
-  const [goneMarks, freshMarks] = [ranges.map((one) => [a + one.fromA, a + one.toA] as const), ranges.map((one) => [b + one.fromB, b + one.toB] as const)];
-  return [...gone.map((line) => row("gone", original, line, goneMarks)), ...fresh.map((line) => row("new", edited, line, freshMarks))];
+  const ranges = presentableDiff(
+    original.slice(a, gone.at(-1)?.to ?? a),
+    edited.slice(b, fresh.at(-1)?.to ?? b),
+    CAREFUL,
+  );
+  const [goneMarks, freshMarks] = [
+    ranges.map((one) => [a + one.fromA, a + one.toA] as const),
+    ranges.map((one) => [b + one.fromB, b + one.toB] as const),
+  ];
+  return [
+    ...gone.map((line) => row("gone", original, line, goneMarks)),
+    ...fresh.map((line) => row("new", edited, line, freshMarks)),
+  ];
 }
 
-function row(kind: Row["kind"], text: string, { from, to, depth }: Stretch, marks: readonly (readonly [number, number])[]): Row {
+function row(
+  kind: Row["kind"],
+  text: string,
+  { from, to, depth }: Stretch,
+  marks: readonly (readonly [number, number])[],
+): Row {
   const pieces: Piece[] = [];
   let at = from;
   for (const [start, end] of marks) {

@@ -31,7 +31,8 @@ export function fromHex(text: string): Part {
 /** Sixteen bytes a line, in pairs of hex digits. */
 export function toHex(bytes: Uint8Array): string {
   let out = "";
-  for (let at = 0; at < bytes.length; at += 1) out += (at === 0 ? "" : at % 16 === 0 ? "\n" : " ") + (bytes[at] ?? 0).toString(16).padStart(2, "0");
+  for (let at = 0; at < bytes.length; at += 1)
+    out += (at === 0 ? "" : at % 16 === 0 ? "\n" : " ") + (bytes[at] ?? 0).toString(16).padStart(2, "0");
   return out;
 }
 

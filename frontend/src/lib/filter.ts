@@ -16,7 +16,22 @@ export interface Filter {
 }
 
 /** The parameters of the API that an address may have instead of a query; facets are called so, too. */
-export const FIELDS = ["connector", "topic", "stage", "exception", "group", "origin_topic", "origin_partition", "origin_offset", "partition", "offset", "dialect", "key", "readable", "replay_state"] as const;
+export const FIELDS = [
+  "connector",
+  "topic",
+  "stage",
+  "exception",
+  "group",
+  "origin_topic",
+  "origin_partition",
+  "origin_offset",
+  "partition",
+  "offset",
+  "dialect",
+  "key",
+  "readable",
+  "replay_state",
+] as const;
 export type Field = (typeof FIELDS)[number];
 
 export const DEFAULT_FROM = "now-7d";
@@ -24,16 +39,24 @@ const RELATIVE = /^(?:now)?(-\d{1,6}[smhdw])$/;
 
 export function readFilter(params: URLSearchParams): Filter {
   const off = new Set((params.get("off") ?? "").split(","));
-  const clauses: Clause[] = pieces(params.get("q") ?? "").map(({ text }, index) => ({ text, off: off.has(String(index)) }));
+  const clauses: Clause[] = pieces(params.get("q") ?? "").map(({ text }, index) => ({
+    text,
+    off: off.has(String(index)),
+  }));
   for (const [name, value] of params) {
     const isOff = name.startsWith("off.");
     const bare = isOff ? name.slice(4) : name;
     const exclude = bare.startsWith("not_");
     const field = exclude ? bare.slice(4) : bare;
     if (isField(field) && value) clauses.push({ text: clauseOf(field, value, exclude), off: isOff });
-    if (name === "text" && value) clauses.push({ text: written({ field: null, values: [value], exclude: false }), off: false });
+    if (name === "text" && value)
+      clauses.push({ text: written({ field: null, values: [value], exclude: false }), off: false });
   }
-  return { clauses, from: inUtc(params.get("from") ?? DEFAULT_FROM, "utc"), to: inUtc(params.get("to") ?? "now", "utc") };
+  return {
+    clauses,
+    from: inUtc(params.get("from") ?? DEFAULT_FROM, "utc"),
+    to: inUtc(params.get("to") ?? "now", "utc"),
+  };
 }
 
 /** The filter as address parameters: all chips in their order, and the places of those that are switched off. */
@@ -59,7 +82,10 @@ export function askFilter(filter: Filter): string {
 
 /** The query as one text, without what is switched off. */
 export function queryOf(filter: Filter): string {
-  return filter.clauses.filter((clause) => !clause.off).map((clause) => clause.text).join(" ");
+  return filter.clauses
+    .filter((clause) => !clause.off)
+    .map((clause) => clause.text)
+    .join(" ");
 }
 
 /** The query with its time, as it is kept for later. */

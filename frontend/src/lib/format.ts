@@ -84,7 +84,12 @@ export function span(millis: number): string {
 
 /** The width of a chart's column in words: 10 800 000 → "3 hours", 60 000 → "minute". */
 export function bucket(millis: number): string {
-  const units: [number, string][] = [[86_400_000, "day"], [3_600_000, "hour"], [60_000, "minute"], [1000, "second"]];
+  const units: [number, string][] = [
+    [86_400_000, "day"],
+    [3_600_000, "hour"],
+    [60_000, "minute"],
+    [1000, "second"],
+  ];
   for (const [size, name] of units) {
     if (millis < size) continue;
     const n = Math.round((10 * millis) / size) / 10;

@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { jsonError } from "./json";
 
 describe("JSON", () => {
-  it.each(["0", "-1.5e+10", ' {"a":[1,2,{"b":null}],"a":true} \n', '""', "[]", "{}", '"\\u00e9\\n"', "9007199254740993", '{"a":{}}'])("%s is valid", (text) => {
+  it.each([
+    "0",
+    "-1.5e+10",
+    ' {"a":[1,2,{"b":null}],"a":true} \n',
+    '""',
+    "[]",
+    "{}",
+    '"\\u00e9\\n"',
+    "9007199254740993",
+    '{"a":{}}',
+  ])("%s is valid", (text) => {
     expect(jsonError(text)).toBeNull();
   });
   it.each([

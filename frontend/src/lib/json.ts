@@ -20,20 +20,29 @@ export function jsonError(text: string): JsonError | null {
     const char = text[at];
     if (expect === "after") {
       const inside = open.at(-1);
-      if (inside === undefined) return char === undefined ? null : { at, message: "something follows the end of the value" };
+      if (inside === undefined)
+        return char === undefined ? null : { at, message: "something follows the end of the value" };
       if (char === ",") {
         expect = inside === "{" ? "name" : "value";
         at += 1;
       } else if (char === (inside === "{" ? "}" : "]")) {
         open.pop();
         at += 1;
-      } else return { at, message: char === undefined ? `the data ends inside ${inside === "{" ? "an object" : "an array"}` : `expected "," or "${inside === "{" ? "}" : "]"}"` };
+      } else
+        return {
+          at,
+          message:
+            char === undefined
+              ? `the data ends inside ${inside === "{" ? "an object" : "an array"}`
+              : `expected "," or "${inside === "{" ? "}" : "]"}"`,
+        };
     } else if ((expect === "first name" && char === "}") || (expect === "first value" && char === "]")) {
       open.pop();
       expect = "after";
       at += 1;
     } else if (expect === "name" || expect === "first name") {
-      if (char !== '"') return { at, message: char === undefined ? "the data ends inside an object" : "expected a name in quotes" };
+      if (char !== '"')
+        return { at, message: char === undefined ? "the data ends inside an object" : "expected a name in quotes" };
       const end = quoted(text, at);
       if (typeof end !== "number") return end;
       at = skip(SPACE, text, end);
@@ -51,7 +60,16 @@ export function jsonError(text: string): JsonError | null {
       expect = "after";
     } else {
       const end = Math.max(skip(NUMBER, text, at), skip(WORD, text, at));
-      if (end === at) return { at, message: char === undefined ? "the data ends where a value should stand" : char === "\ufeff" ? "a byte order mark is no JSON" : "expected a value" };
+      if (end === at)
+        return {
+          at,
+          message:
+            char === undefined
+              ? "the data ends where a value should stand"
+              : char === "\ufeff"
+                ? "a byte order mark is no JSON"
+                : "expected a value",
+        };
       at = end;
       expect = "after";
     }
@@ -60,7 +78,7 @@ export function jsonError(text: string): JsonError | null {
 }
 
 function quoted(text: string, start: number): number | JsonError {
-  for (let at = start + 1; ; ) {
+  for (let at = start + 1; ;) {
     at = skip(CHARACTERS, text, at);
     const char = text[at];
     if (char === '"') return at + 1;

@@ -1,7 +1,11 @@
 import { useState } from "react";
 
 /** A choice that this browser keeps under a name; `read` turns what is kept, null at first, into a value that is one. */
-export function useKept<T>(name: string, read: (kept: string | null) => T, write: (value: T) => string): [T, (value: T) => void] {
+export function useKept<T>(
+  name: string,
+  read: (kept: string | null) => T,
+  write: (value: T) => string,
+): [T, (value: T) => void] {
   const [value, setValue] = useState(() => read(found(name)));
   const keep = (next: T) => {
     setValue(next);

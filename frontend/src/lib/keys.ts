@@ -29,7 +29,13 @@ export function useKeys(handlers: Handlers): void {
 
 function pressed(event: KeyboardEvent): void {
   const held = event.ctrlKey || event.metaKey;
-  if (event.altKey || MODIFIERS.has(event.key) || (!held && isTaken(event)) || document.querySelector("[role=dialog], [role=menu]")) return;
+  if (
+    event.altKey ||
+    MODIFIERS.has(event.key) ||
+    (!held && isTaken(event)) ||
+    document.querySelector("[role=dialog], [role=menu]")
+  )
+    return;
   const all = [...screens].map((read) => read());
   const names = held ? [`Mod+${event.key.toLowerCase()}`] : [...following(event.key), event.key];
   const name = names.find((one) => all.some((handlers) => handlers[one] !== undefined));
@@ -52,5 +58,8 @@ function isTaken({ key, target }: KeyboardEvent): boolean {
 
 function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  );
 }

@@ -1,7 +1,17 @@
 import { expect, it } from "vitest";
 import { addingUp, faster, leftMs, rateWords, reasonRows, shares, slower } from "./outcome";
 
-const FIGURES = { total: 303, planned: 0, queued: 140, sending: 3, waiting: 13, passed: 139, failed_again: 3, unknown: 2, skipped: 3 };
+const FIGURES = {
+  total: 303,
+  planned: 0,
+  queued: 140,
+  sending: 3,
+  waiting: 13,
+  passed: 139,
+  failed_again: 3,
+  unknown: 2,
+  skipped: 3,
+};
 
 it("the figures of a replay add up in sight", () => {
   expect(addingUp(FIGURES, String)).toBe("139 + 3 + 2 + 13 = 157 sent; 157 + 3 sending + 140 queued + 3 skipped = 303");
@@ -12,8 +22,15 @@ it("the parts of the bar are all records", () => {
 });
 
 it("what needs no reason is counted beside what has one", () => {
-  const rows = reasonRows(FIGURES, [{ state: "passed", reason: "filtered", count: 4 }, { state: "unknown", reason: "no_group", count: 2 }, { state: "sent", reason: "waiting", count: 13 }]);
-  expect(rows.filter((row) => row.state === "passed").map((row) => [row.reason, row.count])).toEqual([["", 135], ["filtered", 4]]);
+  const rows = reasonRows(FIGURES, [
+    { state: "passed", reason: "filtered", count: 4 },
+    { state: "unknown", reason: "no_group", count: 2 },
+    { state: "sent", reason: "waiting", count: 13 },
+  ]);
+  expect(rows.filter((row) => row.state === "passed").map((row) => [row.reason, row.count])).toEqual([
+    ["", 135],
+    ["filtered", 4],
+  ]);
   expect(rows.reduce((sum, row) => sum + row.count, 0)).toBe(303);
 });
 
@@ -25,5 +42,9 @@ it("slower and faster go by steps, from no limit and back to it", () => {
 
 it("the rest takes as long as its rate says, and as nobody knows while it is paused or has no limit", () => {
   expect(leftMs(FIGURES, 2, "running")).toBe(71_500);
-  expect([leftMs(FIGURES, 0, "running"), leftMs(FIGURES, 2, "paused"), leftMs({ ...FIGURES, queued: 0, sending: 0 }, 2, "running")]).toEqual([null, null, null]);
+  expect([
+    leftMs(FIGURES, 0, "running"),
+    leftMs(FIGURES, 2, "paused"),
+    leftMs({ ...FIGURES, queued: 0, sending: 0 }, 2, "running"),
+  ]).toEqual([null, null, null]);
 });

@@ -8,12 +8,19 @@ describe("coordinates", () => {
     ["orders.dlq/3/918221", { topic: "orders.dlq", partition: 3, offset: 918_221 }],
     [" orders_eu-1.dlq / 0 / 918,221 ", { topic: "orders_eu-1.dlq", partition: 0, offset: 918_221 }],
   ])("reads %s", (text, expected) => expect(coordinates(text)).toEqual(expected));
-  it.each(["orders.dlq", "orders.dlq/3", "a b/1/2", "t/-1/2", "t/1/x", "/1/2", "t/1/99999999999999999999"])("does not take %s for coordinates", (text) => expect(coordinates(text)).toBeNull());
+  it.each(["orders.dlq", "orders.dlq/3", "a b/1/2", "t/-1/2", "t/1/x", "/1/2", "t/1/99999999999999999999"])(
+    "does not take %s for coordinates",
+    (text) => expect(coordinates(text)).toBeNull(),
+  );
 });
 
 describe("what matches in the palette", () => {
   it("has every word, in any case and order", () => {
-    expect(matching([place("Groups", "NOT NULL: gap"), place("Groups", "NOT NULL: nst")], "GAP null").map((one) => one.label)).toEqual(["NOT NULL: gap"]);
+    expect(
+      matching([place("Groups", "NOT NULL: gap"), place("Groups", "NOT NULL: nst")], "GAP null").map(
+        (one) => one.label,
+      ),
+    ).toEqual(["NOT NULL: gap"]);
   });
   it("begins with the first word before it only holds it, and stays in its section", () => {
     const places = [place("Topics", "eu.orders"), place("Groups", "orders late"), place("Topics", "orders.dlq")];
@@ -34,10 +41,14 @@ describe("what the list alone does not say", () => {
     expect(noteOf([...here, source("the connectors", "pending")], 0)).toBe("Looking…");
   });
   it("names what did not come, even beside what was found", () => {
-    expect(noteOf([...here, source("the topics", "error"), source("the connectors", "error")], 3)).toBe("The names of the topics and the connectors did not come.");
+    expect(noteOf([...here, source("the topics", "error"), source("the connectors", "error")], 3)).toBe(
+      "The names of the topics and the connectors did not come.",
+    );
   });
   it("names among what there was nothing", () => {
-    expect(noteOf(here, 0)).toBe("Not among the screens or the groups of 30 d. A record is found by topic/partition/offset.");
+    expect(noteOf(here, 0)).toBe(
+      "Not among the screens or the groups of 30 d. A record is found by topic/partition/offset.",
+    );
     expect(noteOf(here, 1)).toBe("");
   });
 });

@@ -30,10 +30,19 @@ export interface Source {
 
 /** What the list alone does not say: that names are still to come or did not, or among which there was nothing. */
 export function noteOf(sources: readonly Source[], found: number): string {
-  const named = (state: Source["state"]) => listed(sources.filter((one) => one.state === state).map((one) => one.name), "and");
+  const named = (state: Source["state"]) =>
+    listed(
+      sources.filter((one) => one.state === state).map((one) => one.name),
+      "and",
+    );
   if (named("pending")) return "Looking…";
   if (named("error")) return `The names of ${named("error")} did not come.`;
-  return found > 0 ? "" : `Not among ${listed(sources.map((one) => one.name), "or")}. A record is found by topic/partition/offset.`;
+  return found > 0
+    ? ""
+    : `Not among ${listed(
+        sources.map((one) => one.name),
+        "or",
+      )}. A record is found by topic/partition/offset.`;
 }
 
 function listed(names: readonly string[], joint: string): string {

@@ -12,7 +12,8 @@ describe("a query is cut at its blanks", () => {
     expect(pieces(query).map((piece) => piece.text)).toEqual(texts);
   });
   it("and each piece knows where it stands", () => {
-    for (const piece of pieces(' a  topic:"b c" ')) expect(' a  topic:"b c" '.slice(piece.start, piece.end)).toBe(piece.text);
+    for (const piece of pieces(' a  topic:"b c" '))
+      expect(' a  topic:"b c" '.slice(piece.start, piece.end)).toBe(piece.text);
   });
 });
 

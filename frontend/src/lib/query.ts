@@ -21,7 +21,11 @@ const VALUE = /"((?:[^"\\]|\\[^])*)"?(\*?)|[^,]+/gu;
 const BARE = /^(?![-"])[^\s,*:"\\]+$/u;
 
 export function pieces(query: string): Piece[] {
-  return [...query.matchAll(PIECE)].map((found) => ({ text: found[0], start: found.index, end: found.index + found[0].length }));
+  return [...query.matchAll(PIECE)].map((found) => ({
+    text: found[0],
+    start: found.index,
+    end: found.index + found[0].length,
+  }));
 }
 
 export function said(clause: string): Said {

@@ -33,8 +33,12 @@ export interface Bounds {
 /** The three longest ranges that are shorter and end at the same time: what to try when it was too much. */
 export function shorter({ from, to }: Bounds): (Bounds & { span: string })[] {
   const length = momentOf(to) - momentOf(from);
-  const starts = (span: string) => (to === "now" ? { from: `now-${span}`, to } : { from: isoAt(momentOf(to) - agoOf(span)), to: isoAt(momentOf(to)) });
-  return SPANS.filter((span) => agoOf(span) < length).slice(-3).reverse().map((span) => ({ ...starts(span), span }));
+  const starts = (span: string) =>
+    to === "now" ? { from: `now-${span}`, to } : { from: isoAt(momentOf(to) - agoOf(span)), to: isoAt(momentOf(to)) };
+  return SPANS.filter((span) => agoOf(span) < length)
+    .slice(-3)
+    .reverse()
+    .map((span) => ({ ...starts(span), span }));
 }
 
 /** A time without a zone is one of the `zone`; what is none, or has one, stays as it is. */

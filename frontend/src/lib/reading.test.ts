@@ -10,7 +10,18 @@ describe("lines for reading", () => {
     expect(lines('{"a":1,\r\n"b":2}\n').join("")).toBe('{"a":1,\r\n"b":2}\n');
   });
   it("break after structure, never inside a string", () => {
-    expect(lines(SOURCE)).toEqual(["{", '"a":12345678901234567890.50,', '"b":[', "1,", "  2", "],", '"c":"x,{\\"y",', '"d":{},', '"e":[]', "}"]);
+    expect(lines(SOURCE)).toEqual([
+      "{",
+      '"a":12345678901234567890.50,',
+      '"b":[',
+      "1,",
+      "  2",
+      "],",
+      '"c":"x,{\\"y",',
+      '"d":{},',
+      '"e":[]',
+      "}",
+    ]);
   });
   it("are the text's own where it has some", () => {
     expect(lines('{\n "a":1,\n "b":2\n}')).toEqual(["{\n", ' "a":1,\n', ' "b":2\n', "}"]);

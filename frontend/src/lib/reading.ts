@@ -20,7 +20,8 @@ export function breaks(text: string): Break[] {
   let depth = 0;
   let inString = false;
   const add = (at: number) => {
-    if (at > 0 && at < text.length && text[at - 1] !== "\n" && text[at] !== "\n" && found.at(-1)?.at !== at) found.push({ at, depth });
+    if (at > 0 && at < text.length && text[at - 1] !== "\n" && text[at] !== "\n" && found.at(-1)?.at !== at)
+      found.push({ at, depth });
   };
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at];

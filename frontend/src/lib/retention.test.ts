@@ -19,15 +19,26 @@ describe("the time that remains", () => {
 
 describe("what is known of many records", () => {
   it("says when the next leaves, and how many are gone already", () => {
-    expect(tallyWords({ ...none, leaves: 3, gone: 2, next: new Date(NOW + 120 * MINUTE).toISOString() }, "dead letter", NOW)).toBe("2 dead letters gone, the next may leave in 2 h");
-    expect(tallyWords({ ...none, leaves: 3, next: new Date(NOW + (7 * 1440 - 60) * MINUTE).toISOString() }, "dead letter", NOW)).toBe("first dead letter may leave in 6 d 23 h");
+    expect(
+      tallyWords({ ...none, leaves: 3, gone: 2, next: new Date(NOW + 120 * MINUTE).toISOString() }, "dead letter", NOW),
+    ).toBe("2 dead letters gone, the next may leave in 2 h");
+    expect(
+      tallyWords(
+        { ...none, leaves: 3, next: new Date(NOW + (7 * 1440 - 60) * MINUTE).toISOString() },
+        "dead letter",
+        NOW,
+      ),
+    ).toBe("first dead letter may leave in 6 d 23 h");
   });
   it.each([
     [{ ...none, gone: 12 }, "all 12 origin records gone"],
     [{ ...none, kept: 3 }, "all 3 origin records kept for ever"],
     [{ ...none, overdue: 1 }, "1 origin record may leave at any moment"],
     [{ ...none, unknown: 4, reasons: ["not_told"] }, "unknown of all 4 origin records: Kafka does not tell at present"],
-    [{ ...none, gone: 1, unknown: 2, reasons: ["no_timestamp", "no_topic", "not_told"] }, "1 origin record gone, unknown of 2 origin records: the record has no timestamp; or Kafka does not tell at present"],
+    [
+      { ...none, gone: 1, unknown: 2, reasons: ["no_timestamp", "no_topic", "not_told"] },
+      "1 origin record gone, unknown of 2 origin records: the record has no timestamp; or Kafka does not tell at present",
+    ],
     [none, "no origin record"],
   ])("%o reads %s", (tally, words) => expect(tallyWords(tally, "origin record", NOW)).toBe(words));
 });

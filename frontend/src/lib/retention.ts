@@ -14,7 +14,11 @@ export function remaining(millis: number): string {
   const minutes = Math.max(0, Math.floor(millis / 60_000));
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60)];
   if (days > 0) return parts([days, "d"], [hours % 24, "h"]);
-  return hours > 0 ? parts([hours, "h"], [minutes % 60, "min"]) : minutes > 0 ? `${minutes} min` : span(Math.max(0, millis));
+  return hours > 0
+    ? parts([hours, "h"], [minutes % 60, "min"])
+    : minutes > 0
+      ? `${minutes} min`
+      : span(Math.max(0, millis));
 }
 
 interface Tally {
@@ -36,7 +40,8 @@ export function tallyWords(tally: Tally, one: string, now: number): string {
   const said = [
     tally.gone > 0 && `${many(tally.gone)} gone`,
     tally.overdue > 0 && `${many(tally.overdue)} may leave at any moment`,
-    tally.next && `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remaining(Date.parse(tally.next) - now)}`,
+    tally.next &&
+      `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remaining(Date.parse(tally.next) - now)}`,
     tally.kept > 0 && `${many(tally.kept)} kept for ever`,
     tally.unknown > 0 && `unknown of ${many(tally.unknown)}: ${whyUnknown(tally.reasons)}`,
   ];
@@ -50,5 +55,8 @@ function whyUnknown(reasons: readonly string[]): string {
 }
 
 function parts(...units: [number, string][]): string {
-  return units.filter(([n]) => n > 0).map(([n, unit]) => `${n} ${unit}`).join(" ");
+  return units
+    .filter(([n]) => n > 0)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(" ");
 }

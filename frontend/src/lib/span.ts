@@ -45,7 +45,11 @@ export function inSpan(address: string, span: Span): string {
 
 /** An address of a screen that offers ranges, in this time. */
 export function withSpan(address: string, span: Span): string {
-  return adding(address, { range: span.from !== DEFAULT_FROM && span.range, from: span.narrowed && span.from, to: span.narrowed && span.to });
+  return adding(address, {
+    range: span.from !== DEFAULT_FROM && span.range,
+    from: span.narrowed && span.from,
+    to: span.narrowed && span.to,
+  });
 }
 
 function adding(address: string, values: Record<string, string | false>): string {

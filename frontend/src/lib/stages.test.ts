@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
 import { failedAt } from "./stages";
 
-const stage = (index: number, type: string, name: string, failed: number) => ({ index, type, class: "C", name, failed });
+const stage = (index: number, type: string, name: string, failed: number) => ({
+  index,
+  type,
+  class: "C",
+  name,
+  failed,
+});
 
 it("a task of other stages has no failures of these", () => {
   const stages = [stage(0, "VALUE_CONVERTER", "", 3), stage(1, "PROCESSOR", "parse", 4)];

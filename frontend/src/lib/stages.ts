@@ -34,7 +34,9 @@ interface Counted {
 /** The failures that one task has at a stage; undefined where it has another stage in that place. */
 export function failedAt(stage: Counted, stages: readonly Counted[]): number | undefined {
   const own = stages[stage.index];
-  return own && own.type === stage.type && own.class === stage.class && own.name === stage.name ? own.failed : undefined;
+  return own && own.type === stage.type && own.class === stage.class && own.name === stage.name
+    ? own.failed
+    : undefined;
 }
 
 /** The short name of a class: the last segment of its dotted path. */

@@ -103,6 +103,7 @@ const REASONS: Record<string, string> = {
   same_lineage: "another dead letter of the same record is sent instead",
   expired: "Kafka no longer keeps the record",
   unknown_bytes: "the record's bytes are not known",
+  not_allowed: "its origin topic may not be read for it",
   oversize: "larger than the topic takes",
   no_target: "no topic to send it to",
   forbidden_target: "replays don't write to that topic",
@@ -127,7 +128,13 @@ export function replayStatus(status: string): { label: string; glyph: string; to
 export function reasonWords(state: string, reason: string): string {
   if (state === "failed_again" && reason === "skipped") return "tolerated without a dead letter";
   if (reason !== "") return REASONS[reason] ?? reason.replaceAll("_", " ");
-  return { passed: "proven by the task’s report", failed_again: "a new dead letter of it came", sent: "sent, not settled yet" }[state] ?? "";
+  return (
+    {
+      passed: "proven by the task’s report",
+      failed_again: "a new dead letter of it came",
+      sent: "sent, not settled yet",
+    }[state] ?? ""
+  );
 }
 
 export function exportState(state: string): { label: string; glyph: string; tone: Tone } {

@@ -26,7 +26,8 @@ export function useTicks(query: string, rows: readonly { id: number }[]): Ticks 
   const tick = (id: number, range: boolean) => {
     const ticked = new Set(state.ticked);
     const [from, to] = [rows.findIndex((row) => row.id === state.last), rows.findIndex((row) => row.id === id)];
-    if (range && from >= 0) for (const row of rows.slice(Math.min(from, to), Math.max(from, to) + 1)) ticked.add(row.id);
+    if (range && from >= 0)
+      for (const row of rows.slice(Math.min(from, to), Math.max(from, to) + 1)) ticked.add(row.id);
     else if (!ticked.delete(id)) ticked.add(id);
     setState({ query, ticked, all: false, last: id });
   };

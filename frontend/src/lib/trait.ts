@@ -1,6 +1,12 @@
 import { written } from "./query";
 
-const FIELDS: Record<string, string> = { topic: "topic", connector: "connector", "origin topic": "origin_topic", "origin partition": "origin_partition", key: "key" };
+const FIELDS: Record<string, string> = {
+  topic: "topic",
+  connector: "connector",
+  "origin topic": "origin_topic",
+  "origin partition": "origin_partition",
+  key: "key",
+};
 const LITERALS = ["null", "true", "false"];
 const NAME = /^[\w$.-]+$/;
 const CUT = 80; // characters; what is longer was cut by the server
@@ -9,7 +15,8 @@ const CUT = 80; // characters; what is longer was cut by the server
 export function clauseOfTrait(field: string, value: string): string | null {
   if (value.length >= CUT || value === "missing") return null;
   const known = FIELDS[field];
-  if (known) return field === "key" && value === "null" ? null : written({ field: known, values: [value], exclude: false });
+  if (known)
+    return field === "key" && value === "null" ? null : written({ field: known, values: [value], exclude: false });
   if (field.startsWith("header ")) return within(`header.${field.slice(7)}`, value);
   if (!field.startsWith("value.")) return null;
   if (!value.startsWith('"')) return within(field, value);

@@ -3,9 +3,27 @@ import { Button } from "./controls";
 import { Notice } from "./Panel";
 
 /** What stands where an answer would, when it did not come: what failed, why, and what to do. */
-export function Broken({ title, error, onAgain, children }: { title: ReactNode; error: Error; onAgain?: () => void; children?: ReactNode }) {
+export function Broken({
+  title,
+  error,
+  onAgain,
+  children,
+}: {
+  title: ReactNode;
+  error: Error;
+  onAgain?: () => void;
+  children?: ReactNode;
+}) {
   return (
-    <Notice title={title} actions={<>{onAgain && <Button onClick={onAgain}>Ask again</Button>}{children}</>}>
+    <Notice
+      title={title}
+      actions={
+        <>
+          {onAgain && <Button onClick={onAgain}>Ask again</Button>}
+          {children}
+        </>
+      }
+    >
       {error.message}
     </Notice>
   );

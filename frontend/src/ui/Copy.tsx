@@ -13,8 +13,12 @@ export function Copy({ text, label }: { text: string; label: string }) {
   };
   return (
     <span className={styles.copy}>
-      <code tabIndex={0} aria-label={label}>{text}</code>
-      <button type="button" onClick={() => void copy()} aria-label={`Copy ${label}`}>{said || "Copy"}</button>
+      <code tabIndex={0} aria-label={label}>
+        {text}
+      </code>
+      <button type="button" onClick={() => void copy()} aria-label={`Copy ${label}`}>
+        {said || "Copy"}
+      </button>
     </span>
   );
 }

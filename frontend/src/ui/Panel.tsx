@@ -5,7 +5,19 @@ import type { Tone } from "../lib/states";
 import styles from "./Panel.module.css";
 
 /** A bordered surface with an optional heading line; panels never nest. */
-export function Panel({ title, aside, children, className, label }: { title?: ReactNode; aside?: ReactNode; children: ReactNode; className?: string | undefined; label?: string }) {
+export function Panel({
+  title,
+  aside,
+  children,
+  className,
+  label,
+}: {
+  title?: ReactNode;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string | undefined;
+  label?: string;
+}) {
   return (
     <section className={join(styles.panel, className)} aria-label={label}>
       {(title !== undefined || aside !== undefined) && (
@@ -33,7 +45,17 @@ export function PageHead({ title, note, children }: { title: ReactNode; note?: R
   );
 }
 
-export function Chip({ tone = "plain", mono, children, title }: { tone?: Tone; mono?: boolean; children: ReactNode; title?: string }) {
+export function Chip({
+  tone = "plain",
+  mono,
+  children,
+  title,
+}: {
+  tone?: Tone;
+  mono?: boolean;
+  children: ReactNode;
+  title?: string;
+}) {
   return (
     <span className={join(styles.chip, toneClass(tone), mono && styles.mono)} title={title}>
       {children}
@@ -51,7 +73,12 @@ export function Glyph({ tone, large, children }: { tone: Tone; large?: boolean; 
 
 export function Avatar({ name, me, size }: { name: string; me?: boolean; size?: number }) {
   return (
-    <span className={join(styles.avatar, me && styles.me)} style={size ? { width: size, height: size } : undefined} data-initials={initials(name)} aria-hidden="true" />
+    <span
+      className={join(styles.avatar, me && styles.me)}
+      style={size ? { width: size, height: size } : undefined}
+      data-initials={initials(name)}
+      aria-hidden="true"
+    />
   );
 }
 

@@ -6,7 +6,11 @@ import { Button, Choice } from "./controls";
 export function TimeChoice({ span, onWiden }: { span: Span; onWiden: (range?: Range) => void }) {
   return (
     <>
-      {span.narrowed && <Button small onClick={() => onWiden()} title="Esc">Back to {rangeWords(span.range)}</Button>}
+      {span.narrowed && (
+        <Button small onClick={() => onWiden()} title="Esc">
+          Back to {rangeWords(span.range)}
+        </Button>
+      )}
       <Choice label="Time" value={span.narrowed ? null : span.range} options={RANGES} onChange={onWiden} />
     </>
   );

@@ -3,7 +3,9 @@ import { expect, it } from "vitest";
 import { Wrapping } from "./Wrapping";
 
 it("a line may end behind what separates, and nowhere in a word", () => {
-  expect(renderToStaticMarkup(<Wrapping text="[null,false];/a" />)).toBe("[<wbr/>null,<wbr/>false]<wbr/>;<wbr/>/<wbr/>a");
+  expect(renderToStaticMarkup(<Wrapping text="[null,false];/a" />)).toBe(
+    "[<wbr/>null,<wbr/>false]<wbr/>;<wbr/>/<wbr/>a",
+  );
 });
 
 it("the text stays what it is", () => {

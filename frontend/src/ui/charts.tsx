@@ -16,17 +16,44 @@ export interface ColumnSeries {
 }
 
 /** Small columns with a scale of their own. */
-export function Sparkline({ points, colour, width = 140, height = 26, label }: { points: readonly number[]; colour: string; width?: number; height?: number; label: string }) {
+export function Sparkline({
+  points,
+  colour,
+  width = 140,
+  height = 26,
+  label,
+}: {
+  points: readonly number[];
+  colour: string;
+  width?: number;
+  height?: number;
+  label: string;
+}) {
   const max = Math.max(1, ...points);
   const step = width / Math.max(1, points.length);
   return (
-    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} style={{ display: "block" }}>
+    <svg
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={label}
+      style={{ display: "block" }}
+    >
       <path d={`M0 ${height - 0.5}H${width}`} stroke="var(--line-strong)" />
       <g fill={colour}>
         {points.map((value, index) => {
           if (value === 0) return null;
           const tall = Math.max(2, (value / max) * (height - 1));
-          return <rect key={index} x={index * step} y={height - tall} width={Math.max(1, step - Math.min(3, step * 0.25))} height={tall} />;
+          return (
+            <rect
+              key={index}
+              x={index * step}
+              y={height - tall}
+              width={Math.max(1, step - Math.min(3, step * 0.25))}
+              height={tall}
+            />
+          );
         })}
       </g>
     </svg>
@@ -54,7 +81,10 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
   const pad = axes ? { left: 34, right: 12, top: 14, bottom: 26 } : { left: 0, right: 0, top: 2, bottom: 2 };
   const inner = { width: width - pad.left - pad.right, height: height - pad.top - pad.bottom };
   const size = Math.max(1, ...series.map((one) => one.points.length));
-  const sums = useMemo(() => Array.from({ length: size }, (_, at) => series.reduce((sum, one) => sum + (one.points[at] ?? 0), 0)), [series, size]);
+  const sums = useMemo(
+    () => Array.from({ length: size }, (_, at) => series.reduce((sum, one) => sum + (one.points[at] ?? 0), 0)),
+    [series, size],
+  );
   const highest = Math.max(1, ...sums, ...(beside?.points ?? []));
   const top = axes ? niceTop(highest) : highest;
   const step = inner.width / size;
@@ -77,75 +107,143 @@ export function Columns({ series, from, bucketMs, height, zone, label, axes, bes
         role={onNarrow ? "group" : "img"}
         aria-label={label}
       >
-        {axes && ticks(top).map((value) => (
-          <g key={value}>
-            <path d={`M${pad.left} ${y(value)}H${width - pad.right}`} stroke="var(--line)" />
-            <text x={pad.left - 8} y={y(value) + 4} textAnchor="end">{count(value)}</text>
-          </g>
-        ))}
-        {chosen && <rect x={x(chosen.first)} y={pad.top} width={(chosen.last - chosen.first + 1) * step} height={inner.height} fill="var(--accent)" opacity={0.12} />}
-        {over !== null && !chosen && <rect x={x(over)} y={pad.top} width={step} height={inner.height} fill="var(--sunken)" />}
+        {axes &&
+          ticks(top).map((value) => (
+            <g key={value}>
+              <path d={`M${pad.left} ${y(value)}H${width - pad.right}`} stroke="var(--line)" />
+              <text x={pad.left - 8} y={y(value) + 4} textAnchor="end">
+                {count(value)}
+              </text>
+            </g>
+          ))}
+        {chosen && (
+          <rect
+            x={x(chosen.first)}
+            y={pad.top}
+            width={(chosen.last - chosen.first + 1) * step}
+            height={inner.height}
+            fill="var(--accent)"
+            opacity={0.12}
+          />
+        )}
+        {over !== null && !chosen && (
+          <rect x={x(over)} y={pad.top} width={step} height={inner.height} fill="var(--sunken)" />
+        )}
         {stacks(series, size).map(({ key, colour, pieces }) => (
           <g key={key} fill={colour}>
             {pieces.map(({ at, base, value }) => (
-              <rect key={at} x={x(at)} y={y(base + value)} width={Math.max(1, step - (step > 5 ? 1.4 : 0.4))} height={Math.max(1, y(base) - y(base + value))} />
+              <rect
+                key={at}
+                x={x(at)}
+                y={y(base + value)}
+                width={Math.max(1, step - (step > 5 ? 1.4 : 0.4))}
+                height={Math.max(1, y(base) - y(base + value))}
+              />
             ))}
           </g>
         ))}
-        {beside && <path className={styles.beside} d={beside.points.map((value, at) => `M${x(at)} ${y(value)}H${x(at + 1)}`).join("")} />}
+        {beside && (
+          <path
+            className={styles.beside}
+            d={beside.points.map((value, at) => `M${x(at)} ${y(value)}H${x(at + 1)}`).join("")}
+          />
+        )}
         {!axes && <path d={`M0 ${height - 1.5}H${width}`} stroke="var(--line-strong)" />}
-        {axes && marks(from, bucketMs, size, zone, inner.width).map(({ at, text }) => (
-          <g key={at}>
-            <path d={`M${x(at)} ${pad.top + inner.height}v4`} stroke="var(--line-strong)" />
-            <text x={x(at)} y={pad.top + inner.height + 17} textAnchor="middle">{text}</text>
-          </g>
-        ))}
+        {axes &&
+          marks(from, bucketMs, size, zone, inner.width).map(({ at, text }) => (
+            <g key={at}>
+              <path d={`M${x(at)} ${pad.top + inner.height}v4`} stroke="var(--line-strong)" />
+              <text x={x(at)} y={pad.top + inner.height + 17} textAnchor="middle">
+                {text}
+              </text>
+            </g>
+          ))}
       </svg>
       {over !== null && (
         <Tip left={x(over) + step / 2} width={width} top={axes ? 18 : height + 4}>
           <strong>
             {chosen && chosen.last > chosen.first ? `${time(chosen.first)} to ${time(chosen.last + 1)}` : time(over)}
-            <span>{count(chosen ? sums.slice(chosen.first, chosen.last + 1).reduce((sum, one) => sum + one, 0) : (sums[over] ?? 0))}</span>
+            <span>
+              {count(
+                chosen
+                  ? sums.slice(chosen.first, chosen.last + 1).reduce((sum, one) => sum + one, 0)
+                  : (sums[over] ?? 0),
+              )}
+            </span>
           </strong>
-          {!chosen && series.filter((one) => (one.points[over] ?? 0) > 0).slice(0, 9).map((one) => (
-            <div key={one.key}>
-              <i className={styles.swatch} style={{ background: one.colour }} />
-              <span className="cut">{one.label}</span>
-              <b>{count(one.points[over] ?? 0)}</b>
+          {!chosen &&
+            series
+              .filter((one) => (one.points[over] ?? 0) > 0)
+              .slice(0, 9)
+              .map((one) => (
+                <div key={one.key}>
+                  <i className={styles.swatch} style={{ background: one.colour }} />
+                  <span className="cut">{one.label}</span>
+                  <b>{count(one.points[over] ?? 0)}</b>
+                </div>
+              ))}
+          {!chosen && beside && (
+            <div>
+              <i className={styles.level} />
+              <span className="cut">{beside.label}</span>
+              <b>{count(beside.points[over] ?? 0)}</b>
             </div>
-          ))}
-          {!chosen && beside && <div><i className={styles.level} /><span className="cut">{beside.label}</span><b>{count(beside.points[over] ?? 0)}</b></div>}
+          )}
         </Tip>
       )}
-      <div className="sr"><table>
-        <caption>{label}</caption>
-        <tbody>
-          {sums.map((sum, at) => sum > 0 && (
-            <tr key={at}>
-              <th>{time(at)}</th>
-              <td>{sum}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table></div>
+      <div className="sr">
+        <table>
+          <caption>{label}</caption>
+          <tbody>
+            {sums.map(
+              (sum, at) =>
+                sum > 0 && (
+                  <tr key={at}>
+                    <th>{time(at)}</th>
+                    <td>{sum}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }
 
-export function Legend({ series, beside }: { series: readonly ColumnSeries[]; beside?: { label: string; points: readonly number[] } | undefined }) {
+export function Legend({
+  series,
+  beside,
+}: {
+  series: readonly ColumnSeries[];
+  beside?: { label: string; points: readonly number[] } | undefined;
+}) {
   return (
     <div className={styles.legend}>
       {series.map((one) => {
         const inside = (
           <>
             <i className={styles.swatch} style={{ background: one.colour }} />
-            <span className="cut" style={{ display: "block" }}>{one.label}</span>
+            <span className="cut" style={{ display: "block" }}>
+              {one.label}
+            </span>
             <b>{count(one.total)}</b>
           </>
         );
-        return one.to ? <Link key={one.key} to={one.to} title={one.label}>{inside}</Link> : <span key={one.key}>{inside}</span>;
+        return one.to ? (
+          <Link key={one.key} to={one.to} title={one.label}>
+            {inside}
+          </Link>
+        ) : (
+          <span key={one.key}>{inside}</span>
+        );
       })}
-      {beside && <span><i className={styles.level} />{beside.label} <b>{count(beside.points.reduce((sum, one) => sum + one, 0))}</b></span>}
+      {beside && (
+        <span>
+          <i className={styles.level} />
+          {beside.label} <b>{count(beside.points.reduce((sum, one) => sum + one, 0))}</b>
+        </span>
+      )}
     </div>
   );
 }
@@ -156,7 +254,11 @@ export function Swatch({ colour }: { colour: string }) {
 
 function Tip({ left, top, width, children }: { left: number; top: number; width: number; children: ReactNode }) {
   const side = left > width / 2 ? { right: width - left + 10 } : { left: left + 10 };
-  return <div className={styles.tip} aria-live="polite" style={{ top, ...side }}>{children}</div>;
+  return (
+    <div className={styles.tip} aria-live="polite" style={{ top, ...side }}>
+      {children}
+    </div>
+  );
 }
 
 function stacks(series: readonly ColumnSeries[], size: number) {

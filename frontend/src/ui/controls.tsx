@@ -19,7 +19,17 @@ interface ButtonProps {
   title?: string;
 }
 
-export function Button({ kind = "default", small, to, children, onClick, type = "button", busy, barred, title }: ButtonProps) {
+export function Button({
+  kind = "default",
+  small,
+  to,
+  children,
+  onClick,
+  type = "button",
+  busy,
+  barred,
+  title,
+}: ButtonProps) {
   const className = join(styles.button, kind !== "default" && styles[kind], small && styles.small);
   if (to !== undefined) {
     return (
@@ -31,14 +41,27 @@ export function Button({ kind = "default", small, to, children, onClick, type = 
   if (barred) {
     return (
       <Tooltip label={barred} className={styles.tooltip} events={{ hover: true, focus: true, touch: true }}>
-        <MantineButton className={className} data-disabled aria-disabled="true" aria-description={barred} onClick={(event) => event.preventDefault()}>
+        <MantineButton
+          className={className}
+          data-disabled
+          aria-disabled="true"
+          aria-description={barred}
+          onClick={(event) => event.preventDefault()}
+        >
           {children}
         </MantineButton>
       </Tooltip>
     );
   }
   return (
-    <MantineButton className={className} onClick={onClick} type={type} disabled={busy === true} aria-busy={busy} title={title}>
+    <MantineButton
+      className={className}
+      onClick={onClick}
+      type={type}
+      disabled={busy === true}
+      aria-busy={busy}
+      title={title}
+    >
       {children}
     </MantineButton>
   );
@@ -53,7 +76,17 @@ export function LinkButton({ children, onClick }: { children: ReactNode; onClick
 }
 
 /** One of several; null is none of them. */
-export function Choice<T extends string>({ label, value, options, onChange }: { label: string; value: T | null; options: readonly { value: T; label: string }[]; onChange: (value: T) => void }) {
+export function Choice<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: T | null;
+  options: readonly { value: T; label: string }[];
+  onChange: (value: T) => void;
+}) {
   return (
     <SegmentedControl
       aria-label={label}
@@ -61,7 +94,12 @@ export function Choice<T extends string>({ label, value, options, onChange }: { 
       data={[...options]}
       onChange={(next) => onChange(next as T)}
       transitionDuration={0}
-      classNames={{ root: styles.seg!, label: styles.segLabel!, indicator: styles.segIndicator!, control: styles.segControl! }}
+      classNames={{
+        root: styles.seg!,
+        label: styles.segLabel!,
+        indicator: styles.segIndicator!,
+        control: styles.segControl!,
+      }}
     />
   );
 }
@@ -73,7 +111,19 @@ export interface TabItem {
 }
 
 /** A row of tabs without panels: the caller shows what the value says. */
-export function TabRow({ value, items, onChange, children, inset }: { value: string; items: readonly TabItem[]; onChange: (value: string) => void; children?: ReactNode; inset?: boolean }) {
+export function TabRow({
+  value,
+  items,
+  onChange,
+  children,
+  inset,
+}: {
+  value: string;
+  items: readonly TabItem[];
+  onChange: (value: string) => void;
+  children?: ReactNode;
+  inset?: boolean;
+}) {
   return (
     <Tabs value={value} onChange={(next) => next && onChange(next)} unstyled={false} variant="default">
       <Tabs.List className={styles.tabs} style={inset ? { padding: "2px 16px 0" } : undefined}>
@@ -91,9 +141,22 @@ export function TabRow({ value, items, onChange, children, inset }: { value: str
 }
 
 /** A button that opens a short list of things to do or fetch. */
-export function MenuButton({ label, items, small }: { label: ReactNode; small?: boolean; items: { label: ReactNode; href?: string; onClick?: () => void }[] }) {
+export function MenuButton({
+  label,
+  items,
+  small,
+}: {
+  label: ReactNode;
+  small?: boolean;
+  items: { label: ReactNode; href?: string; onClick?: () => void }[];
+}) {
   return (
-    <Menu position="bottom-end" offset={4} transitionProps={{ duration: 0 }} classNames={{ dropdown: styles.dropdown!, item: styles.item! }}>
+    <Menu
+      position="bottom-end"
+      offset={4}
+      transitionProps={{ duration: 0 }}
+      classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
+    >
       <Menu.Target>
         <MantineButton className={join(styles.button, small && styles.small)}>{label}</MantineButton>
       </Menu.Target>
@@ -133,20 +196,25 @@ interface ConfirmProps {
   onYes: (text: string) => void;
 }
 
-export function Confirm({ open, title, children, asks, required, yes, no = "Cancel", danger, barred, busy, error, onClose, onYes }: ConfirmProps) {
+export function Confirm({
+  open,
+  title,
+  children,
+  asks,
+  required,
+  yes,
+  no = "Cancel",
+  danger,
+  barred,
+  busy,
+  error,
+  onClose,
+  onYes,
+}: ConfirmProps) {
   const [text, setText] = useState("");
   const missing = required && text.trim() === "";
   return (
-    <Modal
-      opened={open}
-      onClose={onClose}
-      title={title}
-      centered
-      transitionProps={{ duration: 0 }}
-      classNames={{ content: styles.dialog!, title: styles.dialogTitle!, header: styles.dialogHead! }}
-      styles={{ body: { padding: 0 } }}
-      onExitTransitionEnd={() => setText("")}
-    >
+    <Dialog open={open} title={title} onClose={onClose} onGone={() => setText("")}>
       <form
         className={styles.dialogBody}
         onSubmit={(event) => {
@@ -156,16 +224,65 @@ export function Confirm({ open, title, children, asks, required, yes, no = "Canc
       >
         {children && <div className="t2">{children}</div>}
         {asks && (
-          <Textarea label={asks} value={text} onChange={(event) => setText(event.currentTarget.value)} autosize={false} rows={3} data-autofocus classNames={{ label: styles.label!, input: styles.input! }} styles={{ input: { height: 74 } }} />
+          <Textarea
+            label={asks}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            autosize={false}
+            rows={3}
+            data-autofocus
+            classNames={{ label: styles.label!, input: styles.input! }}
+            styles={{ input: { height: 74 } }}
+          />
         )}
-        {error && <div className="failed s" role="alert">{error}</div>}
+        {error && (
+          <div className="failed s" role="alert">
+            {error}
+          </div>
+        )}
         <div className="row" style={{ justifyContent: "flex-end" }}>
           <Button onClick={onClose}>{no}</Button>
-          <Button kind={danger ? "danger" : "primary"} type="submit" busy={busy} barred={barred ?? (missing ? "Say why first" : undefined)}>
+          <Button
+            kind={danger ? "danger" : "primary"}
+            type="submit"
+            busy={busy}
+            barred={barred ?? (missing ? "Say why first" : undefined)}
+          >
             {yes}
           </Button>
         </div>
       </form>
+    </Dialog>
+  );
+}
+
+interface DialogProps {
+  open: boolean;
+  title: string;
+  children: ReactNode;
+  /** A click beside it or Escape does not close it. */
+  kept?: boolean;
+  onClose: () => void;
+  onGone?: () => void;
+}
+
+/** A window above the screen. */
+export function Dialog({ open, title, children, kept = false, onClose, onGone }: DialogProps) {
+  return (
+    <Modal
+      opened={open}
+      onClose={onClose}
+      title={title}
+      centered
+      closeOnClickOutside={!kept}
+      closeOnEscape={!kept}
+      closeButtonProps={{ "aria-label": "Close" }}
+      transitionProps={{ duration: 0 }}
+      classNames={{ content: styles.dialog!, title: styles.dialogTitle!, header: styles.dialogHead! }}
+      styles={{ body: { padding: 0 } }}
+      {...(onGone && { onExitTransitionEnd: onGone })}
+    >
+      {children}
     </Modal>
   );
 }

@@ -11,17 +11,28 @@ export function ticks(top: number): number[] {
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
 }
 
-const MARK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60_000).concat([1, 2, 7].map((days) => days * 86_400_000));
+const MARK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720]
+  .map((minutes) => minutes * 60_000)
+  .concat([1, 2, 7].map((days) => days * 86_400_000));
 
 /** Where a time axis is marked, in columns, and with what; no more often than there are columns. */
-export function marks(from: number, bucketMs: number, size: number, zone: Zone, width: number): { at: number; text: string }[] {
+export function marks(
+  from: number,
+  bucketMs: number,
+  size: number,
+  zone: Zone,
+  width: number,
+): { at: number; text: string }[] {
   const span = bucketMs * size;
   const every = MARK_STEPS_MS.find((step) => step >= bucketMs && (span / step) * 64 <= width) ?? 14 * 86_400_000;
   const shift = zone === "local" ? new Date(from).getTimezoneOffset() * 60_000 : 0;
   const out = [];
   for (let time = Math.ceil((from - shift) / every) * every + shift; time < from + span; time += every) {
     const iso = new Date(time).toISOString();
-    out.push({ at: (time - from) / bucketMs, text: every >= 86_400_000 ? dayMonth(iso, zone) : timeOfDay(iso, zone).slice(0, 5) });
+    out.push({
+      at: (time - from) / bucketMs,
+      text: every >= 86_400_000 ? dayMonth(iso, zone) : timeOfDay(iso, zone).slice(0, 5),
+    });
   }
   return out;
 }

@@ -1,6 +1,6 @@
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { useKeys } from "../lib/keys";
 import { useNarrowing } from "./useNarrowing";
 
@@ -16,21 +16,23 @@ function Chart() {
 
 beforeEach(async () => {
   [picked, escapes] = [[], 0];
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   root = createRoot(document.body.appendChild(document.createElement("div")));
   await act(() => root.render(<Chart />));
-  Object.assign(chart(), { getBoundingClientRect: () => ({ left: 0, width: 100 }), setPointerCapture: () => undefined });
+  Object.assign(chart(), {
+    getBoundingClientRect: () => ({ left: 0, width: 100 }),
+    setPointerCapture: () => undefined,
+  });
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 const chart = () => document.querySelector<HTMLElement>("[data-testid=chart]")!;
-const point = (type: string, clientX: number) => act(() => chart().dispatchEvent(new PointerEvent(type, { clientX, button: 0, pointerId: 1, bubbles: true })));
-const press = (key: string, shiftKey = false) => act(() => chart().dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true })));
+const point = (type: string, clientX: number) =>
+  act(() => chart().dispatchEvent(new PointerEvent(type, { clientX, button: 0, pointerId: 1, bubbles: true })));
+const press = (key: string, shiftKey = false) =>
+  act(() => chart().dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true })));
 
 it("a click narrows nothing, nor does a trembling one", async () => {
   for (const type of ["pointerdown", "pointerup"]) await point(type, 25);
@@ -44,7 +46,10 @@ it("a drag narrows, within one column too", async () => {
   for (const type of ["pointermove", "pointerup"]) await point(type, 27);
   await point("pointerdown", 25);
   for (const type of ["pointermove", "pointerup"]) await point(type, 65);
-  expect(picked).toEqual([[2, 2], [2, 6]]);
+  expect(picked).toEqual([
+    [2, 2],
+    [2, 6],
+  ]);
 });
 
 it("Space narrows to the column of the keys", async () => {

@@ -66,9 +66,11 @@ export function useNarrowing({ size, inset = { left: 0, right: 0 }, onPick }: Na
     },
     "data-choosing": walking || anchor !== null || undefined,
     tabIndex: 0,
-    "aria-description": "Arrow keys move over the columns, with Shift they select; Space narrows the time to them, Escape gives them up.",
+    "aria-description":
+      "Arrow keys move over the columns, with Shift they select; Space narrows the time to them, Escape gives them up.",
     style: { cursor: "crosshair" },
   };
-  const chosen = anchor !== null && over !== null ? { first: Math.min(anchor, over), last: Math.max(anchor, over) } : null;
+  const chosen =
+    anchor !== null && over !== null ? { first: Math.min(anchor, over), last: Math.max(anchor, over) } : null;
   return { over, chosen, handlers: { ...pointer, ...(onPick && picking) } };
 }

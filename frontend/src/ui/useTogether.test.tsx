@@ -1,21 +1,35 @@
 import { act } from "react";
-import { createRoot } from "react-dom/client";
-import { expect, it, vi } from "vitest";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, expect, it } from "vitest";
 import { useTogether } from "./useTogether";
 
 const HEIGHTS = { long: 900, longer: 1_700, short: 80 };
 const WINDOW = 100;
 
+let root: Root;
+
+afterEach(async () => {
+  await act(() => root.unmount());
+});
+
 function Panes() {
   const together = useTogether();
-  return <div onScrollCapture={together}>{Object.keys(HEIGHTS).map((name) => <div key={name} id={name}><p /></div>)}</div>;
+  return (
+    <div onScrollCapture={together}>
+      {Object.keys(HEIGHTS).map((name) => (
+        <div key={name} id={name}>
+          <p />
+        </div>
+      ))}
+    </div>
+  );
 }
 
 /** Panes of a hundred pixels, each with its height of text; it is said how far down each is. */
 async function shown(): Promise<{ scroll: (name: string, top: number) => Promise<void>; tops: () => number[] }> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const host = document.body.appendChild(document.createElement("div"));
-  await act(() => createRoot(host).render(<Panes />));
+  root = createRoot(host);
+  await act(() => root.render(<Panes />));
   const panes = Object.entries(HEIGHTS).map(([name, height]) => {
     const pane = host.querySelector<HTMLElement>(`#${name}`)!;
     let top = 0;
@@ -26,7 +40,10 @@ async function shown(): Promise<{ scroll: (name: string, top: number) => Promise
     });
     return pane;
   });
-  return { scroll: (name, top) => act(async () => void (host.querySelector(`#${name}`)!.scrollTop = top)), tops: () => panes.map((pane) => pane.scrollTop) };
+  return {
+    scroll: (name, top) => act(async () => void (host.querySelector(`#${name}`)!.scrollTop = top)),
+    tops: () => panes.map((pane) => pane.scrollTop),
+  };
 }
 
 it("each goes as far of its own way as the one that was scrolled", async () => {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.replays.steps import open_group
 from tests.browser.screens import fits_everywhere
@@ -69,8 +69,7 @@ def test_ticked_records_are_parked_found_by_the_query_and_restored(page: Page) -
 
 
 def test_a_group_keeps_its_count_and_gives_a_report(page: Page) -> None:
-    page.goto("/groups")
-    chosen = open_group(page, "gap")
+    chosen = open_group(page, "earthquakes.nst")
     opens = chosen.get_by_role("link", name=re.compile(r"^Open [\d ,]+ records"))
     before = opens.inner_text()
     set_aside(page, "Handled elsewhere", "put right in the database")
@@ -83,14 +82,19 @@ def test_a_group_keeps_its_count_and_gives_a_report(page: Page) -> None:
         page.get_by_role("menuitem", name="Markdown, to read").click()
     text = got.value.path().read_text()
     assert text.startswith("# Incident report: group ")
-    assert "earthquakes.gap" in text
+    assert "earthquakes.nst" in text
 
 
 def test_closing_the_dialog_while_it_is_asked_loses_nothing(page: Page) -> None:
     """The answer is told on the screen where the person is by then."""
     page.goto(RECORDS)
     page.get_by_role("checkbox", name=TICK).nth(5).click()
-    page.route("**/api/v1/disposals", lambda route: (page.wait_for_timeout(800), route.continue_()))
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(800)
+        route.continue_()
+
+    page.route("**/api/v1/disposals", late)
     page.get_by_role("button", name="Set aside").click()
     page.get_by_role("menuitem", name="Discard…").click()
     page.get_by_role("dialog").get_by_label("Reason").fill("test data")

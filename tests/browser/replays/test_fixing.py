@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from demo.damage import KIP_298_EXAMPLE_4, Event, batch
 from demo.feeder import TOPIC
 from demo.network import wait_until
+from tests.browser.claims import claim
 from tests.browser.replays import steps
 from tests.support import table, topics
 from tests.support.product import Product
@@ -25,10 +26,10 @@ ODD = (
 )
 
 
-def test_the_missing_quote_of_kip_298_is_put_right_and_the_row_arrives(page: Page, own_product: Product) -> None:
+def test_the_missing_quote_of_kip_298_is_put_right_and_the_row_arrives(page: Page, product: Product) -> None:
     broken = next(event for event in batch() if event.value == KIP_298_EXAMPLE_4)
     key = broken.key.decode()
-    assert table.place(own_product, key) != PLACE
+    assert table.place(product, key) != PLACE
     steps.open_record(page, key)
     steps.start_fix(page)
     value = page.get_by_role("region", name="Value")
@@ -38,23 +39,20 @@ def test_the_missing_quote_of_kip_298_is_put_right_and_the_row_arrives(page: Pag
     expect(page.get_by_text(re.compile(r"Draft F-\d+, saved"))).to_be_visible()
     page.get_by_role("button", name="Check the plan of 1 record").click()
     expect(page.get_by_test_id("plan")).to_contain_text("Outcome can be proven")
-    assert table.place(own_product, key) != PLACE
+    assert table.place(product, key) != PLACE
     steps.run(page, 1, "The quote was lost at the source.")
     steps.expect_outcome(page, "passed", 1, "Passed")
     expect(page.get_by_role("region", name="Items")).to_contain_text("proven usgs-to-sql reported it delivered")
-    assert table.place(own_product, key) == PLACE
+    assert table.place(product, key) == PLACE
+    with claim("the record tells of its replay"):
+        steps.open_record(page, broken.key.decode())
+        expect(steps.timeline(page)).to_contain_text(re.compile(r"R-\d+"))
+        expect(steps.timeline(page)).to_contain_text("Passed: proven: usgs-to-sql reported it delivered")
 
 
-def test_the_record_tells_of_its_replay(page: Page) -> None:
-    broken = next(event for event in batch() if event.value == KIP_298_EXAMPLE_4)
-    steps.open_record(page, broken.key.decode())
-    expect(steps.timeline(page)).to_contain_text(re.compile(r"R-\d+"))
-    expect(steps.timeline(page)).to_contain_text("Passed: proven: usgs-to-sql reported it delivered")
-
-
-def test_an_edit_leaves_every_other_byte_as_it_was(page: Page, own_product: Product) -> None:
-    topics.send(own_product.bootstrap_servers, TOPIC, ODD_KEY, ODD, ODD_HEADERS)
-    wait_until(lambda: dead_letters(own_product, "odd-1") == 1, "The index", INDEXED_S, 0.5)
+def test_an_edit_leaves_every_other_byte_as_it_was(page: Page, product: Product) -> None:
+    topics.send(product.bootstrap_servers, TOPIC, ODD_KEY, ODD, ODD_HEADERS)
+    wait_until(lambda: dead_letters(product, "odd-1") == 1, "The index", INDEXED_S, 0.5)
     steps.open_record(page, "odd-1")
     steps.start_fix(page)
     steps.replace_word(page, "checked", "reviewed")
@@ -62,7 +60,7 @@ def test_an_edit_leaves_every_other_byte_as_it_was(page: Page, own_product: Prod
     page.get_by_role("button", name="Check the plan of 1 record").click()
     steps.run(page, 1, "The status is a word of ours.")
     steps.expect_outcome(page, "passed", 1, "Passed")
-    *_, sent = [one for one in topics.read(own_product.bootstrap_servers, TOPIC) if one.key == ODD_KEY]
+    *_, sent = [one for one in topics.read(product.bootstrap_servers, TOPIC) if one.key == ODD_KEY]
     assert sent.value == ODD.replace(b"checked", b"reviewed")
     assert sent.headers[: len(ODD_HEADERS)] == ODD_HEADERS
     assert [name for name, _ in sent.headers[len(ODD_HEADERS) :]] == [

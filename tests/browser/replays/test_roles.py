@@ -9,20 +9,20 @@ from tests.browser.replays.conftest import Person
 
 
 def test_a_viewer_is_told_which_role_replays_need(person: Person) -> None:
-    viewer = person("reader", "viewer")
+    viewer = person("reader")
     group = steps.open_group(viewer, "TRANSFORMATION")
     expect_barred(group.get_by_role("button", name="Replay "))
     viewer.get_by_role("link", name="Records").first.click()
     viewer.get_by_test_id("record").first.click()
     expect_barred(viewer.get_by_role("button", name="Fix and replay…"))
+    expect(viewer.get_by_text("Content withheld")).to_be_visible()
     viewer.goto(f"{viewer.url.partition('?')[0]}/fix")
-    expect(viewer.get_by_text("Read only. Needs the role operator.")).to_be_visible()
-    expect_barred(viewer.get_by_role("button", name="Check the plan of 1 record"))
+    expect(viewer.get_by_text("It needs the right payload reader.")).to_be_visible()
 
 
 def test_a_viewer_sees_the_replays_of_others(page: Page, person: Person) -> None:
     steps.plan_group(page, "earthquakes.dmin", 2)
-    viewer = person("onlooker", "viewer")
+    viewer = person("reader")
     viewer.goto(page.url)
     expect(viewer.get_by_test_id("plan")).to_contain_text("Selection frozen")
     expect_barred(viewer.get_by_role("button", name="Replay 2 records"))

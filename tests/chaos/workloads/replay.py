@@ -126,7 +126,7 @@ class ReplayWorkload:
             "records": judge_unordered(range(RECORDS), [one for lane in ordinals.values() for one in lane]),
             "order": judge({at: sorted(set(lane)) for at, lane in ordinals.items()}, ordinals)._replace(doubled=()),
             "places": judge_unordered(sorted(self.replay.rows(PLACES)), sorted(places)),
-            "dead letters": judge_unordered(filter(fails, range(RECORDS)), sorted(dead)),
+            "dead letters": judge_unordered([one for one in range(RECORDS) if fails(one)], sorted(dead)),
             "outcomes": judge_outcomes(range(RECORDS), dead, self.replay.claims()),
         }
 

@@ -12,7 +12,7 @@ class SourceWorkload(EngineWorkload):
 
     def begin(self) -> None:
         self.output = f"{self.name}-out"
-        self.file = self.world.home / f"{self.name}.txt"
+        self.file = self.world.files / f"{self.name}.txt"
         self.lines: list[str] = []
         create(self.servers, self.output)
         create(self.servers, self.dlq)

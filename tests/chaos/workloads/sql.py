@@ -45,7 +45,7 @@ class SqlWorkload(SinkWorkload):
 
     def make_database(self) -> str:
         if self.is_sqlite:
-            self.path = self.world.home / f"{self.name}.sqlite3"
+            self.path = self.world.files / f"{self.name}.sqlite3"
             with closing(sqlite3.connect(self.path)) as database:
                 database.execute(TABLE.format(serial=""))
             return f"sqlite:///{self.path}"
@@ -66,7 +66,7 @@ class SqlWorkload(SinkWorkload):
             with closing(sqlite3.connect(self.path, timeout=30)) as database:
                 return database.execute(query).fetchall()
         with psycopg.connect(self.postgres) as database:
-            return database.execute(query).fetchall()  # type: ignore[return-value]
+            return database.execute(query).fetchall()
 
     def verdicts(self) -> dict[str, Verdict]:
         return {

@@ -4,11 +4,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
-from tests.dlqadmin.conftest import PASSWORD, person
+from tests.dlqadmin.conftest import PASSWORD, person, token_of
+
+pytestmark = pytest.mark.sql
 
 
 def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> None:
@@ -18,6 +19,9 @@ def test_a_stranger_learns_where_he_is_and_not_more(anonymous: APIClient) -> Non
         "username": None,
         "role": None,
         "approver": False,
+        "rights": [],
+        "ended": None,
+        "payload_reader": False,
         "environment": "LOCAL",
         "cluster": "local",
         "read_only": False,
@@ -54,13 +58,15 @@ def test_signing_in_needs_the_csrf_token(operator: User) -> None:
 
 
 def test_guessing_is_slowed_down(anonymous: APIClient) -> None:
-    statuses = [anonymous.post("/api/v1/session", {"username": "x", "password": str(n)}).status_code for n in range(21)]
-    assert statuses[:20] == [401] * 20
-    assert statuses[20] == 429
+    tries = [anonymous.post("/api/v1/session", {"username": "x", "password": str(n)}) for n in range(6)]
+    assert [response.status_code for response in tries] == [401] * 5 + [429]
+    assert tries[-1]["Content-Type"] == "application/problem+json"
+    assert 0 < int(tries[-1]["Retry-After"]) <= 900
+    assert tries[-1].json()["detail"].startswith("Too many tries to sign in. Try again in ")
 
 
 def test_a_token_signs_in_too(viewer: User) -> None:
-    client = APIClient(headers={"Authorization": f"Token {Token.objects.create(user=viewer)}"})
+    client = APIClient(headers={"Authorization": f"Token {token_of(viewer)}"})
     assert client.get("/api/v1/session").json()["username"] == "viewer-1"
     assert client.get("/api/v1/audit").status_code == 200
 
@@ -94,7 +100,7 @@ def test_the_demo_user_is_made_once_and_keeps_its_password(
     assert (tmp_path / "demo-password").stat().st_mode & 0o777 == 0o600
     user = User.objects.get(username="demo")
     assert user.check_password(password)
-    assert [group.name for group in user.groups.all()] == ["operator"]
+    assert {group.name for group in user.groups.all()} == {"operator", "payload reader"}
     assert capsys.readouterr().out.count(password) == 2
 
 

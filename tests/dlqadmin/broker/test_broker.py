@@ -7,20 +7,21 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from pytest_django import Settings
 
-from dlqadmin.broker import presence, retention, topics
+from dlqadmin.broker import availability, retention, topics
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.metrics import collecting
+from dlqadmin.metrics import collector
 from dlqadmin.metrics.models import TaskSnapshot
 from engine.record.record import RawRecord
 
 
 @pytest.fixture
 def topic(broker: str, settings: Settings) -> Iterator[str]:
-    settings.KAFKA_BOOTSTRAP_SERVERS = broker
+    settings.KAFKA_BOOTSTRAP_SERVERS, settings.KAFKA_TIMEOUT_S = broker, 20.0
     name = f"t-{uuid.uuid4().hex}"
     admin = AdminClient({"bootstrap.servers": broker})
     admin.create_topics([NewTopic(name, 2, 1)])[name].result(20)
@@ -98,17 +99,17 @@ def test_a_broker_that_is_away_is_said_to_be(settings: Settings) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
     with pytest.raises(BrokerUnavailable):
         topics.cluster(timeout_s=0.5)
-    assert presence.describe_cluster() is None
+    assert availability.describe_cluster() is None
 
 
 def test_a_broker_that_is_there_is_described(broker: str, topic: str) -> None:
-    assert presence.describe_cluster() == "Kafka, 1 broker"
+    assert availability.describe_cluster() == "Kafka, 1 broker"
 
 
 def test_the_status_topic_is_collected_from_the_broker(broker: str, topic: str, settings: Settings, db: None) -> None:
     settings.STATUS_TOPIC = topic
     status = {"state": "RUNNING", "time": 1_795_230_750_000, "metrics": {"records-consumed": 7}}
     write(broker, topic, [{"key": b"status-task-c-0", "value": orjson.dumps(status)}])
-    assert collecting.collect() == 1
-    assert collecting.collect() == 0
+    assert collector.collect() == 1
+    assert collector.collect() == 0
     assert TaskSnapshot.objects.get().metrics == {"records-consumed": 7}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from dlqadmin.broker import clusters, topics, trying
+from dlqadmin.broker import clusters, connection_test, topics
 from dlqadmin.broker.messages import BrokerUnavailable
 
 ROOT = Path(__file__).parents[3]
@@ -106,6 +106,7 @@ def test_an_other_cluster_needs_a_name_and_a_connection(settings: Settings, othe
     assert len(list(clusters.problems())) == 1
 
 
+@pytest.mark.slow
 def test_the_start_is_refused_and_the_password_not_told() -> None:
     refused = started(KAFKA_SASL_USERNAME="dash", KAFKA_SASL_PASWORD=SECRET)
     assert refused.returncode != 0
@@ -119,6 +120,7 @@ def test_other_clusters_that_are_no_json_are_refused_and_not_shown() -> None:
     assert SECRET not in refused.stderr + refused.stdout
 
 
+@pytest.mark.slow
 def test_a_start_with_security_is_not_refused() -> None:
     done = started(
         KAFKA_SECURITY_PROTOCOL="SASL_SSL",
@@ -145,11 +147,12 @@ def test_a_start_with_security_is_not_refused() -> None:
     ],
 )
 def test_what_went_wrong_is_told_from_the_clients_words(text: str, kind: str) -> None:
-    assert trying.kind_of(text) == kind
+    assert connection_test.kind_of(text) == kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("servers", "kind"), [("127.0.0.1:1", "refused"), ("no-such-host.invalid:9092", "resolve")])
 def test_an_address_that_leads_nowhere_is_told(settings: Settings, servers: str, kind: str) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = servers
-    trial, client = trying.connect("")
+    trial, client = connection_test.connect("")
     assert (trial.kind, client) == (kind, None)

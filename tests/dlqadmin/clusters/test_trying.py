@@ -3,7 +3,9 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from dlqadmin.broker.trying import operations
+import pytest
+
+from dlqadmin.broker.connection_test import operations
 
 
 class Silent:
@@ -23,6 +25,7 @@ class Silent:
         return {"g": self.describe_cluster(**more)}
 
 
+@pytest.mark.slow
 def test_a_broker_that_does_not_say_is_not_waited_for_once_for_each_question() -> None:
     client: Any = Silent()
     found = operations(client, [f"topic-{number}" for number in range(20)], ["group"], timeout_s=0.5)

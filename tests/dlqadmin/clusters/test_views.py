@@ -36,6 +36,7 @@ def test_the_index_is_shown_topic_by_topic(as_viewer: APIClient) -> None:
     assert (found["patterns"], found["start"], found["reachable"]) == ([r".*[.-]dlq$"], "earliest", False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("secured")
 def test_a_connection_that_fails_says_why_and_what_is_needed(as_operator: APIClient, settings: Settings) -> None:
     answer = as_operator.post("/api/v1/clusters/dr/test")
@@ -61,6 +62,7 @@ def test_a_viewer_may_not_test(as_viewer: APIClient) -> None:
     assert (answer.status_code, answer.json()["detail"]) == (403, "This needs the role operator.")
 
 
+@pytest.mark.slow
 def test_a_read_only_cluster_can_be_tested(as_operator: APIClient, settings: Settings) -> None:
     settings.READ_ONLY = True
     assert as_operator.post("/api/v1/clusters/local/test").status_code == 200

@@ -107,6 +107,7 @@ def test_an_engine_that_never_answered_has_no_connectors(as_viewer: APIClient) -
     assert as_viewer.get("/api/v1/connectors").json() == {
         "reachable": False,
         "as_of": None,
+        "trouble": None,
         "nearest": [],
         "results": [],
     }

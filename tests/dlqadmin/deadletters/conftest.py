@@ -3,11 +3,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection
 
-Beside = Callable[[Callable[[], object]], Future[object]]
+Beside = Callable[[Callable[[], object]], Future[Any]]
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from dlqadmin.deadletters.indexing import write
+from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.writer import write
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.preparing import prepare
 from engine.record.record import Headers, RawRecord
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
@@ -45,7 +45,7 @@ def letter(
         "class.name": "SqlSink",
         "exception.class.name": exception,
         "exception.message": message,
-        "exception.stacktrace": f"{exception}: {message}\n  at engine/kafka/sinks/sql.py:put:{line}",
+        "exception.stacktrace": f"{exception}: {message}\n  at engine/connectors/sql/sink.py:put:{line}",
     }
     added = tuple((f"__connect.errors.{name}", text.encode()) for name, text in facts.items())
     return RawRecord(topic, partition, offset, at_ms, "CREATE_TIME", key, value, (*headers, *added))

@@ -13,7 +13,10 @@ from django.db import OperationalError, connection
 from django.db.models import Sum
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters import arrows, reindexing, retention, tasks, text_indexing
+from dlqadmin.deadletters import tasks
+from dlqadmin.deadletters.index import group_links, reindex, retention, word_index, writer
+from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.removal import lock_free
 from dlqadmin.deadletters.models import (
     CountDay,
     CountHour,
@@ -25,16 +28,15 @@ from dlqadmin.deadletters.models import (
     GroupStatus,
     Trace,
 )
-from dlqadmin.deadletters.preparing import prepare
 from dlqadmin.replays.models import Fix
 from tests.dlqadmin.deadletters.letters import ALL, GAP, HOUR_MS, NOW, NOW_MS, NST, index, letter, plain
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 DAY_MS = 24 * HOUR_MS
 
 
 def counted() -> tuple[Any, Any]:
-    return tuple(table.objects.aggregate(n=Sum("n"))["n"] for table in (CountHour, CountDay))  # type: ignore[return-value]  # two tables, two sums
+    return tuple(table.objects.aggregate(n=Sum("n"))["n"] for table in (CountHour, CountDay))
 
 
 def kept() -> list[int]:
@@ -69,7 +71,7 @@ def draft(offset: int, author: User) -> None:
 
 def rewrite(*offsets: int, message: str = GAP, line: int = 54) -> int:
     batch = [prepare(letter(offset, message=message, line=line), NOW) for offset in offsets]
-    return reindexing.rewrite(batch, "local", NOW)
+    return reindex.rewrite(batch, "local", NOW)
 
 
 def test_what_is_older_than_its_time_goes_with_its_bytes_and_words_and_stays_counted(
@@ -77,7 +79,7 @@ def test_what_is_older_than_its_time_goes_with_its_bytes_and_words_and_stays_cou
 ) -> None:
     monkeypatch.setattr(retention, "SLICE", 2)
     index([letter(offset, at_ms=NOW_MS - offset * DAY_MS) for offset in range(8)])
-    text_indexing.fill()
+    word_index.fill()
     draft(6, operator)
     assert retention.prune(NOW - timedelta(days=2)) == 4
     assert kept() == [0, 1, 2, 6]
@@ -101,7 +103,7 @@ def test_a_dead_letter_that_is_read_again_is_there_and_counted_once() -> None:
     assert why == {0: GAP, 1: NST, 2: NST, 3: NST, 4: NST}
     hours = {row.fingerprint.message: row.n for row in CountHour.objects.select_related("fingerprint")}
     assert hours == {GAP: 1, NST: 4}
-    while text_indexing.fill():
+    while word_index.fill():
         pass
     assert DeadLetterText.objects.count() == 5
 
@@ -154,10 +156,14 @@ def test_a_group_spans_what_was_read_again_into_it_and_the_one_it_left_is_empty(
     index([letter(offset, at_ms=at_ms) for offset, at_ms in times.items()])
     for part in ((3, 4, 5), (1, 2), (6, 7, 8)):
         batch = [prepare(letter(offset, at_ms=times[offset], message=NST), NOW) for offset in part]
-        reindexing.rewrite(batch, "local", NOW)
+        reindex.rewrite(batch, "local", NOW)
     assert first_seen_and_last(NST) == (NOW - timedelta(hours=9), NOW - timedelta(hours=2))
     left = Fingerprint.objects.get(message=GAP)
-    assert (arrows.span([left.pk]), CountHour.objects.filter(fingerprint=left).count(), counted()) == (None, 0, (8, 8))
+    assert (group_links.span([left.pk]), CountHour.objects.filter(fingerprint=left).count(), counted()) == (
+        None,
+        0,
+        (8, 8),
+    )
     assert CountDay.objects.filter(fingerprint=left).count() == 0
     assert as_operator.get(f"/api/v1/groups/{left.group_id}/common", ALL).status_code == 200
 
@@ -166,35 +172,35 @@ def test_what_is_forgotten_is_neither_read_again_nor_taken_out(settings: Any) ->
     settings.RETENTION_DAYS = 2
     index([letter(1, at_ms=NOW_MS - 9 * DAY_MS)])
     batch = [prepare(letter(1, at_ms=NOW_MS - 9 * DAY_MS, message=NST), NOW)]
-    assert reindexing.rewrite(batch, "local", NOW) == 0
+    assert reindex.rewrite(batch, "local", NOW) == 0
     assert (kept(), counted()) == ([1], (1, 1))
 
 
 def test_a_topic_is_read_again_in_slices_of_many_records_or_of_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reindexing, "SLICE", 3)
-    monkeypatch.setattr(reindexing, "BATCH_BYTES", 100)
+    monkeypatch.setattr(reindex, "SLICE", 3)
+    monkeypatch.setattr(reindex, "BATCH_BYTES", 100)
     small = [plain(offset, b"v") for offset in range(4)]
     large = [
         plain(4, b"v" * 60),
         plain(5, None, key=b"k" * 60),
         plain(6, None, headers=(("h", b"h" * 100), ("n", None))),
     ]
-    slices = reindexing._slices([*small, *large])
+    slices = reindex._slices([*small, *large])
     assert [[record.offset for record in part] for part in slices] == [[0, 1, 2], [3, 4, 5], [6]]
 
 
 def test_what_the_database_ended_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     index([letter(1)])
-    lock, tries = reindexing.lock_free, [1, 2]
+    lock, tries = lock_free, [1, 2]
 
     def locked(*arguments: Any) -> Any:
         if tries:
             raise OperationalError(f"deadlock detected, {tries.pop()}")
         return lock(*arguments)
 
-    monkeypatch.setattr(reindexing, "RETRY_S", 0)
-    monkeypatch.setattr(reindexing, "lock_free", locked)
-    assert reindexing._patiently([prepare(letter(1, message=NST), NOW)]) == 1
+    monkeypatch.setattr(reindex, "RETRY_S", 0)
+    monkeypatch.setattr(reindex, "lock_free", locked)
+    assert reindex._patiently([prepare(letter(1, message=NST), NOW)]) == 1
     assert (kept(), counted(), tries) == ([1], (1, 1), [])
 
 
@@ -204,7 +210,7 @@ def test_a_slice_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(*_: object) -> int:
         raise OSError("killed")
 
-    monkeypatch.setattr(reindexing.indexing, "write", broken)
+    monkeypatch.setattr(writer, "write", broken)
     with pytest.raises(OSError, match="killed"):
         rewrite(1, 2, message=NST)
     assert (kept(), counted()) == ([1, 2], (2, 2))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from rest_framework.test import APIClient
 
 from tests.dlqadmin.deadletters.letters import HOUR_MS, NOW_MS, index, index_one, letter
+
+pytestmark = pytest.mark.sql
 
 AT = "/api/v1/dead-letters/at"
 

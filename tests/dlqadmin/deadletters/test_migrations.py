@@ -17,6 +17,8 @@ from demo.network import wait_until
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, Fingerprint
 from tests.dlqadmin.deadletters.conftest import Beside
 
+pytestmark = pytest.mark.sql
+
 LARGE = ("deadletter", "deadletterbody", "deadlettertext", "trace", "counthour", "countday")
 # What needs no look at the rows, or lets others write meanwhile.
 QUIET = (
@@ -54,6 +56,7 @@ def postgres(postgres_url: str, django_db_blocker: Any) -> Iterator[DatabaseWrap
         wrapper.close()
 
 
+@pytest.mark.slow
 def test_no_migration_keeps_the_indexer_waiting_for_millions_of_rows(postgres: DatabaseWrapper) -> None:
     found = list(statements(postgres))
     assert {name for name, _ in found} >= {"0002_replayed_records", "0004_text", "0011_unchecked_references"}

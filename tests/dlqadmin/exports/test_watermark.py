@@ -13,15 +13,16 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.http import QueryDict
 
-from dlqadmin.deadletters import watermark
+from dlqadmin.deadletters.index import watermark
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.exports import asking
-from dlqadmin.replays.planning import selecting
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.exports import requests
+from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import Once
 from dlqadmin.rest.problems import Conflict
 from tests.dlqadmin.deadletters.letters import ALL, NOW, NST, index, letter
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sql, pytest.mark.django_db(transaction=True)]
 SOON_S = 0.5
 
 
@@ -76,8 +77,8 @@ def test_what_is_frozen_waits_for_lower_ids(pool: ThreadPoolExecutor, operator: 
 
     def freeze() -> int:
         if what == "export":
-            return asking.ask(QueryDict(period)).watermark
-        return selecting.by_filter(period, operator, Once(None, ""), NOW).watermark
+            return requests.ask(QueryDict(period), reader_of(operator)).watermark
+        return frozen_selections.by_filter(period, operator, Once(None, ""), NOW).watermark
 
     with lower_ids_unseen(pool):
         freezing = beside(pool, freeze)

@@ -1,10 +1,14 @@
+from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, Fingerprint, Group
 from dlqadmin.metrics import errors
+
+pytestmark = pytest.mark.sql
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,35 +19,43 @@ def group(title: str, stage: str, exception: str) -> Fingerprint:
     return Fingerprint.objects.create(digest=title, group=row, exception_class=exception, stage=stage, message=title)
 
 
-def fail(fingerprint: Fingerprint, moment: datetime, topic: str = "usgs.earthquakes.dlq") -> None:
-    """A dead letter with its counters, as the indexer writes them."""
-    n = DeadLetter.objects.count()
-    DeadLetter.objects.create(
-        cluster="local",
-        topic=topic,
-        partition=0,
-        offset=n,
-        failed_at=moment,
-        indexed_at=moment,
-        dialect="kip298",
-        fingerprint=fingerprint,
-        origin_topic="usgs.earthquakes",
+def fail(fingerprint: Fingerprint, *moments: datetime, topic: str = "usgs.earthquakes.dlq") -> None:
+    """Dead letters with their counters, as the indexer writes them."""
+    first = DeadLetter.objects.count()
+    DeadLetter.objects.bulk_create(
+        DeadLetter(
+            cluster="local",
+            topic=topic,
+            partition=0,
+            offset=first + number,
+            failed_at=moment,
+            indexed_at=moment,
+            dialect="kip298",
+            fingerprint=fingerprint,
+            origin_topic="usgs.earthquakes",
+        )
+        for number, moment in enumerate(moments)
     )
     cell = {"cluster": "local", "topic": topic, "connector": "", "fingerprint": fingerprint}
-    for table, unit, width in ((CountHour, "hour", timedelta(hours=1)), (CountDay, "day", timedelta(days=1))):
-        row, _ = table.objects.get_or_create(**cell, **{unit: (moment - EPOCH) // width}, defaults={"n": 0})
-        row.n += 1
-        row.save()
+    tables: tuple[tuple[type[Any], str, timedelta], ...] = (
+        (CountHour, "hour", timedelta(hours=1)),
+        (CountDay, "day", timedelta(days=1)),
+    )
+    for table, unit, width in tables:
+        counted = Counter((moment - EPOCH) // width for moment in moments)
+        there = table.objects.filter(**cell, **{f"{unit}__in": counted})
+        for row in there:
+            row.n += counted.pop(getattr(row, unit))
+            row.save()
+        table.objects.bulk_create(table(**cell, **{unit: at}, n=n) for at, n in counted.items())
 
 
 @pytest.fixture
 def history(db: None) -> tuple[Fingerprint, Fingerprint]:
     gap = group("gap null", "TASK_PUT", "sqlalchemy.exc.IntegrityError")
     cast = group("cast", "TRANSFORMATION", "engine.errors.TransformError")
-    for hours in range(0, 7 * 24, 2):
-        fail(gap, NOW - timedelta(hours=hours, minutes=7))
-    for minutes in range(5):
-        fail(cast, NOW - timedelta(minutes=minutes))
+    fail(gap, *(NOW - timedelta(hours=hours, minutes=7) for hours in range(0, 7 * 24, 2)))
+    fail(cast, *(NOW - timedelta(minutes=minutes) for minutes in range(5)))
     return gap, cast
 
 

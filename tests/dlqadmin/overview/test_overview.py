@@ -7,10 +7,10 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from dlqadmin.broker.presence import Presence
-from dlqadmin.deadletters import resolving
-from dlqadmin.deadletters.expiry import Leaving
+from dlqadmin.broker.availability import Presence
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition, TextBatch
+from dlqadmin.deadletters.records.expiry import Leaving
+from dlqadmin.deadletters.search import name_lookup
 from dlqadmin.metrics.models import TaskSnapshot
 from dlqadmin.overview.attention import all_well, failed_tasks, index_behind, retention_soon
 from dlqadmin.overview.health import IndexLag, TextLag, index_lag
@@ -18,6 +18,8 @@ from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.metrics.test_errors import fail, group
 from tests.dlqadmin.replays.world import World
+
+pytestmark = pytest.mark.sql
 
 AWAY = Presence(reachable=False, brokers=0, topics={})
 
@@ -51,6 +53,7 @@ def test_the_summary_counts_topics_groups_and_errors(as_viewer: APIClient, engin
     assert body["total"] == 1
 
 
+@pytest.mark.slow
 def test_topics_that_fail_are_counted_exactly_however_much_one_of_them_fails(db: None) -> None:
     now = timezone.now()
     row = group("gap null", "TASK_PUT", "x.IntegrityError")
@@ -60,7 +63,7 @@ def test_topics_that_fail_are_counted_exactly_however_much_one_of_them_fails(db:
     DeadLetter.objects.filter(origin_topic="usgs.earthquakes").update(origin_topic="long ago")
     for _ in range(205):
         fail(row, now - timedelta(minutes=3))
-    assert resolving.failing_origins(now - timedelta(days=1), now) == (["rare", "usgs.earthquakes"], True)
+    assert name_lookup.failing_origins(now - timedelta(days=1), now) == (["rare", "usgs.earthquakes"], True)
 
 
 def test_more_topics_than_are_asked_are_told_as_at_least_so_many(db: None) -> None:
@@ -80,10 +83,10 @@ def test_more_topics_than_are_asked_are_told_as_at_least_so_many(db: None) -> No
             fingerprint=row,
             origin_topic=f"t{number:03}",
         )
-        for number in range(1, resolving.MOST_ORIGINS + 1)
+        for number in range(1, name_lookup.MOST_ORIGINS + 1)
     )
-    names, is_all = resolving.failing_origins(now - timedelta(days=1), now)
-    assert (len(names), is_all) == (resolving.MOST_ORIGINS, False)
+    names, is_all = name_lookup.failing_origins(now - timedelta(days=1), now)
+    assert (len(names), is_all) == (name_lookup.MOST_ORIGINS, False)
 
 
 def test_the_summary_tells_the_newest_replay_that_failed_again(as_viewer: APIClient, engine: FakeEngine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
@@ -47,6 +48,9 @@ class FakeCluster:
         if "groups" in self.away:
             raise BrokerUnavailable("no coordinator")
         return self.groups
+
+    def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]:
+        return list(islice(self.read_to_end(topic, partition, start, 1.0), count))
 
     def read_to_end(self, topic: str, partition: int, start: int, timeout_s: float) -> Iterator[RawRecord]:
         if "records" in self.away:

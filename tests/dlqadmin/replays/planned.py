@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import Replay, ReplayItem, Selection
-from dlqadmin.replays.sending import items
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
 TARGET, PLAN = "usgs.earthquakes", "digest-2"
@@ -33,5 +33,5 @@ def planned(count: int = 3, **options: object) -> Replay:
             target_topic=TARGET,
             state_at=NOW,
         )
-    items.created(replay)
+    item_states.created(replay)
     return replay

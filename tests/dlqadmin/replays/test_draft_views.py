@@ -13,7 +13,7 @@ from tests.dlqadmin.conftest import person, signed_in
 from tests.dlqadmin.deadletters.letters import index_one, letter
 from tests.dlqadmin.replays.asking import API, get, nth, planned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 
 
 def test_a_draft_keeps_bytes_exactly_and_parts_left_out_stay(as_operator: APIClient) -> None:

@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.test import RequestFactory
-from rest_framework.authtoken.models import Token
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.test import APIClient
 
-from dlqadmin.replays.views import look
+from dlqadmin.accounts.models import ApiToken
+from dlqadmin.replays.jobs.views import look
+from tests.dlqadmin.conftest import token_of
 from tests.dlqadmin.replays.asking import API, get, planned
 
 pytestmark = pytest.mark.django_db
@@ -24,15 +27,22 @@ def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed:
 
 
 def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed: None) -> None:
-    response = as_operator.get(f"{API}/replays/{planned(as_operator)['id']}/events")
+    response: object = as_operator.get(f"{API}/replays/{planned(as_operator)['id']}/events")
     assert isinstance(response, StreamingHttpResponse)
     assert (response["Content-Type"], response.is_async) == ("text/event-stream", True)
+
+
+def _idle(client: APIClient) -> None:
+    session = client.session
+    session["active_at"] -= 1801
+    session.save()
 
 
 @pytest.mark.parametrize(
     "leave",
     [
         lambda client, person: client.logout(),
+        lambda client, person: _idle(client),
         lambda client, person: person.groups.clear(),
         lambda client, person: User.objects.update(is_active=False),
         lambda client, person: person.delete(),
@@ -49,10 +59,22 @@ def test_live_events_end_for_who_may_not_read_any_more(
     assert look(request, pk) is None
 
 
-def test_live_events_end_with_their_token(as_operator: APIClient, operator: User, indexed: None) -> None:
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda tokens: tokens.delete(),
+        lambda tokens: tokens.update(end="revoked"),
+        lambda tokens: tokens.update(expires_at=timezone.now()),
+        lambda tokens: tokens.update(scopes=[]),
+    ],
+)
+def test_live_events_end_with_their_token(
+    as_operator: APIClient, operator: User, indexed: None, end: Callable[[QuerySet[ApiToken]], object]
+) -> None:
     pk = planned(as_operator)["id"]
     request = Request(RequestFactory().get("/"))
-    request.auth = Token.objects.create(user=operator)
+    token_of(operator)
+    request.auth = ApiToken.objects.get()
     assert look(request, pk) is not None
-    Token.objects.all().delete()
+    end(ApiToken.objects.all())
     assert look(request, pk) is None

@@ -13,12 +13,12 @@ from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.replays.items import item_states as states
 from dlqadmin.replays.models import Replay, ReplayItem, Selection
-from dlqadmin.replays.outcome.watching import watch
-from dlqadmin.replays.sending import items as states
+from dlqadmin.replays.outcomes.watcher import watch
 from engine.record.record import Headers, RawRecord
 from engine.record.replay import ATTEMPT, ITEM
-from tests.dlqadmin.deadletters.letters import NOW, NOW_MS, index, index_one, letter
+from tests.dlqadmin.deadletters.letters import NOW, NOW_MS, index, letter
 from tests.dlqadmin.fakes import FakeEngine
 
 TOPIC, DLQ, OUTCOMES = "usgs.earthquakes", "usgs.earthquakes.dlq", "connect-outcomes"
@@ -153,25 +153,32 @@ class World:
         self.replay = Replay.objects.create(
             selection=selection, title="some", planned_at=NOW, created_at=NOW, started_at=SENT_AT, **known
         )
-        for ordinal in range(items):
-            self.add(ordinal)
+        self._add(range(items))
         self.indexed(10)
         states.created(self.replay)
 
     def add(self, ordinal: int) -> ReplayItem:
-        dead = index_one(letter(ordinal, key=b"key %d" % ordinal))
-        return ReplayItem.objects.create(
-            replay=self.replay,
-            ordinal=ordinal,
-            dead_letter=dead,
-            lineage=f"{TOPIC}/0/{ordinal}",
-            watched=CONNECTOR,
-            target_topic=TOPIC,
-            state="sent",
-            state_at=SENT_AT,
-            sent_at=SENT_AT,
-            sent_partition=0,
-            sent_offset=BASE + ordinal,
+        (item,) = self._add([ordinal])
+        return item
+
+    def _add(self, ordinals: Sequence[int]) -> list[ReplayItem]:
+        index([letter(ordinal, key=b"key %d" % ordinal) for ordinal in ordinals])
+        found = DeadLetter.objects.filter(topic=DLQ, partition=0, offset__in=ordinals).order_by("offset")
+        return ReplayItem.objects.bulk_create(
+            ReplayItem(
+                replay=self.replay,
+                ordinal=dead.offset,
+                dead_letter=dead,
+                lineage=f"{TOPIC}/0/{dead.offset}",
+                watched=CONNECTOR,
+                target_topic=TOPIC,
+                state="sent",
+                state_at=SENT_AT,
+                sent_at=SENT_AT,
+                sent_partition=0,
+                sent_offset=BASE + dead.offset,
+            )
+            for dead in found
         )
 
     def item(self, ordinal: int = 0) -> ReplayItem:

@@ -11,10 +11,10 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.deadletters.bounding import TimedOut
 from dlqadmin.deadletters.models import DeadLetter, Group
+from dlqadmin.deadletters.search.time_limits import TimedOut
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState
-from dlqadmin.replays.sending import items
 from dlqadmin.reports import incidents
 from tests.dlqadmin.deadletters.letters import ALL, HOUR_MS, NOW, NOW_MS, index, letter
 from tests.dlqadmin.fakes import FakeEngine
@@ -22,13 +22,13 @@ from tests.dlqadmin.replays.asking import post
 from tests.dlqadmin.replays.world import World
 from tests.dlqadmin.reports.test_markdown import walk
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 LARGE = re.compile(r'FROM "(?:deadletters_deadletter|deadletters_deadletterbody|replays_replayitem|replays_disposal)"')
 BOUNDED = re.compile(r" LIMIT \d+$|^SELECT (?:COUNT|MIN|MAX)\(| GROUP BY | IN \([\d, ]+\)$")
 IMAGE = "![x](http://evil.example/leak)"
 
 
-def get(client: APIClient, path: str, expect: int = 200, **params: str) -> Any:
+def get(client: APIClient, path: str, expect: int = 200, /, **params: str) -> Any:
     response = client.get(f"/api/v1/{path}", params)
     assert response.status_code == expect, response.content
     return response
@@ -72,6 +72,7 @@ def test_what_people_did_is_in_it(as_operator: APIClient, group: Group) -> None:
     assert {f"look {IMAGE}", "parked 3 of these: until Monday"} <= set(said)
 
 
+@pytest.mark.slow
 def test_of_many_decisions_all_are_counted_and_the_newest_are_told(
     as_operator: APIClient, group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +147,8 @@ def test_one_who_may_not_export_gets_no_values(as_viewer: APIClient, group: Grou
     found = report(as_viewer, group)
     assert found["values"] is False
     assert {(row["key"], row["value"]) for row in found["examples"]} == {(None, None)}
-    assert found["common"]["traits"] == []
+    assert not [one for one in found["common"]["traits"] if one["field"].startswith(("key", "value", "header"))]
+    assert found["common"]["withheld"] is True
     assert "left out: they need the role operator" in report(as_viewer, group, "md")
 
 
@@ -159,9 +161,9 @@ def test_long_values_are_cut(as_operator: APIClient) -> None:
 
 def test_a_replay_s_report_says_who_why_and_what_became_of_it(as_operator: APIClient, engine: FakeEngine) -> None:
     world = World(engine, items=3, reason=f"again {IMAGE}", status="done", done_at=NOW)
-    items.created(world.replay)
-    items.move([world.item(0)], ItemState.SENT, ItemState.PASSED, NOW, evidence="reported delivered")
-    items.move([world.item(1)], ItemState.SENT, ItemState.UNKNOWN, NOW, reason="no_group", evidence=IMAGE)
+    item_states.created(world.replay)
+    item_states.move([world.item(0)], ItemState.SENT, ItemState.PASSED, NOW, evidence="reported delivered")
+    item_states.move([world.item(1)], ItemState.SENT, ItemState.UNKNOWN, NOW, reason="no_group", evidence=IMAGE)
     answer = get(as_operator, f"replays/{world.replay.pk}/report", format="json").json()
     assert {name: answer["counts"][name] for name in ("total", "passed", "unknown", "waiting")} == {
         "total": 3, "passed": 1, "unknown": 1, "waiting": 1,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from engine.assembly.lease import ALONE_PATIENCE_MS, FOR_EVER_MS, POOLED_PATIENCE_MS, patience
-from engine.assembly.letters import letter_admin_settings, letter_settings
-from engine.assembly.plan import ConnectorPlan, validate
-from engine.config.worker import parse_worker
+from engine.assembly.validation import validate
 from engine.leases import Kind, Lease, TaskConfig
 from engine.pipeline.lease import Deadline
+from engine.tasks.dead_letters import letter_admin_settings, letter_settings
+from engine.tasks.plan import ConnectorPlan
 from tests.fakes import Clock
+from tests.support.permissions import open_worker
 
-WORKER = parse_worker({"bootstrap.servers": "here:1", "security.protocol": "PLAINTEXT"})
+WORKER = open_worker({"bootstrap.servers": "here:1", "security.protocol": "PLAINTEXT"})
 LETTERS = "errors.deadletterqueue."
 
 
@@ -59,7 +60,7 @@ def test_a_flush_of_dead_letters_is_short_unless_somebody_says_how_long_a_delive
     assert (is_bounded, settings["delivery.timeout.ms"]) == (True, "5000")
     settings, is_bounded = letter_settings(plan(delivery_timeout_ms="60000"), WORKER, 1000)
     assert (is_bounded, settings["delivery.timeout.ms"]) == (False, "60000")
-    worker = parse_worker({"bootstrap.servers": "here:1", "producer.delivery.timeout.ms": "70000"})
+    worker = open_worker({"bootstrap.servers": "here:1", "producer.delivery.timeout.ms": "70000"})
     settings, is_bounded = letter_settings(plan(), worker, 1000)
     assert (is_bounded, settings["delivery.timeout.ms"]) == (False, "70000")
 

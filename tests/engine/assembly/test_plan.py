@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.assembly.letters import letter_admin_settings
-from engine.assembly.plan import secrets_of, validate
-from engine.config.worker import parse_worker
+from engine.assembly.validation import secrets_of, validate
 from engine.errors import ConfigError
+from engine.tasks.dead_letters import letter_admin_settings
+from tests.support.permissions import open_worker
 
 FILE = {"name": "c", "connector.class": "FileStreamSink", "topics": "t"}
 SQL = {"name": "c", "connector.class": "SqlSink", "topics": "t", "table.name": "q", "connection.url": "sqlite:///q.db"}
@@ -16,13 +16,13 @@ KEY = "-----BEGIN PRIVATE KEY-----\nMIISECRET\n-----END PRIVATE KEY-----"
 
 def problems_of(properties: dict[str, str]) -> dict[str, str | None]:
     with pytest.raises(ConfigError) as caught:
-        validate({**FILE, **properties}, parse_worker({}))
+        validate({**FILE, **properties}, open_worker({}))
     return {option: value for option, value, _ in caught.value.problems}
 
 
 def test_a_sink_is_given_what_was_checked() -> None:
     rest = {"insert.mode": "upsert ", "pk.mode": "record_value", "pk.fields": "id"}
-    plan = validate({**SQL, **rest}, parse_worker({}))
+    plan = validate({**SQL, **rest}, open_worker({}))
     assert plan.config.properties["insert.mode"] == plan.config.own["insert.mode"] == "upsert"
 
 
@@ -47,7 +47,7 @@ def test_secrets_are_known_of_properties_that_are_wrong() -> None:
 
 
 def test_the_dead_letter_topic_is_made_where_its_producer_writes() -> None:
-    worker = parse_worker({"bootstrap.servers": "a:1", "producer.bootstrap.servers": "b:1", "admin.client.id": "w"})
+    worker = open_worker({"bootstrap.servers": "a:1", "producer.bootstrap.servers": "b:1", "admin.client.id": "w"})
     letters = {**FILE, "errors.dlq.topic.name": "d"}
     assert letter_admin_settings(validate(letters, worker), worker)["bootstrap.servers"] == "b:1"
     over = {**letters, "producer.override.bootstrap.servers": "c:1", "producer.override.linger.ms": "7"}

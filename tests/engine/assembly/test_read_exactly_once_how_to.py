@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.assembly.plan import validate
+from engine.assembly.validation import validate
 from engine.config.exactly_once_source import OPTIONS
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker

@@ -9,15 +9,15 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from engine.assembly.plan import validate
+from engine.assembly.validation import validate
 from engine.config.properties import parse_properties
-from engine.config.worker import parse_worker
-from engine.kafka.database import open_engine
-from engine.kafka.sinks.sql_offsets import SqlOffsets
-from engine.kafka.sinks.sql_tables import LETTERS, OFFSETS, TaskRows, make_tables
+from engine.connectors.sql.database import open_engine
+from engine.connectors.sql.engine_tables import LETTERS, OFFSETS, TaskRows, make_tables
+from engine.connectors.sql.offsets import SqlOffsets
 from engine.leases import Delivery
 from engine.pipeline.database_positions import Kept
 from engine.record.record import TopicPartition
+from tests.support.permissions import open_worker
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/write-exactly-once.md"
 
@@ -28,7 +28,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.parametrize("text", blocks("properties"))
 def test_its_connectors_are_exactly_once(text: str) -> None:
-    plan = validate(parse_properties(text), parse_worker({}))
+    plan = validate(parse_properties(text), open_worker({}))
     assert (plan.delivery, plan.warnings) == (Delivery.EXACTLY_ONCE, ())
 
 
@@ -36,6 +36,7 @@ def described(table: sa.Table) -> list[tuple[str, bool]]:
     return [(column.name, bool(column.nullable)) for column in table.columns]
 
 
+@pytest.mark.slow
 def test_its_statements_make_the_tables_and_give_what_is_needed(postgres_url: str) -> None:
     role = f"r{uuid4().hex[:8]}"
     (text,) = blocks("sql")

@@ -14,7 +14,7 @@ from engine.config.handlers import Role
 from engine.errors import FatalError, Fenced, RetriableError, TaskError
 from engine.leases import Kind
 from engine.pipeline.outcome import Failed, Interrupted
-from engine.policy.asking import NamedHandler
+from engine.policy.handler_calls import NamedHandler
 from engine.policy.handlers import Response, SerializationExceptionOrigin
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy

@@ -11,24 +11,16 @@ import pytest
 
 from engine.errors import RetriableError
 from engine.pipeline.outcome import Failed
-from engine.policy.classify import Verdict, classify
+from engine.policy.classification import Verdict, classify
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy, ToleranceState
 from engine.record.record import Record, TopicPartition
 from engine.record.stage import StageType
-from tests.engine.cases.faults import (
-    ALL,
-    GOOD,
-    NONE,
-    Converter,
-    busy,
-    config,
-    raising,
-    reject_all,
-)
+from tests.engine.cases.faults import ALL, GOOD, NONE, Converter, busy, config, raising, reject_all
 from tests.engine.cases.kip298 import CASES, NOT_PORTED
 from tests.engine.pipeline.rig import Rig
 from tests.fakes import Sink, raw
+from tests.support.permissions import open_worker
 
 
 def test_a_record_that_a_sink_reports_is_tolerated() -> None:
@@ -184,13 +176,12 @@ def test_positions_are_those_of_the_topic_that_was_read() -> None:
 def test_the_dead_letter_topic_is_none_of_the_connectors_own(option: str, topics: str) -> None:
     """C-71, ConnectorValidationIntegrationTest#testSinkConnectorDeadLetterQueueTopicInTopicsList;
     C-72, ConnectorValidationIntegrationTest#testSinkConnectorDeadLetterQueueTopicMatchesTopicsRegex."""
-    from engine.assembly.plan import validate
-    from engine.config.worker import parse_worker
+    from engine.assembly.validation import validate
     from engine.errors import ConfigError
 
     props = {"name": "c", "connector.class": "FileStreamSink", "file": "/out", "errors.dlq.topic.name": "dlq"}
     with pytest.raises(ConfigError) as raised:
-        validate({**props, option: topics}, parse_worker({}))
+        validate({**props, option: topics}, open_worker({}))
     assert [problem[0] for problem in raised.value.problems] == ["errors.deadletterqueue.topic.name"]
 
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from engine.assembly.plan import validate
-from engine.assembly.source_offsets import offsets_place
-from engine.config.worker import WorkerConfig, parse_worker
+from engine.assembly.validation import validate
+from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.leases import Delivery
+from engine.tasks.source_offsets import offsets_place
+from tests.support.permissions import open_worker
 
 ENABLED = {"exactly.once.source.enabled": "true"}
-WORKER = parse_worker(ENABLED)
-PLAIN = parse_worker({})
+WORKER = open_worker(ENABLED)
+PLAIN = open_worker({})
 
 
 class Says:
@@ -118,13 +119,13 @@ def test_a_wrong_word_is_one_problem(option: str) -> None:
 
 
 def isolation(worker: WorkerConfig, **more: str) -> str:
-    plan = validate(source(**more), worker)
+    plan = validate(source(Says, **more), worker)
     return dict(offsets_place(plan.config, worker, plan.delivery).consumer)["isolation.level"]
 
 
 def test_offsets_are_read_committed_whatever_anybody_says() -> None:
     """E-83, WorkerTest#testExactlyOnceSourceOffsetsConsumerConfigs."""
-    worker = parse_worker(ENABLED | {"consumer.isolation.level": "read_uncommitted"})
+    worker = open_worker(ENABLED | {"consumer.isolation.level": "read_uncommitted"})
     assert isolation(WORKER) == isolation(worker) == "read_committed"
     assert isolation(WORKER, consumer__override__isolation__level="read_uncommitted") == "read_committed"
     plan = validate(source(consumer__override__isolation__level="read_uncommitted"), worker)
@@ -137,7 +138,7 @@ def test_offsets_are_read_committed_whatever_anybody_says() -> None:
 def test_without_exactly_once_the_worker_may_say_otherwise() -> None:
     """E-84, WorkerTest#testRegularSourceOffsetsConsumerConfigs. A connector's own overrides are for a topic
     of its own."""
-    worker = parse_worker({"consumer.isolation.level": "read_uncommitted"})
+    worker = open_worker({"consumer.isolation.level": "read_uncommitted"})
     assert (isolation(PLAIN), isolation(worker)) == ("read_committed", "read_uncommitted")
     override = {"offsets__storage__topic": "mine", "consumer__override__isolation__level": "read_uncommitted"}
     assert isolation(PLAIN, **override) == "read_uncommitted"
@@ -147,15 +148,15 @@ def test_without_exactly_once_the_worker_may_say_otherwise() -> None:
 def test_the_workers_option_as_kafka_shipped_it(support: str, is_on: bool) -> None:
     """E-85, DistributedConfigTest#shouldIdentifyNeedForTransactionalLeader. Leaders always write transactions here, so
     that `preparing` prepares nothing."""
-    worker = parse_worker({"exactly.once.source.support": support})
+    worker = open_worker({"exactly.once.source.support": support})
     assert worker.exactly_once_source is is_on
     assert validate(source(), worker).delivery is (Delivery.EXACTLY_ONCE if is_on else Delivery.AT_LEAST_ONCE)
 
 
 def test_two_spellings_must_not_contradict() -> None:
     with pytest.raises(ConfigError, match="contradicts"):
-        parse_worker({"exactly.once.source.enabled": "true", "exactly.once.source.support": "disabled"})
-    assert parse_worker({**ENABLED, "exactly.once.source.support": "enabled"}).exactly_once_source
+        open_worker({"exactly.once.source.enabled": "true", "exactly.once.source.support": "disabled"})
+    assert open_worker({**ENABLED, "exactly.once.source.support": "enabled"}).exactly_once_source
 
 
 def test_no_class_has_to_say_anything_but_one_that_says_no_is_believed() -> None:
@@ -166,7 +167,7 @@ def test_no_class_has_to_say_anything_but_one_that_says_no_is_believed() -> None
 
 def test_producer_options_that_are_ignored_are_told_of() -> None:
     more = {"producer.override.transactional.id": "mine", "producer.override.enable.idempotence": "false"}
-    worker = parse_worker(ENABLED | {"producer.transactional.id": "ours"})
+    worker = open_worker(ENABLED | {"producer.transactional.id": "ours"})
     assert [option for option, _, _ in validate({**source(), **more}, worker).warnings] == [
         "producer.transactional.id", "producer.override.transactional.id", "producer.override.enable.idempotence",
     ]  # fmt: skip

@@ -21,11 +21,10 @@ from engine.config.topic import (
     task_configs,
     task_record,
 )
-from engine.config.worker import parse_worker
 from engine.errors import Conflict, Fenced, NotLeading, RetriableError
+from engine.herder.fencing_rounds import Round, wanted
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, leader_id
-from engine.herder.rounds import Round, wanted
 from engine.leases import LeaseEnd
 from engine.pipeline.claim import denied
 from engine.ports import Committed
@@ -33,6 +32,7 @@ from engine.record.record import TopicPartition
 from engine.rest.app import build_app
 from tests.engine.herder.test_fencing import until
 from tests.engine.herder.world import Election, LogProducer, Transactional, World, ask, turn
+from tests.support.permissions import open_worker
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]
 EXACTLY = {"name": "c", "topics": "t", "tasks.max": "3", "delivery": "exactly_once"}
@@ -191,7 +191,7 @@ def test_only_who_leads_can_write(world: World) -> None:
 def test_tasks_are_fenced_as_their_own_clients_would_reach_the_brokers() -> None:
     """E-81, WorkerTest#testZombieFencing: there is no admin call for it here, so the overrides of the producer count,
     and the ids are those of the tasks."""
-    worker = parse_worker({"group.id": "g", "producer.linger.ms": "7", "sasl.mechanism": "PLAIN"})
+    worker = open_worker({"group.id": "g", "producer.linger.ms": "7", "sasl.mechanism": "PLAIN"})
     sink = {"connector.class": "KafkaSink", "topics": "t", "topic": "out", "name": "c"}
     override = {"producer.override.retry.backoff.ms": "4761", "producer.override.transactional.id": "mine"}
     settings = task_settings({**sink, **override}, 11, worker)
@@ -204,7 +204,7 @@ def test_tasks_are_fenced_as_their_own_clients_would_reach_the_brokers() -> None
 def test_the_leader_writes_transactions_whatever_sources_do(support: str) -> None:
     """E-85, DistributedConfigTest#shouldIdentifyNeedForTransactionalLeader: Kafka's leader does so from `preparing` on;
     here always, since sinks and streams need it too: what is to be identified is `enabled`."""
-    worker = parse_worker({"exactly.once.source.support": support})
+    worker = open_worker({"exactly.once.source.support": support})
     assert worker.exactly_once_source == (support == "enabled")
     assert leader_id(worker.group_id) == "connect-cluster-connect-cluster"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from engine.assembly.mirror_plan import Mirror
+from engine.connectors.mirror.offset_sync import BEFORE_ALL, OffsetSync, OffsetSyncStore, OffsetSyncWriter
+from engine.connectors.mirror.plan import Mirror
+from engine.connectors.mirror.sink import MirrorPut, Spans
+from engine.connectors.mirror.source_positions import parse_offset, position_problem
 from engine.errors import DataError
-from engine.kafka.mirror.offset_sync import BEFORE_ALL, OffsetSync, OffsetSyncStore, OffsetSyncWriter
-from engine.kafka.mirror.positions import parse_offset, position_problem
-from engine.kafka.mirror.put import MirrorPut, Spans
 from engine.record.record import RawRecord, Record, TopicPartition
 from tests.engine.cases.kip656 import CASES, NOT_PORTED
 from tests.fakes import Producer

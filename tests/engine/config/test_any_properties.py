@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def names(*more: str) -> st.SearchStrategy[str]:
     return st.sampled_from([*known, *more]) | st.text(max_size=5)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(names(*STEP_NAMES), TEXTS, max_size=15))
 def test_any_connector_is_read_or_told_what_is_wrong(props: dict[str, str]) -> None:
     config, problems = read_connector(props)
@@ -39,6 +41,7 @@ def test_any_connector_is_read_or_told_what_is_wrong(props: dict[str, str]) -> N
         assert message
 
 
+@pytest.mark.slow
 @given(st.dictionaries(names(), TEXTS, max_size=15), st.dictionaries(VARIABLES, TEXTS))
 def test_any_worker_is_read_or_told_what_is_wrong(props: dict[str, str], env: dict[str, str]) -> None:
     assert all(message for _, _, message in read_worker(props, env)[1])

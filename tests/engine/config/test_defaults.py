@@ -25,6 +25,7 @@ KIP_298: list[tuple[str, Any]] = [
     ("errors.log.enable", False),
     ("errors.log.include.configs", False),
     ("errors.log.include.messages", False),
+    ("errors.include.foreign.messages", False),
     (f"{DLQ}enable", False),
     (f"{DLQ}topic.name", ""),
     (f"{DLQ}topic.partitions", 5),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.assembly.plan import validate
+from engine.assembly.validation import validate
 from engine.config.connector import read_connector
 from engine.config.stream import OPTIONS, StreamConfig, read_stream
 from engine.config.worker import parse_worker

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.exactly_once.worker import GROUP, INPUT, SENT_BYTES, TAKEN_BYTES, Event, World
+from tests.support.examples import examples
 from tests.support.fake_kafka import Fault
 
-RUNS = 1_000
 SIZES = (1, 1, 1, TAKEN_BYTES + 1, SENT_BYTES + 1)  # good ones, one that the broker refuses, one that the client does
 FAULTS = (*[None] * 9, *Fault)
 
@@ -40,20 +40,31 @@ def assert_exactly_once(world: World) -> None:
     assert world.kafka.offsets(GROUP) == {INPUT: len(world.values)}
 
 
-@settings(max_examples=RUNS, suppress_health_check=list(HealthCheck))
-@given(worlds(), st.booleans())
-def test_one_worker_writes_each_record_once_through_lost_answers_kills_and_rejects(world: World, careful: bool) -> None:
-    world.work(careful=careful)
-    assert_exactly_once(world)
+@pytest.mark.slow
+@examples(300, 1_000)
+def test_one_worker_writes_each_record_once_through_lost_answers_kills_and_rejects(count: int) -> None:
+    @settings(max_examples=count, suppress_health_check=list(HealthCheck))
+    @given(worlds(), st.booleans())
+    def check(world: World, careful: bool) -> None:
+        world.work(careful=careful)
+        assert_exactly_once(world)
+
+    check()
 
 
-@settings(max_examples=RUNS, suppress_health_check=list(HealthCheck))
-@given(worlds(workers=2), st.booleans(), st.booleans())
-def test_a_zombie_and_its_successor_write_each_record_once(world: World, first: bool, second: bool) -> None:
-    world.turns.run([partial(world.work, careful=first), partial(world.work, careful=second)])
-    assert_exactly_once(world)
+@pytest.mark.slow
+@examples(300, 1_000)
+def test_a_zombie_and_its_successor_write_each_record_once(count: int) -> None:
+    @settings(max_examples=count, suppress_health_check=list(HealthCheck))
+    @given(worlds(workers=2), st.booleans(), st.booleans())
+    def check(world: World, first: bool, second: bool) -> None:
+        world.turns.run([partial(world.work, careful=first), partial(world.work, careful=second)])
+        assert_exactly_once(world)
+
+    check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("careful", [True, False])
 @pytest.mark.parametrize("fault", [Fault.BEFORE, Fault.AFTER])
 def test_a_successor_may_come_at_any_step_of_a_worker_in_trouble_and_be_left_at_any_of_its_own(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.config.topic import ConfigState
 from engine.herder import fold
+from engine.herder.snapshot import View, task_status
 from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun, lag
-from engine.herder.view import View, task_status
 from engine.leases import Kind, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
 

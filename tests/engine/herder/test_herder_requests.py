@@ -10,7 +10,7 @@ from engine.config.masking import MASK
 from engine.config.topic import TargetState
 from engine.errors import ConfigError, Conflict, NotFound
 from engine.herder.herder import Herder
-from engine.herder.view import ConnectorFacts
+from engine.herder.snapshot import ConnectorFacts
 from engine.leases import LeaseEnd
 from tests.engine.herder.running import PROPERTIES, ZERO, running
 from tests.engine.herder.world import World, ask, turn

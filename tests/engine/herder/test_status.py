@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from engine.config.topic import LEASE_KEY, ConfigState, ConnectorState, KeyValue
 from engine.herder.fold import fold_granted
+from engine.herder.snapshot import View
 from engine.herder.state import HerderState, TaskRun
 from engine.herder.status import ENDS_MS, StatusTopic, Told, changes, fold_statuses, recall, tell
 from engine.herder.topic_log import TopicLog
-from engine.herder.view import View
 from engine.leases import Lease, TaskConfig
 from engine.record.record import TopicPartition
 

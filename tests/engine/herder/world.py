@@ -14,10 +14,10 @@ from engine.herder.connectors import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
+from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import Settings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.herder.view import ConnectorFacts
 from engine.leases import Delivery, Kind, Lease, LeaseEnd, TaskReport
 from engine.ports import Committed, Producer, SourcePosition
 from engine.record.record import RawRecord, TopicPartition
@@ -208,10 +208,10 @@ class World:
         for lease, future in list(self.leases.values()):
             reports = []
             for task in lease.tasks:
-                ends = {f"{topic}-{number}": self.ends[topic, number] for topic, number in task.partitions}
+                ends = {f"{at.topic}-{at.partition}": self.ends[at] for at in task.partitions}
                 metrics = {"records-consumed": sum(ends.values())}
-                base = (task.connector, task.task, task.generation, end, ends, ends, metrics, {}, {}, {}, True)
-                reports.append(TaskReport(*base, **more))
+                base = (task.connector, task.task, task.generation, end, ends, ends, metrics)
+                reports.append(TaskReport(*base, {}, {}, {}, True, **more))
             del self.leases[lease.lease_id]
             future.set_result(tuple(reports))
 

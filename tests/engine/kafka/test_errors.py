@@ -38,11 +38,11 @@ def kafka_error(name: str, *, fatal: bool = False, retriable: bool = False, abor
     return KafkaError(CODES[name], "reason", fatal, retriable, abort)
 
 
-@pytest.mark.parametrize("name", sorted(CODES))
-def test_every_code_of_the_client_has_one_class(name: str) -> None:
-    for ours in (translate(kafka_error(name)), translate(kafka_error(name), transactional_class)):
-        assert isinstance(ours, EngineError)
-        assert "reason" in str(ours)
+def test_every_code_of_the_client_has_one_class() -> None:
+    for name in sorted(CODES):
+        for ours in (translate(kafka_error(name)), translate(kafka_error(name), transactional_class)):
+            assert isinstance(ours, EngineError), name
+            assert "reason" in str(ours), name
 
 
 def test_every_code_of_the_client_stands_in_one_list_and_nothing_else_does() -> None:

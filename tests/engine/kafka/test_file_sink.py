@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from engine.connectors.file.sink import FileSink
 from engine.errors import RecordError, RetriableError
-from engine.kafka.sinks.file import FileSink
 from engine.record.record import Record
 
 
 def written(path: Path, *values: Any) -> bytes:
-    sink = FileSink()
+    sink = FileSink("/")
     sink.start({"file": str(path)})
     try:
         sink.put([Record("t", 0, 0, None, value) for value in values])
@@ -42,7 +42,7 @@ def test_a_value_without_text_is_named_and_nothing_is_written(tmp_path: Path) ->
 
 
 def test_dev_null_can_be_flushed() -> None:
-    sink = FileSink()
+    sink = FileSink("/")
     sink.start({"file": "/dev/null"})
     sink.put([Record("t", 0, 0, None, 1)])
     sink.flush()
@@ -51,7 +51,7 @@ def test_dev_null_can_be_flushed() -> None:
 
 def test_a_directory_that_is_missing_is_the_worlds_fault(tmp_path: Path) -> None:
     with pytest.raises(RetriableError, match="absent"):
-        FileSink().start({"file": str(tmp_path / "absent" / "out")})
+        FileSink("/").start({"file": str(tmp_path / "absent" / "out")})
 
 
 def test_what_json_can_hold_has_text(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_json_can_hold_has_text(tmp_path: Path) -> None:
 def test_a_put_that_failed_leaves_nothing_that_is_written_later_beside_its_repetition(
     tmp_path: Path, room: int
 ) -> None:
-    sink, records = FileSink(), [Record("t", 0, 0, None, "a line"), Record("t", 0, 1, None, "another")]
+    sink, records = FileSink("/"), [Record("t", 0, 0, None, "a line"), Record("t", 0, 1, None, "another")]
     sink.start({"file": str(tmp_path / "out")})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
@@ -83,7 +83,7 @@ def test_a_put_that_failed_leaves_nothing_that_is_written_later_beside_its_repet
 
 
 def test_without_a_file_lines_go_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    sink = FileSink()
+    sink = FileSink("/")
     sink.start({})
     sink.put([Record("t", 0, 0, None, "a line")])
     sink.flush()
@@ -94,7 +94,7 @@ def test_without_a_file_lines_go_to_standard_output(capfdbinary: pytest.CaptureF
 def test_a_pipe_that_takes_nothing_now_is_no_busy_loop(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    sink = FileSink()
+    sink = FileSink("/")
     sink.start({"file": str(tmp_path / "pipe")})
     os.set_blocking(sink._file.fileno(), False)
     try:

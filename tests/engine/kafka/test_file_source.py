@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from engine.connectors.file.source import LINE_BYTES, READ_BYTES, FileSource
 from engine.errors import ConfigError, DataError, RetriableError
-from engine.kafka.sources.file import LINE_BYTES, READ_BYTES, FileSource
 from engine.record.schema import Schema
 
 Start = Callable[..., FileSource]
@@ -19,7 +19,7 @@ def start() -> Iterator[Start]:
     started: list[FileSource] = []
 
     def start_one(path: Path, offset: Mapping[str, Any] | None = None, **more: str) -> FileSource:
-        source = FileSource(now_ms=lambda: 7)
+        source = FileSource("/", now_ms=lambda: 7)
         started.append(source)
         source.start({"file": str(path), "topic": "lines", "name": "c", **more}, lambda _: offset)
         return source

@@ -12,11 +12,23 @@ from tests.support.stores import PASSWORD, Stores
 
 OTHER = "key-5678"
 
+pytestmark = pytest.mark.slow  # keytool starts a JVM for each command
 
-@pytest.fixture(scope="module", params=["JKS", "PKCS12"])
-def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    key_password = OTHER if request.param == "JKS" else PASSWORD  # a key of a PKCS #12 store has the store's
-    return Stores(tmp_path_factory.mktemp(request.param), request.param, key_password)
+
+@pytest.fixture(scope="module")
+def jks(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("jks"), "JKS", OTHER)
+
+
+@pytest.fixture(scope="module")
+def pkcs12(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("pkcs12"))  # a key of a PKCS #12 store has the store's password
+
+
+@pytest.fixture(params=["jks", "pkcs12"])
+def stores(request: pytest.FixtureRequest) -> Stores:
+    found: Stores = request.getfixturevalue(request.param)
+    return found
 
 
 def options(stores: Stores, **more: str) -> dict[str, str]:
@@ -66,11 +78,13 @@ def test_a_trust_store_holds_no_key(stores: Stores) -> None:
         with_pem(options(stores, **{"ssl.keystore.location": str(stores.trust)}))
 
 
-def test_a_jks_trust_store_is_read_without_a_password(tmp_path: Path) -> None:
-    stores = Stores(tmp_path, "JKS")
-    assert "BEGIN CERTIFICATE" in with_pem({"ssl.truststore.location": str(stores.trust)})["ssl.ca.pem"]
+def test_a_jks_trust_store_is_read_without_a_password(jks: Stores) -> None:
+    assert "BEGIN CERTIFICATE" in with_pem({"ssl.truststore.location": str(jks.trust)})["ssl.ca.pem"]
+
+
+def test_a_wrong_password_of_a_key_is_a_problem(jks: Stores) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.key\.password"):
-        with_pem(options(stores, **{"ssl.key.password": "another"}))
+        with_pem(options(jks, **{"ssl.key.password": "another"}))
 
 
 @pytest.mark.parametrize("cut", [5, 40, 500])

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from engine.errors import DataError, FatalError, ProduceFailed, RetriableError
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
-from engine.kafka.offsets_records import (
-    MemoryKey,
-    OffsetKey,
-    memory_key,
-    offset_key,
-    parse_key,
-    parse_offset,
-)
+from engine.kafka.offsets_records import MemoryKey, OffsetKey, memory_key, offset_key, parse_key, parse_offset
 from engine.pipeline.source_progress import canonical
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition

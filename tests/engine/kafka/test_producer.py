@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from engine.connectors.mirror.clients import Offsets, TellingProducer
 from engine.errors import FailureType, ProduceFailed
-from engine.kafka.mirror.clients import Offsets, TellingProducer
 from engine.kafka.producer import KafkaProducer
 from engine.ports import Row
 from engine.record.record import TopicPartition
@@ -77,6 +77,7 @@ def test_a_record_that_the_queue_never_has_room_for_leaves_the_others_alone() ->
     assert "queue.buffering.max.kbytes" in failed.failures[0][1]
 
 
+@pytest.mark.slow
 def test_what_no_broker_took_in_time_may_be_tried_again() -> None:
     away = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "message.timeout.ms": "300"}
     producer = KafkaProducer(away)

@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
+from engine.connectors.sql.database import open_engine
+from engine.connectors.sql.engine_tables import TaskRows, make_tables
+from engine.connectors.sql.offsets import SqlOffsets
 from engine.errors import ConfigError, Fenced, RetriableError
 from engine.exactly_once.buffered import Written
-from engine.kafka.database import open_engine
-from engine.kafka.sinks.sql_offsets import SqlOffsets
-from engine.kafka.sinks.sql_tables import TaskRows, make_tables
 from engine.pipeline.database_positions import Kept, Letter
 from engine.record.record import TopicPartition
 
@@ -26,7 +26,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.name = f"c{uuid4().hex[:8]}"
-        self.engine = open_engine(url, begin="BEGIN IMMEDIATE")
+        self.engine = open_engine(url, begin="BEGIN IMMEDIATE", root="/")
         self.opened: list[SqlOffsets] = []
         with self.engine.begin() as connection:
             connection.execute(sa.text(f"CREATE TABLE {self.name} (id INTEGER)"))

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
+from engine.connectors.sql.sink import SqlSink
 from engine.errors import ConfigError, RecordError, RetriableError
-from engine.kafka.sinks.sql import SqlSink
 from engine.record.record import Record
 
 TABLE = """CREATE TABLE {name}
@@ -31,7 +31,7 @@ class Database:
             connection.execute(sa.text(TABLE.format(name=self.table)))
 
     def sink(self, **options: str) -> SqlSink:
-        sink = SqlSink()
+        sink = SqlSink("/")
         defaults = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id"}
         named = {name.replace("_", "."): value for name, value in options.items()}
         sink.start({"connection.url": self.url, "table.name": self.table, **defaults, **named})

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import Aborted, RecordError
 from engine.exactly_once.buffered import Buffered
 from engine.exactly_once.transaction import Transaction
-from engine.kafka.sinks.topic import KafkaSink
 from engine.leases import TaskConfig
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions
@@ -26,9 +26,10 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter
-from engine.reporting.replayed import ReplayReporter
+from engine.reporting.replay_outcomes import ReplayReporter
 from tests.engine.pipeline.rig import Bytes
 from tests.fakes import Clock, Producer
+from tests.support.examples import examples
 from tests.support.fake_kafka import FakeKafka, Fault
 from tests.support.fake_producers import FakeTransactional
 
@@ -124,20 +125,24 @@ class World:
         return [context["record"]["offset"] for context in contexts]
 
 
-@settings(max_examples=150)
-@given(st.lists(st.sampled_from(["good", "good", "good", "large", "huge"]), max_size=24), st.integers(-1, 4))
-def test_each_record_is_written_once_in_order_or_dead_lettered_once(kinds: list[str], limit: int) -> None:
-    world = World(kinds)
-    good = [number for number, kind in enumerate(kinds) if kind == "good"]
-    bad = [number for number, kind in enumerate(kinds) if kind != "good"]
-    while world.run(limit) is not None:
-        stopped = world.kafka.offsets(GROUP)[TopicPartition("in", 0)]
-        assert world.written() == [number for number in good if number < stopped]
-        assert world.dead() == [number for number in bad if number <= stopped]
-        world.restarts += 1
-        limit = -1  # an operator who tolerates everything
-    assert (world.written(), world.dead()) == (good, bad)
-    assert world.kafka.offsets(GROUP) == {TopicPartition("in", 0): len(kinds)}
+@examples(40, 150)
+def test_each_record_is_written_once_in_order_or_dead_lettered_once(count: int) -> None:
+    @settings(max_examples=count)
+    @given(st.lists(st.sampled_from(["good", "good", "good", "large", "huge"]), max_size=24), st.integers(-1, 4))
+    def check(kinds: list[str], limit: int) -> None:
+        world = World(kinds)
+        good = [number for number, kind in enumerate(kinds) if kind == "good"]
+        bad = [number for number, kind in enumerate(kinds) if kind != "good"]
+        while world.run(limit) is not None:
+            stopped = world.kafka.offsets(GROUP)[TopicPartition("in", 0)]
+            assert world.written() == [number for number in good if number < stopped]
+            assert world.dead() == [number for number in bad if number <= stopped]
+            world.restarts += 1
+            limit = -1  # an operator who tolerates everything
+        assert (world.written(), world.dead()) == (good, bad)
+        assert world.kafka.offsets(GROUP) == {TopicPartition("in", 0): len(kinds)}
+
+    check()
 
 
 def record(number: int, value: bytes = b"v") -> Record:

@@ -10,7 +10,7 @@ from engine.leases import TaskConfig
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark_of
 from engine.pipeline.task_state import TaskState
-from engine.ports import Committed, Row
+from engine.ports import Committed, Producer, Row
 from engine.record.record import TopicPartition
 from tests.fakes import Clock, Consumer
 
@@ -109,7 +109,7 @@ class Database:
         }
 
 
-class Transactional:
+class Transactional(Producer):
     """A TransactionalProducer over the world: what is written is there when it is committed."""
 
     def __init__(self, world: World, trouble: Callable[[], None] = lambda: None) -> None:

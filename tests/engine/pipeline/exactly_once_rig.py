@@ -11,7 +11,7 @@ from engine.exactly_once.transaction import Transaction
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
-from engine.pipeline.producing import RecordWriter
+from engine.pipeline.produce_stage import RecordWriter
 from engine.pipeline.source_boundary import Boundary, ConnectorBoundary, PollBoundary
 from engine.pipeline.source_commit import TransactionalOffsets
 from engine.pipeline.source_steps import source_steps

@@ -20,17 +20,17 @@ from engine.pipeline.outcome import Interrupted
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
 from engine.pipeline.topology import End, Node, Topology
-from engine.policy.asking import named
+from engine.policy.handler_calls import named
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 from engine.reporting.deadletter import DeadLetterReporter
-from engine.reporting.replayed import ReplayReporter
+from engine.reporting.replay_outcomes import ReplayReporter
 from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.handlers import stage_handlers
 from engine.steps.processors import Moment, ProcessorContext
-from engine.steps.punctuation import Schedules
+from engine.steps.schedules import Schedules
 from tests.engine.pipeline.rig import Apply, Bytes, Json
 from tests.engine.pipeline.stream_rig import Broken, Work, _origin, _step, stages_of
 from tests.fakes import Clock

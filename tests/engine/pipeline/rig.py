@@ -16,16 +16,17 @@ from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
-from engine.policy.asking import named
+from engine.policy.handler_calls import named
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Committed
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
+from engine.record.trace import Telling
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.metrics import Metric
-from engine.reporting.replayed import ReplayReporter
+from engine.reporting.replay_outcomes import ReplayReporter
 from tests.fakes import Clock, Consumer, Producer, Reporter, Sink, raw
 
 STAGES = (
@@ -111,6 +112,7 @@ class Rig:
             handlers={}
             if handler is None
             else dict.fromkeys(range(len(STAGES)), named("test", Role.PROCESSING, handler)),
+            telling=Telling(content=True, foreign=True),
         )
         self.producer = outcome_producer or Producer()  # of the outcome topic
         self.opened = 0  # how often it was

@@ -7,17 +7,18 @@ from typing import Any
 
 from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
-from engine.pipeline.producing import RecordWriter
+from engine.pipeline.produce_stage import RecordWriter
 from engine.pipeline.source_commit import DurableThenOffsets
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.source_task import SourceTask
 from engine.pipeline.task_state import TaskState, restore
-from engine.policy.asking import NamedHandler
+from engine.policy.handler_calls import NamedHandler
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Headers, TopicPartition
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
+from engine.record.trace import Telling
 from engine.reporting.metrics import Metric
 from tests.engine.pipeline.rig import Apply
 from tests.fakes import BatchingProducer, Clock, OffsetStore, Reporter, Source
@@ -80,6 +81,7 @@ class SourceRig:
             jitter=lambda: 1.0,
             patience_ms=lambda _: patience_ms,
             handlers=handlers,
+            telling=Telling(content=True, foreign=True),
         )
         source.start({}, self.store.position)
         self.task = SourceTask(

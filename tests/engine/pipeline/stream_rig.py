@@ -17,19 +17,20 @@ from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
 from engine.pipeline.task_state import restore
 from engine.pipeline.topology import End, Node, Topology
-from engine.policy.asking import named
+from engine.policy.handler_calls import named
 from engine.policy.handlers import Response, SerializationExceptionOrigin
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Committed
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
+from engine.record.trace import Telling
 from engine.reporting.metrics import Metric
-from engine.reporting.replayed import ReplayReporter
+from engine.reporting.replay_outcomes import ReplayReporter
 from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.handlers import stage_handlers
 from engine.steps.processors import Moment, ProcessorContext
-from engine.steps.punctuation import PunctuationType, Schedules
+from engine.steps.schedules import PunctuationType, Schedules
 from tests.engine.pipeline.rig import Apply, Bytes, Json
 from tests.fakes import Clock, Consumer, Producer, Reporter, raw
 
@@ -112,7 +113,7 @@ class StreamRig:
         answers: Mapping[Role, Any] | None = None,
         tolerance: TolerancePolicy | None = None,
         transform: Callable[[Any], Any] = lambda value: value,
-        init: Callable[[ProcessorContext], None] = lambda _: None,
+        init: Callable[[ProcessorContext], object] = lambda _: None,
         retry: RetryPolicy | None = None,
         producer: Any = None,
         clock: Clock | None = None,
@@ -123,7 +124,7 @@ class StreamRig:
     ) -> None:
         self.answers = answers or {}
         self.clock = clock or Clock()
-        self.producer = producer or Producer()
+        self.producer: Any = producer or Producer()
         self.outcomes = Producer()
         self.reporter = Reporter()
         self.consumer = Consumer(records, group)
@@ -147,6 +148,7 @@ class StreamRig:
             jitter=lambda: 1.0,
             patience_ms=lambda _: 2**62,
             handlers=self._handlers(answers, tolerance),
+            telling=Telling(content=True, foreign=True),
         )
         moment, schedules = Moment(), Schedules()
         index_of = {stage.name: index for index, stage in reversed(list(enumerate(self.stages))) if stage.name}

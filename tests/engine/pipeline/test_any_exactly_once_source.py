@@ -8,17 +8,27 @@ from contextlib import suppress
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from engine.errors import EngineError
 from engine.pipeline.source_boundary import IntervalBoundary, PollBoundary
+from engine.pipeline.source_transactions import TransactionContext
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record
 from tests.engine.pipeline.exactly_once_rig import LETTERS, OFFSETS, Lease, World, own
 from tests.fakes import Source
+from tests.support.examples import examples
 from tests.support.fake_kafka import Fault
 
 FAULTS = st.lists(st.sampled_from([None, None, None, None, *Fault]), max_size=12)
@@ -30,6 +40,8 @@ COMMITS, ABORTS = (
 
 class Own(Source):
     """Ends its transactions itself, always at the same records."""
+
+    transactions: TransactionContext
 
     def poll(self) -> list[Record]:
         records = super().poll()
@@ -227,5 +239,7 @@ class ExactlyOnceSource(RuleBasedStateMachine):
             lease.close()
 
 
-TestExactlyOnceSource = ExactlyOnceSource.TestCase
-TestExactlyOnceSource.settings = settings(max_examples=300, stateful_step_count=30, deadline=None)
+@pytest.mark.slow
+@examples(100, 300)
+def test_each_record_of_a_source_is_seen_once_and_in_order_whatever_happens_to_its_leases(count: int) -> None:
+    run_state_machine_as_test(ExactlyOnceSource, settings=settings(max_examples=count, stateful_step_count=30))

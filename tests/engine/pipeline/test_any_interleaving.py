@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from engine.errors import ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed
@@ -36,6 +44,7 @@ from tests.engine.pipeline.mishaps import (
     transform_of,
 )
 from tests.engine.pipeline.rig import Rig
+from tests.support.examples import examples
 
 KINDS = [GOOD, GOOD, GOOD, DROP, JSON, BOOM, FLAKY, REJECT, POISON]
 
@@ -192,10 +201,10 @@ class Interleavings(RuleBasedStateMachine):
                 assert world.outcomes[place] == ("filtered" if world.kinds[place] == DROP else bad)
 
 
-Interleavings.TestCase.settings = settings(
-    max_examples=300,
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
-TestInterleavings = Interleavings.TestCase
+@pytest.mark.slow
+@examples(100, 300)
+def test_no_order_of_troubles_loses_a_record_or_counts_it_twice(count: int) -> None:
+    unhurried = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    run_state_machine_as_test(
+        Interleavings, settings=settings(max_examples=count, stateful_step_count=25, suppress_health_check=unhurried)
+    )

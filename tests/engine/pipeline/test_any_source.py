@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from engine.ports import SourcePosition
 from engine.reporting.metrics import BUCKETS, is_balanced
 from tests.engine.pipeline.source_rig import SourceRig
 from tests.fakes import BatchingProducer, Clock, OffsetStore, Reporter, Source
+from tests.support.examples import examples
 
 NUMBERS = st.integers(0, 39)
 
@@ -134,27 +136,36 @@ def finish(world: World) -> SourceRig:
     raise AssertionError("the task never got through")
 
 
-@given(PLANS)
-@settings(max_examples=200, deadline=None)
-def test_whatever_happens_each_record_is_durable_and_counted_once(plan: Plan) -> None:
-    world = World(plan, TolerancePolicy(-1, -1))
-    for count, patience_ms in plan.leases:
-        steps(world.lease(patience_ms), count)
-    rig = finish(world)
-    assert world.durable() == set(range(40))
-    assert rig.position() == 40
-    assert is_balanced(rig.state.metrics)
-    assert sum(rig.state.metrics[bucket] for bucket in BUCKETS) == 40
-    assert rig.state.parked is None
+@pytest.mark.slow
+@examples(50, 200)
+def test_whatever_happens_each_record_is_durable_and_counted_once(count: int) -> None:
+    @given(PLANS)
+    @settings(max_examples=count)
+    def check(plan: Plan) -> None:
+        world = World(plan, TolerancePolicy(-1, -1))
+        for turns, patience_ms in plan.leases:
+            steps(world.lease(patience_ms), turns)
+        rig = finish(world)
+        assert world.durable() == set(range(40))
+        assert rig.position() == 40
+        assert is_balanced(rig.state.metrics)
+        assert sum(rig.state.metrics[bucket] for bucket in BUCKETS) == 40
+        assert rig.state.parked is None
+
+    check()
 
 
-@given(PLANS)
-@settings(max_examples=100, deadline=None)
-def test_what_no_policy_tolerates_is_dead_lettered_once_however_often_it_is_restarted(plan: Plan) -> None:
-    world = World(plan._replace(leases=[], stores=[], polls=[], away=[], flaky={}), TolerancePolicy(0, 0))
-    stuck = sorted((plan.bad | plan.guilty) - (plan.filtered - plan.bad))
-    for _ in range(4):
-        world.lease(10**9).run()
-        world.restarts += 1
-    reported = [origin.value for _, origin in world.reporter.reports]
-    assert reported == stuck[:1]
+@examples(30, 100)
+def test_what_no_policy_tolerates_is_dead_lettered_once_however_often_it_is_restarted(count: int) -> None:
+    @given(PLANS)
+    @settings(max_examples=count)
+    def check(plan: Plan) -> None:
+        world = World(plan._replace(leases=[], stores=[], polls=[], away=[], flaky={}), TolerancePolicy(0, 0))
+        stuck = sorted((plan.bad | plan.guilty) - (plan.filtered - plan.bad))
+        for _ in range(4):
+            world.lease(10**9).run()
+            world.restarts += 1
+        reported = [origin.value for _, origin in world.reporter.reports]
+        assert reported == stuck[:1]
+
+    check()

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import ConversionError, FatalError, TaskError
 from engine.pipeline.chain import HEADERS, KEY, VALUE, sink_steps, steps_from
-from engine.pipeline.journey import LONGEST_RUN, convert
+from engine.pipeline.chunk_results import LONGEST_RUN, convert
 from engine.pipeline.outcome import Raised
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, STRING, Schema

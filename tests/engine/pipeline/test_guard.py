@@ -13,7 +13,7 @@ import pytest
 
 from engine.config.worker import StepConfig
 from engine.errors import ConversionError
-from engine.pipeline.telling import read_whole
+from engine.pipeline.error_views import read_whole
 from engine.policy.retry import RetryPolicy
 from engine.record.codec import encode
 from engine.record.record import Record

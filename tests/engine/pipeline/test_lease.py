@@ -71,12 +71,12 @@ def run(
         return finish
 
     names = "".join(rigs)
-    lease = Lease("l", tuple(TaskConfig(name, 0, 1, {}, ()) for name in names), 1, BUDGET_MS, {})
+    lease = Lease("l", tuple(TaskConfig(name, 0, 1, SHOWN, ()) for name in names), 1, BUDGET_MS, {})
     reports = run_tasks(lease, tail(names, clock), clock, open_task, Deadline(clock, BUDGET_MS))
     return {report.connector: report for report in reports}
 
 
-def ends(reports: dict[str, TaskReport]) -> dict[str, LeaseEnd]:
+def ends(reports: dict[str, TaskReport]) -> dict[str, LeaseEnd | None]:
     return {name: report.end for name, report in reports.items()}
 
 
@@ -89,6 +89,9 @@ class Broken(Sink):
 
     def flush(self) -> None:
         raise self.error
+
+
+SHOWN = {"errors.log.include.messages": "true"}
 
 
 def raising(error: BaseException) -> Callable[[str], None]:

@@ -18,7 +18,7 @@ def test_a_task_that_needed_its_whole_budget_to_be_aborted_gets_another_one_to_g
     clock = Clock()
     opened: list[bool] = []
 
-    def slow_and_aborted(_: object) -> None:
+    def slow_and_aborted(raws: object) -> None:
         clock.time_ms += 2 * BUDGET_MS
         raise Aborted("one of them was rejected")
 

@@ -11,7 +11,7 @@ import pytest
 from engine.errors import Fenced, RetriableError
 from engine.leases import LeaseEnd
 from engine.record.record import Record
-from tests.engine.pipeline.test_staying import Lane
+from tests.engine.pipeline.test_lease_linger import Lane
 from tests.fakes import Sink
 
 DUE_MS = 500

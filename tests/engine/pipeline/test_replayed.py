@@ -65,7 +65,7 @@ def test_nothing_is_reported_before_it_is_durable() -> None:
     rig = Rig([replayed(0, b"1")])
     rig.commit.flush_dead_letters = lambda: Interrupted(None)
     assert rig.run() == Interrupted(None)
-    assert rig.outcomes() == rig.producer.queue == []
+    assert (rig.outcomes(), rig.producer.queue) == ([], [])
 
 
 def test_offsets_are_not_committed_when_a_stop_ends_the_wait_for_the_outcome_topic() -> None:

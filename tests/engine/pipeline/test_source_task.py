@@ -7,7 +7,7 @@ import pytest
 from engine.config.handlers import Role
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
-from engine.policy.asking import named
+from engine.policy.handler_calls import named
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy

@@ -17,6 +17,7 @@ from engine.record.record import Record, TopicPartition
 from engine.steps.processors import ProcessorContext
 from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, rows
 from tests.fakes import BatchingProducer, Clock, Producer
+from tests.support.examples import examples
 
 
 class AwayProducer(Producer):
@@ -140,7 +141,7 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(what: str, cap
         rig.consumer.on_commit = away
         rig.clock.time_ms += 1_000
     assert rig.task.step(0) is None
-    assert f"nothing could be {what}, it goes on in a moment: _TRANSPORT" in caplog.text
+    assert f"nothing could be {what}, it goes on in a moment: RetriableError: _TRANSPORT" in caplog.text
     assert rig.clock.waits == [1_000]
     assert rig.run() is None
     assert (seen, rig.written(), rig.committed()) == ([1, 2], ["1", "2"], 2)
@@ -182,40 +183,42 @@ def test_an_error_of_writing_may_leave_a_later_one_of_processing_without_room() 
     assert rig.count("records-delivered") == 1
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.sampled_from([b"1", b"2", b"3"]), max_size=12),
-    st.lists(st.integers(0, 4), max_size=8),
-    st.integers(1, 4),
-    st.integers(0, 3),
-)
-def test_brokers_and_processors_that_are_away_at_any_time_lose_and_double_nothing(
-    values: list[bytes], away: list[int], size: int, failing: int
-) -> None:
-    failures = {2: failing, 3: 0}
+@examples(50, 200)
+def test_brokers_and_processors_that_are_away_at_any_time_lose_and_double_nothing(count: int) -> None:
+    @settings(max_examples=count)
+    @given(
+        st.lists(st.sampled_from([b"1", b"2", b"3"]), max_size=12),
+        st.lists(st.integers(0, 4), max_size=8),
+        st.integers(1, 4),
+        st.integers(0, 3),
+    )
+    def check(values: list[bytes], away: list[int], size: int, failing: int) -> None:
+        failures = {2: failing, 3: 0}
 
-    def flaky(context: ProcessorContext, record: Record) -> None:
-        if failures.get(record.value, 0):
-            failures[record.value] -= 1
-            raise RetriableError("busy")
-        context.forward(record)
+        def flaky(context: ProcessorContext, record: Record) -> None:
+            if failures.get(record.value, 0):
+                failures[record.value] -= 1
+                raise RetriableError("busy")
+            context.forward(record)
 
-    def transform(value: Any) -> Any:
-        if value == 3 and failures[3] < failing:
-            failures[3] += 1
-            raise RetriableError("busy")
-        return value
+        def transform(value: Any) -> Any:
+            if value == 3 and failures[3] < failing:
+                failures[3] += 1
+                raise RetriableError("busy")
+            return value
 
-    producer = BatchingProducer(size, lambda _: False, away)
-    rig = StreamRig(
-        rows(*values), {"a": flaky}, {"input": ["a", "x"], "a": ["y"]},
-        transform=transform, retry=RetryPolicy(30), producer=producer,
-    )  # fmt: skip
-    assert rig.run() is None
-    for name in ("to-x", "to-y"):
-        assert sorted(one or b"" for one in producer.log.get(TopicPartition(name, 0), [])) == sorted(values)
-    assert (rig.committed() if values else 0, rig.count("records-delivered")) == (len(values), len(values))
-    assert (rig.count("total-record-failures"), rig.state.parked) == (rig.count("total-retries"), None)
+        producer = BatchingProducer(size, lambda _: False, away)
+        rig = StreamRig(
+            rows(*values), {"a": flaky}, {"input": ["a", "x"], "a": ["y"]},
+            transform=transform, retry=RetryPolicy(30), producer=producer,
+        )  # fmt: skip
+        assert rig.run() is None
+        for name in ("to-x", "to-y"):
+            assert sorted(one or b"" for one in producer.log.get(TopicPartition(name, 0), [])) == sorted(values)
+        assert (rig.committed() if values else 0, rig.count("records-delivered")) == (len(values), len(values))
+        assert (rig.count("total-record-failures"), rig.state.parked) == (rig.count("total-retries"), None)
+
+    check()
 
 
 def test_while_the_brokers_are_away_the_default_is_to_begin_again_at_the_last_commit() -> None:

@@ -15,7 +15,7 @@ from engine.record.record import Record, TopicPartition
 from engine.record.replay import ITEM
 from engine.reporting.metrics import Metric
 from engine.steps.processors import ProcessorContext
-from engine.steps.punctuation import PunctuationType
+from engine.steps.schedules import PunctuationType
 from tests.engine.pipeline.once_rig import GROUP, OnceRig, committed, fill, letters, written
 from tests.engine.pipeline.stream_rig import Asked, forwarding, passing, raising_at, scheduling
 from tests.fakes import Clock

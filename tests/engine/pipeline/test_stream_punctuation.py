@@ -10,7 +10,7 @@ from engine.config.handlers import Role
 from engine.pipeline.outcome import Failed
 from engine.record.record import Record
 from engine.steps.processors import ProcessorContext
-from engine.steps.punctuation import PunctuationType, Schedules
+from engine.steps.schedules import PunctuationType, Schedules
 from tests.engine.pipeline.stream_rig import Asked, StreamRig, forwarding, passing, rows, scheduling
 from tests.fakes import Clock, raw
 
@@ -141,7 +141,7 @@ def test_what_a_punctuation_forwards_has_no_origin_at_any_node() -> None:
 @pytest.mark.parametrize(
     ("misuse", "text"),
     [
-        (lambda one, record: one.forward(record, "nobody"), "nobody is no child of a; these are: out"),
+        (lambda one, record: one.forward(record, "nobody"), "'<withheld>' is no child of a; these are: out"),
         (lambda one, record: one.forward(record.value), "forward takes a Record, not a int"),
         (lambda one, record: one.schedule(0, "STREAM_TIME", print), "at least one millisecond"),
         (lambda one, record: one.schedule(1, "SOMETIMES", print), "SOMETIMES"),

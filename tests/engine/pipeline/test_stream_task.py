@@ -18,9 +18,10 @@ from engine.record.record import TopicPartition
 from engine.record.replay import ITEM
 from engine.reporting.metrics import is_balanced
 from engine.steps.processors import ProcessorContext
-from engine.steps.punctuation import PunctuationType
+from engine.steps.schedules import PunctuationType
 from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, rows, scheduling
 from tests.fakes import BatchingProducer, Clock, raw
+from tests.support.examples import examples
 
 CONTINUE = {role: Asked() for role in Role}
 LINE = {"input": ["a"], "a": ["b"], "b": ["out"]}
@@ -38,7 +39,11 @@ def test_children_are_served_in_their_order_each_with_all_its_descendants() -> N
     seen: list[str] = []
 
     def noting(name: str) -> Any:
-        return lambda context, record: (seen.append(name), context.forward(record))
+        def note(context: ProcessorContext, record: Any) -> None:
+            seen.append(name)
+            context.forward(record)
+
+        return note
 
     tree = {"input": ["a"], "a": ["b", "d"], "b": ["c"], "c": [], "d": []}
     StreamRig(rows(b"1"), {name: noting(name) for name in "abcd"}, tree).run()
@@ -245,47 +250,51 @@ def test_thirty_nodes_keep_their_memory_within_what_a_commit_may_carry() -> None
 VALUES = [b"1", b"2", b"3", b"{", b'"bad"', b"null", b"7"]
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(VALUES), st.integers(0, 2)), max_size=30),
-    st.integers(-1, 4),
-    st.booleans(),
-    st.integers(1, 4),
-    st.integers(0, 4),
-    st.integers(0, 60_000),
-)
-def test_each_record_lies_in_exactly_one_bucket_and_none_is_passed_by(
-    values: list[tuple[bytes, int]], limit: int, handled: bool, size: int, retries: int, stop_after_ms: int
-) -> None:
-    offsets = [0, 0, 0]
-    records = []
-    for value, partition in values:
-        records.append(raw(offsets[partition], value, partition=partition))
-        offsets[partition] += 1
-
-    def fail(context: ProcessorContext, _time: int) -> None:
-        if context.stream_time_ms % 3 == 0:
-            raise ValueError("KABOOM!")
-
-    rig = StreamRig(
-        records,
-        {"a": raising_at(2), "b": raising_at(3)},
-        {"input": ["a", "b"], "a": ["out", "b"], "b": ["out", "too"]},
-        tolerance=None if handled else TolerancePolicy(limit, -1),
-        answers=CONTINUE if handled else None,
-        init=scheduling(PunctuationType.STREAM_TIME, 2, fail),
-        producer=BatchingProducer(size, lambda value: value == b"7"),
-        retry=RetryPolicy(retries),
-        clock=Clock(stop_at=1_000_000 + stop_after_ms),
+@examples(75, 300)
+def test_each_record_lies_in_exactly_one_bucket_and_none_is_passed_by(count: int) -> None:
+    @settings(max_examples=count)
+    @given(
+        st.lists(st.tuples(st.sampled_from(VALUES), st.integers(0, 2)), max_size=30),
+        st.integers(-1, 4),
+        st.booleans(),
+        st.integers(1, 4),
+        st.integers(0, 4),
+        st.integers(0, 60_000),
     )
-    end = rig.run()
-    assert is_balanced(rig.state.metrics)
-    assert rig.count("records-consumed") == sum(rig.committed(number) for number in range(3))
-    written = rig.producer.log.get(TopicPartition("to-too", 0), [])
-    passed = sum(one.value == b"1" and one.offset < rig.committed(one.partition) for one in records)
-    assert written.count(b"1") >= 2 * passed
-    if end is None:
-        assert written.count(b"1") == 2 * passed
-        assert [rig.committed(number) for number in range(3)] == offsets
-    else:
-        assert (isinstance(end, Failed) and not handled) or (end == Interrupted(None) and retries > 0)
+    def check(
+        values: list[tuple[bytes, int]], limit: int, handled: bool, size: int, retries: int, stop_after_ms: int
+    ) -> None:
+        offsets = [0, 0, 0]
+        records = []
+        for value, partition in values:
+            records.append(raw(offsets[partition], value, partition=partition))
+            offsets[partition] += 1
+
+        def fail(context: ProcessorContext, _time: int) -> None:
+            if context.stream_time_ms % 3 == 0:
+                raise ValueError("KABOOM!")
+
+        rig = StreamRig(
+            records,
+            {"a": raising_at(2), "b": raising_at(3)},
+            {"input": ["a", "b"], "a": ["out", "b"], "b": ["out", "too"]},
+            tolerance=None if handled else TolerancePolicy(limit, -1),
+            answers=CONTINUE if handled else None,
+            init=scheduling(PunctuationType.STREAM_TIME, 2, fail),
+            producer=BatchingProducer(size, lambda value: value == b"7"),
+            retry=RetryPolicy(retries),
+            clock=Clock(stop_at=1_000_000 + stop_after_ms),
+        )
+        end = rig.run()
+        assert is_balanced(rig.state.metrics)
+        assert rig.count("records-consumed") == sum(rig.committed(number) for number in range(3))
+        written = rig.producer.log.get(TopicPartition("to-too", 0), [])
+        passed = sum(one.value == b"1" and one.offset < rig.committed(one.partition) for one in records)
+        assert written.count(b"1") >= 2 * passed
+        if end is None:
+            assert written.count(b"1") == 2 * passed
+            assert [rig.committed(number) for number in range(3)] == offsets
+        else:
+            assert (isinstance(end, Failed) and not handled) or (end == Interrupted(None) and retries > 0)
+
+    check()

@@ -15,7 +15,7 @@ from engine.policy.retry import RetryPolicy
 from engine.ports import Committed
 from engine.record.record import Record, TopicPartition
 from engine.steps.processors import ProcessorContext
-from engine.steps.punctuation import PunctuationType
+from engine.steps.schedules import PunctuationType
 from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, forwarding, passing, raising_at, rows, scheduling
 from tests.fakes import Clock, Consumer, Producer
 

@@ -8,7 +8,7 @@ import pytest
 from engine.config.handlers import Role
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.policy import handlers
-from engine.policy.asking import NamedHandler, named, old_signature, shape_problem
+from engine.policy.handler_calls import NamedHandler, named, old_signature, shape_problem
 from engine.policy.handlers import (
     DefaultProductionExceptionHandler,
     ErrorHandlerContext,
@@ -28,16 +28,17 @@ CONTEXT = ErrorHandlerContext("t", 2, 5, (), "node", "c-0", 1000)
         ("LogAndContinueExceptionHandler", Response.CONTINUE, logging.WARNING),
     ],
 )
+@pytest.mark.parametrize(("messages", "why"), [("true", "why"), ("false", "message withheld")])
 def test_a_logging_handler_says_where_and_why_but_never_what(
-    name: str, response: Response, level: int, caplog: pytest.LogCaptureFixture
+    name: str, response: Response, level: int, messages: str, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     handler = getattr(handlers, name)()
-    handler.configure({})
+    handler.configure({"errors.log.include.messages": messages})
     assert handler.handle(CONTEXT, "the record", ValueError("why")) is response
     (row,) = caplog.records
     assert row.levelno == level
     assert "node node of task c-0, topic t, partition 2, offset 5" in row.message
-    assert "ValueError: why" in caplog.text
+    assert f"ValueError: {why}" in caplog.text
     assert "the record" not in caplog.text
 
 

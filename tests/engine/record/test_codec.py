@@ -196,6 +196,7 @@ JSON = st.recursive(
 NAMES = [*orjson.loads(encoded(max_bytes=900)), "headers", "unknown"]
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=12))
 def test_decode_never_raises_on_any_object(body: dict[str, Any]) -> None:
     found = decode(orjson.dumps(body))

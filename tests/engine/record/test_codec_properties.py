@@ -157,6 +157,7 @@ def large_contexts(draw: st.DrawFn) -> ErrorContext:
 STEPS = [None, "record", "configs", "trace", "pointer"]
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(large_contexts(), st.integers(4096, 60_000), st.booleans(), st.booleans())
 def test_no_context_is_above_its_limit_and_each_is_read(

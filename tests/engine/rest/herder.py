@@ -19,8 +19,8 @@ from engine.config.topic import (
 from engine.errors import ConfigError, EngineError
 from engine.herder.fold import fold_config
 from engine.herder.offset_changes import OffsetRow
+from engine.herder.snapshot import ConnectorFacts, View
 from engine.herder.state import Figures, HerderState
-from engine.herder.view import ConnectorFacts, View
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage, StageType
 

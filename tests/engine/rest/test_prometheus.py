@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from engine.config.topic import ConfigState, ConnectorState
+from engine.herder.snapshot import View
 from engine.herder.state import Figures, HerderState, TaskRun
-from engine.herder.view import View
 from engine.leases import TaskConfig
 from engine.reporting.metrics import Metric
 from engine.rest.prometheus import HELP, TaskFigures, families, render

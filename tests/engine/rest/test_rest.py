@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from engine.config.topic import (
-    TargetState,
-)
+from engine.config.topic import TargetState
 from engine.errors import BadRequest, ConfigError, Conflict, NotLeading, RetriableError
 from tests.engine.rest.herder import Herder
 

@@ -17,6 +17,7 @@ from engine.steps.handlers import stage_handlers
 from engine.steps.processors import build_processor, processor_problems
 from engine.steps.registry import build_converter, build_transform, step_problems
 from engine.steps.secrets import secret_options
+from tests.support.permissions import open_worker
 
 HERE = __name__
 MINIMAL = {"name": "c", "connector.class": "FileStreamSink", "topics": "t"}
@@ -120,7 +121,7 @@ BROKEN = [RaisesInProblems, ExitsInProblems, OddProblems, OddOptions, OddTable, 
 def problems_of(option: str, name: str, **more: str) -> list[tuple[str, str | None, str]]:
     steps = {"transforms": "x", "predicates": "p", "transforms.x.type": "Filter", "transforms.x.predicate": "p"}
     props = {**MINIMAL, **steps, "predicates.p.type": "RecordIsTombstone", option: f"{HERE}.{name}", **more}
-    return step_problems(read_connector(props)[0])
+    return step_problems(read_connector(props, open_worker())[0])
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -133,7 +134,7 @@ def test_whatever_a_step_raises_while_it_is_checked_is_one_problem_of_its_option
 
 @pytest.mark.parametrize("kind", [OddOptions, OddTable, BrokenTable, BrokenCheck, Exits])
 def test_whatever_a_processor_raises_while_it_is_checked_is_one_problem_of_its_option(kind: type) -> None:
-    step = StepConfig("p", f"{HERE}.{kind.__name__}", {"field": "a"}, "processors.p.")
+    step = StepConfig("p", f"{HERE}.{kind.__name__}", {"field": "a"}, "processors.p.", allow=("tests.*",))
     [(found, _, _)] = processor_problems([step])
     assert found == "processors.p.type"
 
@@ -141,7 +142,7 @@ def test_whatever_a_processor_raises_while_it_is_checked_is_one_problem_of_its_o
 @pytest.mark.parametrize("name", ["Unconfigurable", "Leaves"])
 def test_whatever_a_step_raises_while_it_is_configured_is_a_configuration_error(name: str) -> None:
     def step(prefix: str) -> StepConfig:
-        return StepConfig("p", f"{HERE}.{name}", {}, prefix, predicate="p")
+        return StepConfig("p", f"{HERE}.{name}", {}, prefix, predicate="p", allow=("tests.*",))
 
     def built(what: str) -> Any:
         match what:
@@ -155,7 +156,7 @@ def test_whatever_a_step_raises_while_it_is_configured_is_a_configuration_error(
             case "value.converter":
                 return build_converter(step("value.converter."), is_key=False)
         props = {**MINIMAL, "processing.exception.handler": f"{HERE}.{name}"}
-        return stage_handlers(parse_connector(props), Kind.SINK, [Stage(StageType.TRANSFORMATION, "T")])
+        return stage_handlers(parse_connector(props, open_worker()), Kind.SINK, [Stage(StageType.TRANSFORMATION, "T")])
 
     options = ["transforms.x.type", "predicates.p.type", "processors.p.type", "value.converter"]
     for option in [*options, "processing.exception.handler"]:
@@ -179,5 +180,5 @@ def test_a_class_that_lacks_what_its_group_needs_is_refused(option: str, name: s
 
 @pytest.mark.parametrize("kind", [OddOptions, OddTable, BrokenTable, Exits])
 def test_a_step_with_an_odd_table_has_no_known_secrets(kind: type) -> None:
-    step = StepConfig("x", f"{HERE}.{kind.__name__}", {}, "transforms.x.")
+    step = StepConfig("x", f"{HERE}.{kind.__name__}", {}, "transforms.x.", allow=("tests.*",))
     assert secret_options(plugins.TRANSFORMS, step) == frozenset()

@@ -12,6 +12,7 @@ from engine.policy import handlers
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import BUILT_IN, GROUP, handler_problems, stage_handlers
 from engine.steps.secrets import step_secrets
+from tests.support.permissions import open_worker
 
 HERE = "tests.engine.steps.handlers_of_tests"
 BASE = {"name": "c", "connector.class": "X", "topics": "t"}
@@ -27,7 +28,7 @@ STAGES = (
 
 
 def config(**more: str) -> ConnectorConfig:
-    return parse_connector({**BASE, **{name.replace("__", "."): value for name, value in more.items()}})
+    return parse_connector({**BASE, **{name.replace("__", "."): value for name, value in more.items()}}, open_worker())
 
 
 def names(made: Any) -> dict[int, str]:
@@ -120,7 +121,7 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
         ("LogAndContinueProcesingExceptionHandler", "did you mean LogAndContinueProcessingExceptionHandler?"),
         (f"{HERE}.NotAHandler", "is no class with a handle method"),
         (f"{HERE}.Absent", "can't be loaded"),
-        ("no.such.module.Handler", "can't be loaded"),
+        ("no.such.module.Handler", "plugin.classes.allow"),
         ("org.apache.kafka.streams.errors.Other", "is no known class"),
         (f"{HERE}.Response", "can't be made"),
         (f"{HERE}.annotations", "is no class"),

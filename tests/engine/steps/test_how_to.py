@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.assembly.plan import validate
+from engine.assembly.validation import validate
 from engine.config.properties import parse_properties
-from engine.config.worker import parse_worker
 from engine.errors import ConfigError
 from engine.pipeline.chain import sink_steps
 from engine.ports import Sink, Source
@@ -22,12 +21,13 @@ from engine.record.stage import StageType
 from engine.steps.predicates import Predicate
 from engine.steps.processors import Processor
 from engine.steps.registry import Converter, Transform, build_converter, build_transform
+from tests.support.permissions import open_worker
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "how-to" / "write-a-transform.md").read_text()
 BLOCKS: dict[str, str] = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
 PROPERTIES = parse_properties(BLOCKS["properties"])
-WORKER = parse_worker({"bootstrap.servers": "localhost:9092"})
+WORKER = open_worker({"bootstrap.servers": "localhost:9092"})
 
 
 @pytest.fixture
@@ -87,16 +87,19 @@ def test_an_option_that_the_transform_does_not_have_is_a_problem_with_a_hint() -
     assert caught.value.problems == (("transforms.celsius.feild", "temperature", hint),)
 
 
+@pytest.mark.slow
 def test_the_command_of_the_page_accepts_its_connector_only_where_the_package_is_installed(installed: Path) -> None:
-    (installed / "readings.properties").write_text(BLOCKS["properties"])
-    (installed / "worker.properties").write_text("bootstrap.servers=localhost:9092\n")
+    work = installed / "work"  # Python imports nothing from the working directory
+    work.mkdir()
+    (work / "readings.properties").write_text(BLOCKS["properties"])
+    (work / "worker.properties").write_text("bootstrap.servers=localhost:9092\nfile.connectors.root=/srv/engine\n")
 
     def command(*path: Path) -> subprocess.CompletedProcess[str]:
         arguments = ["-m", "engine", "validate", "readings.properties", "--worker", "worker.properties"]
         environment = {"PYTHONPATH": ":".join(map(str, path)), "PATH": "/usr/bin:/bin"}
         return subprocess.run(
             [sys.executable, "-P", *arguments],
-            cwd=installed,
+            cwd=work,
             env=environment,
             capture_output=True,
             text=True,

@@ -54,13 +54,12 @@ def envelope(schema: Any, payload: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("first", [b"null", b"1", b'{"k":1}', b'"a"'])
-def test_each_payload_is_read_as_it_would_be_alone(schema: Any, first: bytes) -> None:
-    again = converter(envelope(schema, first))
+def test_each_payload_is_read_as_it_would_be_alone(schema: Any) -> None:
+    again = [converter(envelope(schema, first)) for first in (b"null", b"1", b'{"k":1}', b'"a"')]
     for data in (*(data for data, _ in TAKEN), *REFUSED):
         for payload in (data, b'{"k":%s}' % data):
             one = envelope(schema, payload)
-            assert opened(again, one) == opened(converter(), one)
+            assert [opened(behind, one) for behind in again] == [opened(converter(), one)] * len(again), payload
 
 
 @given(st.sampled_from(SCHEMAS), st.lists(st.sampled_from(TOKENS), max_size=8).map(b"".join))

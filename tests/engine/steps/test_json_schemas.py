@@ -97,6 +97,7 @@ def test_what_a_schema_says_of_itself_in_another_type_counts_as_not_said(name: s
     assert (schema, found) == (Schema("INT8"), 5)
 
 
+@pytest.mark.slow
 @given(SHAPES, SHAPES)
 def test_no_envelope_at_all_raises_anything_but_a_conversion_error(schema: Any, payload: Any) -> None:
     with suppress(ConversionError):

@@ -165,6 +165,7 @@ TOKENS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(kinds().flatmap(lambda kind: st.tuples(st.just(kind[0]), kind[1])), st.data())
 def test_a_payload_that_is_damaged_is_read_as_if_it_had_come_alone(case: Any, data: Any) -> None:
     row, value = case
@@ -229,13 +230,12 @@ def causes(error: ConversionError) -> tuple[str, ...]:
     return tuple(line for line in describe(error).text.splitlines() if not line.startswith("  at "))
 
 
-@pytest.mark.parametrize("before", range(16))
 @pytest.mark.parametrize(
     "number",
     [b"1" * 1001, b"-" + b"1" * 332 + b"." + b"1" * 332 + b"e+" + b"1" * 333, b"0." + b"1" * 999, b"1e" + b"0" * 999],
 )
-def test_a_number_of_more_than_1000_characters_is_found_wherever_it_is(number: bytes, before: int) -> None:
-    assert not can_be_skipped(b" " * before + number)
+def test_a_number_of_more_than_1000_characters_is_found_wherever_it_is(number: bytes) -> None:
+    assert [before for before in range(16) if can_be_skipped(b" " * before + number)] == []
 
 
 def test_shorter_numbers_and_long_text_can_be_skipped() -> None:

@@ -24,7 +24,7 @@ class Same:
 
 
 def transform(name: str, **options: str) -> Any:
-    return build_transform(StepConfig("x", name, options, "transforms.x."))
+    return build_transform(StepConfig("x", name, options, "transforms.x.", allow=("dotted.*",)))
 
 
 def problems(name: str) -> list[str]:
@@ -123,4 +123,4 @@ def test_a_package_whose_entry_points_can_not_be_read_is_passed_over_with_a_warn
 
 @pytest.mark.parametrize("path", ["", "NoDots", ".", "org.apache.kafka.connect.transforms.Gone"])
 def test_what_is_no_path_leads_to_nothing(path: str) -> None:
-    assert plugins.at_path(path) is None
+    assert plugins.at_path(path, ["*"]) is None

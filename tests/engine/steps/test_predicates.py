@@ -45,8 +45,8 @@ def test_parts_that_replace_their_own_methods_are_asked_anew(
     transform: str, predicate: str, passed: list[bool]
 ) -> None:
     names = {"Learns": f"{__name__}.Learns"}
-    step = StepConfig("x", names.get(transform, transform), {}, predicate="p")
-    built = build_transform(step, [StepConfig("p", names.get(predicate, predicate), {})])
+    step = StepConfig("x", names.get(transform, transform), {}, predicate="p", allow=("tests.*",))
+    built = build_transform(step, [StepConfig("p", names.get(predicate, predicate), {}, allow=("tests.*",))])
     record = Record("t", 0, 0, None, None)
     assert [built.apply(record) is not None for _ in passed] == passed
 
@@ -55,7 +55,7 @@ def test_parts_that_replace_their_own_methods_are_asked_anew(
 @pytest.mark.parametrize("negate", [True, False])
 def test_an_answer_counts_as_python_takes_it(answer: str, holds: bool, negate: bool) -> None:
     step = StepConfig("x", "Filter", {}, predicate="p", negate=negate)
-    transform = build_transform(step, [StepConfig("p", f"{__name__}.Answers", {"answer": answer})])
+    transform = build_transform(step, [StepConfig("p", f"{__name__}.Answers", {"answer": answer}, allow=("tests.*",))])
     record = Record("t", 0, 0, None, 1)
     assert (transform.apply(record) is None) == (holds is not negate)
 

@@ -9,7 +9,7 @@ from engine.config.options import Option
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
 from engine.steps.processors import build_processor, processor_problems
-from engine.steps.punctuation import PunctuationType, Schedules
+from engine.steps.schedules import PunctuationType, Schedules
 
 HERE = "tests.engine.steps.test_processors"
 
@@ -45,7 +45,7 @@ class Unmakeable:
 
 
 def step(name: str, **options: str) -> StepConfig:
-    return StepConfig("n", name if "." in name else f"{HERE}.{name}", options, "processors.n.")
+    return StepConfig("n", name if "." in name else f"{HERE}.{name}", options, "processors.n.", allow=("tests.*",))
 
 
 @pytest.mark.parametrize(

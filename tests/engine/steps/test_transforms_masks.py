@@ -10,17 +10,7 @@ import pytest
 
 from engine.errors import TransformError
 from engine.record.schema import Schema
-from tests.engine.steps.transforming import (
-    DEFAULTED,
-    INT32,
-    MAYBE,
-    TEXT,
-    applied,
-    apply,
-    problem_of,
-    record_of,
-    struct,
-)
+from tests.engine.steps.transforming import DEFAULTED, INT32, MAYBE, TEXT, applied, apply, problem_of, record_of, struct
 
 NOON = datetime(2020, 1, 2, 12, tzinfo=UTC)
 MAP = Schema("MAP", keys=TEXT, items=INT32)

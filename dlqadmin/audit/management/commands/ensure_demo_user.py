@@ -1,4 +1,4 @@
-"""Make the roles, and a demo operator with a random password."""
+"""`manage.py ensure_demo_user`: create the roles and a demo operator who may read payloads."""
 
 import secrets
 from typing import Any
@@ -8,11 +8,13 @@ from django.contrib.auth.models import Group, User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from dlqadmin.audit.permissions import PAYLOAD_READER
+
 NAME = "demo"
 
 
 class Command(BaseCommand):
-    """Makes what is missing; repeating it changes nothing."""
+    """Create missing roles and the user. Repeating it changes nothing."""
 
     help = "Create the groups viewer and operator and the user `demo`; print its password."
 
@@ -26,15 +28,19 @@ class Command(BaseCommand):
         with transaction.atomic():
             Group.objects.get_or_create(name="viewer")
             operator, _ = Group.objects.get_or_create(name="operator")
+            payload_reader, _ = Group.objects.get_or_create(name=PAYLOAD_READER)
             user, created = User.objects.get_or_create(username=NAME)
             if created or not user.check_password(password):
                 user.set_password(password)
                 user.save()
-            user.groups.add(operator)
+            user.groups.add(operator, payload_reader)
         self.stdout.write(f"Sign in as {NAME} with the password {password}")
 
     def _password(self) -> str:
-        """The password kept in .local, made at the first call; only its owner can read the file."""
+        """Return the password in .local, and create it if it is missing.
+
+        Only the file's owner can read it.
+        """
         path = settings.LOCAL_DIR / "demo-password"
         if path.exists():
             return str(path.read_text().strip())

@@ -1,4 +1,4 @@
-"""`manage.py index_deadletters`: keeps the index up with the dead letter topics."""
+"""`manage.py index_deadletters`: keep the index up to date with the dead letter topics."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dlqadmin.deadletters.following import GROUP, follow
+from dlqadmin.deadletters.index.consumer import GROUP, follow
 
-# Preparing and writing take turns in one interpreter: who comes back from the database must not wait 5 ms for it.
+# One thread parses while another one writes. With the default interval of 5 ms, a thread that returns from
+# the database would wait that long for the interpreter.
 SWITCH_S = 0.0005
 
 
 class Command(BaseCommand):
-    """Runs as a member of a consumer group until it is told to end; start more for more throughput."""
+    """Run a member of a consumer group until a signal stops it. Start more for more throughput."""
 
     help = "Index dead letter topics (DLQ_TOPICS) as they grow."
 

@@ -1,4 +1,7 @@
-"""`manage.py index_text`: makes listed dead letters searchable, beside the indexer or after an upgrade."""
+"""`manage.py index_text`: write the search text of indexed dead letters.
+
+Run it beside the indexer or after an upgrade.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from dlqadmin.deadletters import text_indexing
+from dlqadmin.deadletters.index import word_index
 
 
 class Command(BaseCommand):
-    """Writes the words of what is queued, until nothing is; any number may run at once."""
+    """Write queued text until the queue is empty. Any number of these may run at once."""
 
     help = "Write the text of dead letters that wait for it."
 
@@ -21,8 +24,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["missing"]:
-            self.stdout.write(f"queued {text_indexing.queue_missing(timezone.now())} dead letters")
+            self.stdout.write(f"queued {word_index.queue_missing(timezone.now())} dead letters")
         written = 0
-        while part := text_indexing.fill():
+        while part := word_index.fill():
             written += part
         self.stdout.write(f"{written} dead letters can be searched by their words")

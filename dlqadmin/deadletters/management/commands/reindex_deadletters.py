@@ -1,4 +1,4 @@
-"""`manage.py reindex_deadletters TOPIC`: reads a dead letter topic again from its beginning."""
+"""`manage.py reindex_deadletters TOPIC`: read a dead letter topic again from its beginning."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.deadletters.reindexing import reindex
+from dlqadmin.deadletters.index.reindex import reindex
 
 
 class Command(BaseCommand):
-    """Writes what the topic still has anew, beside an indexer that runs or not."""
+    """Replace the rows of all records that the topic still contains. The indexer may run meanwhile."""
 
     help = "Read a dead letter topic again: after a change of dialects or fingerprints."
 

@@ -9,6 +9,11 @@ export interface AuditPage {
     object: string;
     detail: unknown;
     digest: string | null;
+    /** Its number in the chain; null until it is sealed. */
+    seq: number | null;
+    seal: string;
+    /** Where the request came from; null for a process. */
+    address: string | null;
   }[];
   next: string | null;
 }

@@ -14,7 +14,8 @@ export interface Limit {
   left: number | null;
 }
 
-export type Risk = "failed" | "exhausted" | "near" | "within" | "fail_fast" | "unused" | "unlimited" | "handler" | "unknown";
+export type Risk =
+  "failed" | "exhausted" | "near" | "within" | "fail_fast" | "unused" | "unlimited" | "handler" | "unknown";
 
 /** How near a task is to failing; `rate` counts errors within the last `window_ms`, `handlers` decide in place of limits about their part. */
 export interface Nearness {
@@ -79,6 +80,8 @@ export interface Connector {
 export interface ConnectorList {
   reachable: boolean;
   as_of: string | null;
+  /** Why the engine refused the dashboard, and which setting to change; null where it is only away. */
+  trouble: string | null;
   nearest: NearTask[];
   results: Connector[];
 }

@@ -16,6 +16,8 @@ export interface DeadLetterRow {
   origin_partition: number | null;
   origin_offset: number | null;
   key_text: string | null;
+  /** The reader may not see content, so the key is left out. */
+  withheld: boolean;
   stage: string | null;
   exception_class: string | null;
   exception_full: string | null;
@@ -72,6 +74,7 @@ export interface Payload {
   shown: number;
   json: boolean;
   parse_error: ParseError | null;
+  withheld: boolean;
 }
 
 export interface StageView {
@@ -102,6 +105,7 @@ export interface Header {
   text: string | null;
   base64: string | null;
   is_null: boolean;
+  withheld: boolean;
 }
 
 export interface NamedText {
@@ -117,8 +121,16 @@ export interface DeadLetter extends Omit<DeadLetterRow, "group"> {
   first_failure_at: string | null;
   elapsed_ms: number | null;
   attempt: number | null;
-  original: "embedded" | "fetched" | "expired" | "unknown";
-  source: { partition: NamedText[]; offset: NamedText[]; schema: string; value: string | null } | null;
+  original: "embedded" | "fetched" | "expired" | "unknown" | "forbidden";
+  /** Why the original was not fetched, where its topic may not be read for this dead letter. */
+  not_allowed: string | null;
+  source: {
+    partition: NamedText[];
+    offset: NamedText[];
+    schema: string;
+    value: string | null;
+    withheld: boolean;
+  } | null;
   dialect: {
     name: string;
     version: string | number | null;
@@ -140,6 +152,8 @@ export interface Neighbour {
   id: number | null;
   offset: number;
   key_text: string | null;
+  /** The reader may not see content, so the key is left out. */
+  withheld: boolean;
   at: string | null;
   state: "failed" | "passed" | "unknown";
   label: string;
@@ -149,4 +163,6 @@ export interface Neighbour {
 export interface Neighbours {
   results: Neighbour[];
   last_good: unknown;
+  /** Why the origin topic is not read for this dead letter; null where it is. */
+  not_allowed: string | null;
 }

@@ -79,4 +79,6 @@ export interface Common {
   here: number;
   elsewhere: number;
   partial: boolean;
+  /** The reader may not see content, so keys, values and headers are not compared. */
+  withheld: boolean;
 }

@@ -56,7 +56,11 @@ export interface Summary {
   failing_topics: { count: number; exact: boolean; watched: number; names: string[] };
   unresolved_groups: { count: number; new: number; regressed: number };
   errors_24h: { count: number; mean_before: number | null; change_percent: number | null; days: number[] };
-  replays: { started: number; failing: number; newest: { id: number; name: string; sent: number; passed: number; failed_again: number } | null };
+  replays: {
+    started: number;
+    failing: number;
+    newest: { id: number; name: string; sent: number; passed: number; failed_again: number } | null;
+  };
   total: number;
 }
 

@@ -2,9 +2,11 @@ import { useAudit } from "../../api/audit";
 import { dateTime } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { LinkButton } from "../../ui/controls";
-import { Avatar, Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { Avatar, Bones, Chip, join, Notice, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./Audit.module.css";
+
+const FAILED = new Set(["sign-in failed", "sign-in refused"]);
 
 /** Who did what, newest first. */
 export function Audit() {
@@ -14,23 +16,47 @@ export function Audit() {
   useTitle("Audit");
   return (
     <>
-      <PageHead title="Audit" note="Every sign-in, change and export, with who and when. Entries cannot be changed here." />
+      <PageHead
+        title="Audit"
+        note="Every sign-in, failed ones too, and every change and export, with who, when and from where. Entries are sealed in a chain: manage.py verify_audit finds a changed one."
+      />
       <Panel label="Audit">
         {list.isPending && <Bones rows={8} />}
         {list.isError && <Notice title="The entries did not come">{list.error.message}</Notice>}
-        {list.isSuccess && entries.length === 0 && <Notice title="Nothing has been written yet">The first change, sign-in or export appears here.</Notice>}
+        {list.isSuccess && entries.length === 0 && (
+          <Notice title="Nothing has been written yet">The first change, sign-in or export appears here.</Notice>
+        )}
         {entries.length > 0 && (
           <div className={styles.scroll} tabIndex={0} role="group" aria-label="Entries">
             <table className={styles.table}>
               <thead>
-                <tr><th>At</th><th>Who</th><th>Did</th><th>To</th><th>Detail</th></tr>
+                <tr>
+                  <th>No.</th>
+                  <th>At</th>
+                  <th>Who</th>
+                  <th>From</th>
+                  <th>Did</th>
+                  <th>To</th>
+                  <th>Detail</th>
+                </tr>
               </thead>
               <tbody>
                 {entries.map((entry) => (
                   <tr key={entry.id}>
+                    <td className="mono nw t3" title={entry.seq === null ? "Not sealed yet" : entry.seal}>
+                      {entry.seq ?? "–"}
+                    </td>
                     <td className="mono nw">{dateTime(entry.at, zone)}</td>
-                    <td className="nw"><span className="row s" style={{ gap: 6, height: 22 }}><Avatar name={entry.actor || "?"} />{entry.actor || "nobody"}</span></td>
-                    <td className="nw"><Chip mono>{entry.action}</Chip></td>
+                    <td className="nw">
+                      <span className="row s" style={{ gap: 6, height: 22 }}>
+                        <Avatar name={entry.actor || "?"} />
+                        {entry.actor || "nobody"}
+                      </span>
+                    </td>
+                    <td className="mono nw">{entry.address ?? ""}</td>
+                    <td className={join("nw", FAILED.has(entry.action) && "failed")}>
+                      <Chip mono>{entry.action}</Chip>
+                    </td>
                     <td className="mono nw">{entry.object}</td>
                     <td className={styles.detail}>{words(entry.detail)}</td>
                   </tr>
@@ -39,7 +65,11 @@ export function Audit() {
             </table>
           </div>
         )}
-        {list.hasNextPage && <div className={styles.more}><LinkButton onClick={() => void list.fetchNextPage()}>Older entries</LinkButton></div>}
+        {list.hasNextPage && (
+          <div className={styles.more}>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older entries</LinkButton>
+          </div>
+        )}
       </Panel>
     </>
   );
@@ -48,5 +78,8 @@ export function Audit() {
 function words(detail: unknown): string {
   if (detail === null || detail === undefined) return "";
   if (typeof detail !== "object") return String(detail);
-  return Object.entries(detail).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : String(value)}`).join(" · ");
+  return Object.entries(detail)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+    .join(" · ");
 }

@@ -1,9 +1,16 @@
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
-import { UNDER_WAY, useBulkAct, useBulkFix, useBulkSelection, type BulkFix, type BulkStatus } from "../../api/bulkFixes";
+import {
+  UNDER_WAY,
+  useBulkAct,
+  useBulkFix,
+  useBulkSelection,
+  type BulkFix,
+  type BulkStatus,
+} from "../../api/bulkFixes";
 import { useMaySend } from "../../api/health";
 import { freshKey } from "../../api/replays";
-import { useMayWrite } from "../../api/session";
+import { useMayNotRead, useMayWrite } from "../../api/session";
 import { count, dateTime, plural } from "../../lib/format";
 import { bulkFixName, selectionName } from "../../lib/naming";
 import type { Tone } from "../../lib/states";
@@ -30,7 +37,18 @@ export function BulkJob() {
   const { id = "" } = useParams();
   const { data, error } = useBulkFix(id);
   useTitle(data ? bulkFixName(data.id) : "Bulk fix");
-  if (!data) return <Panel>{error ? <Notice title="This bulk fix did not come" actions={<Button to="/records">To the records</Button>}>{error.message}</Notice> : <Bones rows={8} />}</Panel>;
+  if (!data)
+    return (
+      <Panel>
+        {error ? (
+          <Notice title="This bulk fix did not come" actions={<Button to="/records">To the records</Button>}>
+            {error.message}
+          </Notice>
+        ) : (
+          <Bones rows={8} />
+        )}
+      </Panel>
+    );
   return <Shown bulk={data} />;
 }
 
@@ -39,6 +57,7 @@ function Shown({ bulk }: { bulk: BulkFix }) {
   const { counts, selection, status } = bulk;
   const { label, tone } = STATUS[status];
   const busy = UNDER_WAY.has(status);
+  const unread = useMayNotRead();
   const figures = [
     { name: "matched", value: counts.matched },
     { name: "changed", value: counts.changed, className: "passed" },
@@ -48,32 +67,105 @@ function Shown({ bulk }: { bulk: BulkFix }) {
   ];
   return (
     <>
-      <PageHead title={<div className="row"><h1>Bulk fix {bulkFixName(bulk.id)}</h1><Chip tone={tone}>{label}</Chip></div>} note={`${selectionName(selection.id)}: ${selection.title}. By ${bulk.author ?? "somebody"}, ${dateTime(bulk.created_at, zone)}.`}>
+      <PageHead
+        title={
+          <div className="row">
+            <h1>Bulk fix {bulkFixName(bulk.id)}</h1>
+            <Chip tone={tone}>{label}</Chip>
+          </div>
+        }
+        note={`${selectionName(selection.id)}: ${selection.title}. By ${bulk.author ?? "somebody"}, ${dateTime(bulk.created_at, zone)}.`}
+      >
         <Acts bulk={bulk} />
       </PageHead>
       {status === "failed" && <Strip tone="failed">{bulk.trouble} Nothing of it is kept.</Strip>}
       {status === "done" && bulk.trouble !== "" && <Strip tone="warn">{bulk.trouble}</Strip>}
-      {status === "cancelled" && <Strip tone="warn">It was cancelled after {count(counts.matched)} of {plural(selection.count, "record")}. {bulk.drafts > 0 ? `${plural(bulk.drafts, "draft")} of it ${bulk.drafts === 1 ? "is" : "are"} there until you undo it.` : "It left no drafts."}</Strip>}
-      {status === "undoing" && <Strip tone={bulk.done_at ? "waiting" : "failed"}>{bulk.done_at ? "" : `${bulk.trouble} `}Its drafts go: {plural(bulk.drafts, "is", "are")} left.</Strip>}
-      {status === "undone" && <Strip tone="waiting">Its drafts are gone{bulk.replace ? " and those that it replaced are back" : ""}, but for those that were edited by hand{bulk.replace ? " or replaced" : ""} since.</Strip>}
-      <Panel title="Records" label="Records" aside={status === "running" && <span className="s t3" role="status">{count(counts.matched)} of {count(selection.count)}</span>}>
-        {status === "running" && <div className={styles.progress}><Meter part={selection.count ? counts.matched / selection.count : 0} colour="var(--accent)" height={6} /></div>}
+      {status === "cancelled" && (
+        <Strip tone="warn">
+          It was cancelled after {count(counts.matched)} of {plural(selection.count, "record")}.{" "}
+          {bulk.drafts > 0
+            ? `${plural(bulk.drafts, "draft")} of it ${bulk.drafts === 1 ? "is" : "are"} there until you undo it.`
+            : "It left no drafts."}
+        </Strip>
+      )}
+      {status === "undoing" && (
+        <Strip tone={bulk.done_at ? "waiting" : "failed"}>
+          {bulk.done_at ? "" : `${bulk.trouble} `}Its drafts go: {plural(bulk.drafts, "is", "are")} left.
+        </Strip>
+      )}
+      {status === "undone" && (
+        <Strip tone="waiting">
+          Its drafts are gone{bulk.replace ? " and those that it replaced are back" : ""}, but for those that were
+          edited by hand{bulk.replace ? " or replaced" : ""} since.
+        </Strip>
+      )}
+      <Panel
+        title="Records"
+        label="Records"
+        aside={
+          status === "running" && (
+            <span className="s t3" role="status">
+              {count(counts.matched)} of {count(selection.count)}
+            </span>
+          )
+        }
+      >
+        {status === "running" && (
+          <div className={styles.progress}>
+            <Meter part={selection.count ? counts.matched / selection.count : 0} colour="var(--accent)" height={6} />
+          </div>
+        )}
         <dl className={styles.figures}>
-          {figures.map(({ name, value, className }) => <div key={name} data-testid={`bulk-${name}`}><dd className={className}>{count(value)}</dd><dt>{name}</dt></div>)}
+          {figures.map(({ name, value, className }) => (
+            <div key={name} data-testid={`bulk-${name}`}>
+              <dd className={className}>{count(value)}</dd>
+              <dt>{name}</dt>
+            </div>
+          ))}
         </dl>
-        {counts.kept > 0 && !busy && <p className={styles.note}>{plural(counts.kept, "record")} had a draft of yours already; this made none there.</p>}
+        {counts.kept > 0 && !busy && (
+          <p className={styles.note}>
+            {plural(counts.kept, "record")} had a draft of yours already; this made none there.
+          </p>
+        )}
         {bulk.why.length > 0 && (
           <ul className={styles.whys}>
-            {bulk.why.map((row) => <li key={row.text}><b>{count(row.count)}</b> {row.text}, such as <Link to={`/records/${row.dead_letter}`}>this one</Link></li>)}
+            {bulk.why.map((row) => (
+              <li key={row.text}>
+                <b>{count(row.count)}</b> {row.text}, such as <Link to={`/records/${row.dead_letter}`}>this one</Link>
+              </li>
+            ))}
           </ul>
         )}
       </Panel>
       {bulk.kind !== "offline" && (
         <Panel className={styles.gap} title="Change">
-          <div className={styles.editing}><Facts rows={[["Kind", KINDS[bulk.kind]], ["Program", <pre key="program" className={styles.program}>{bulk.program}</pre>]]} /></div>
+          <div className={styles.editing}>
+            <Facts
+              rows={[
+                ["Kind", KINDS[bulk.kind]],
+                [
+                  "Program",
+                  bulk.withheld ? (
+                    <span key="program" className="t3">
+                      Content withheld. It needs the right payload reader.
+                    </span>
+                  ) : (
+                    <pre key="program" className={styles.program}>
+                      {bulk.program}
+                    </pre>
+                  ),
+                ],
+              ]}
+            />
+          </div>
         </Panel>
       )}
-      {bulk.drafts > 0 && !busy && <div className={styles.gap}><Rehearsal asked={{ bulk: bulk.id }} /></div>}
+      {bulk.drafts > 0 && !busy && (
+        <div className={styles.gap}>
+          <Rehearsal asked={{ bulk: bulk.id }} barred={unread} />
+        </div>
+      )}
     </>
   );
 }
@@ -87,15 +179,45 @@ function Acts({ bulk }: { bulk: BulkFix }) {
   const [asking, setAsking] = useState(false);
   const stop = may.allowed ? undefined : may.reason;
   const none = bulk.drafts === 0 ? "None of its drafts is there" : undefined;
-  const plan = () => freeze.mutate(freshKey(), { onSuccess: ({ id }) => void navigate(`/replays/new?selection=${id}`) });
+  const plan = () =>
+    freeze.mutate(freshKey(), { onSuccess: ({ id }) => void navigate(`/replays/new?selection=${id}`) });
   return (
     <>
-      {(act.error ?? freeze.error) && !asking && <span className="s failed" role="alert">{(act.error ?? freeze.error)?.message}</span>}
-      {bulk.status === "running" && <Button barred={stop} busy={act.isPending} onClick={() => act.mutate("cancel")}>Cancel</Button>}
-      {(bulk.status === "done" || bulk.status === "cancelled") && <Button barred={stop ?? none} onClick={() => setAsking(true)}>Undo…</Button>}
-      {(bulk.status === "done" || bulk.status === "cancelled") && <Button kind="primary" barred={send.allowed ? none : send.reason} busy={freeze.isPending} onClick={plan}>Plan the replay of {plural(bulk.drafts, "record")}</Button>}
-      <Confirm open={asking} title={`Undo ${bulkFixName(bulk.id)}?`} yes={`Throw ${plural(bulk.drafts, "draft")} away`} no="Keep them" danger busy={act.isPending} error={act.error?.message ?? null} onClose={() => setAsking(false)} onYes={() => act.mutate("undo", { onSuccess: () => setAsking(false) })}>
-        {bulk.replaced > 0 ? `${plural(bulk.replaced, "draft")} that it replaced ${bulk.replaced === 1 ? "comes" : "come"} back. ` : ""}What was sent stays sent.
+      {(act.error ?? freeze.error) && !asking && (
+        <span className="s failed" role="alert">
+          {(act.error ?? freeze.error)?.message}
+        </span>
+      )}
+      {bulk.status === "running" && (
+        <Button barred={stop} busy={act.isPending} onClick={() => act.mutate("cancel")}>
+          Cancel
+        </Button>
+      )}
+      {(bulk.status === "done" || bulk.status === "cancelled") && (
+        <Button barred={stop ?? none} onClick={() => setAsking(true)}>
+          Undo…
+        </Button>
+      )}
+      {(bulk.status === "done" || bulk.status === "cancelled") && (
+        <Button kind="primary" barred={send.allowed ? none : send.reason} busy={freeze.isPending} onClick={plan}>
+          Plan the replay of {plural(bulk.drafts, "record")}
+        </Button>
+      )}
+      <Confirm
+        open={asking}
+        title={`Undo ${bulkFixName(bulk.id)}?`}
+        yes={`Throw ${plural(bulk.drafts, "draft")} away`}
+        no="Keep them"
+        danger
+        busy={act.isPending}
+        error={act.error?.message ?? null}
+        onClose={() => setAsking(false)}
+        onYes={() => act.mutate("undo", { onSuccess: () => setAsking(false) })}
+      >
+        {bulk.replaced > 0
+          ? `${plural(bulk.replaced, "draft")} that it replaced ${bulk.replaced === 1 ? "comes" : "come"} back. `
+          : ""}
+        What was sent stays sent.
       </Confirm>
     </>
   );

@@ -21,20 +21,58 @@ export function FileFix({ selection, many }: { selection: number; many: number }
     act();
     setKey(freshKey());
   };
-  const go = () => file && upload.mutate({ file, replace, key }, { onSuccess: ({ id }) => void navigate(`/bulk-fixes/${id}`), onError: (error) => isOpen(error) || setKey(freshKey()) });
+  const go = () =>
+    file &&
+    upload.mutate(
+      { file, replace, key },
+      {
+        onSuccess: ({ id }) => void navigate(`/bulk-fixes/${id}`),
+        onError: (error) => isOpen(error) || setKey(freshKey()),
+      },
+    );
   return (
     <ol className={styles.steps}>
-      <li><a href={exportUrl(selection)} download>Download {plural(many, "record")}</a> as NDJSON, up to 50 MB. Each line has a record’s key, value and headers in <code>base64</code>, and what is UTF-8 as <code>text</code> too.</li>
-      <li>Edit the <code>text</code> or the <code>base64</code> of what shall change; the edited one counts. Leave <code>id</code> and <code>digest</code> as they are.</li>
+      <li>
+        <a href={exportUrl(selection)} download>
+          Download {plural(many, "record")}
+        </a>{" "}
+        as NDJSON, up to 50 MB. Each line has a record’s key, value and headers in <code>base64</code>, and what is
+        UTF-8 as <code>text</code> too.
+      </li>
+      <li>
+        Edit the <code>text</code> or the <code>base64</code> of what shall change; the edited one counts. Leave{" "}
+        <code>id</code> and <code>digest</code> as they are.
+      </li>
       <li>
         <div className={styles.upload}>
           Upload it:
-          <input type="file" aria-label="Edited file" accept=".ndjson,.jsonl,.json" onChange={({ currentTarget: { files } }) => change(() => setFile(files?.[0] ?? null))} />
-          <Checkbox size="xs" label="Replace drafts that I have already" checked={replace} onChange={({ currentTarget: { checked } }) => change(() => setReplace(checked))} />
+          <input
+            type="file"
+            aria-label="Edited file"
+            accept=".ndjson,.jsonl,.json"
+            onChange={({ currentTarget: { files } }) => change(() => setFile(files?.[0] ?? null))}
+          />
+          <Checkbox
+            size="xs"
+            label="Replace drafts that I have already"
+            checked={replace}
+            onChange={({ currentTarget: { checked } }) => change(() => setReplace(checked))}
+          />
           <span className="sp" />
-          <Button kind="primary" barred={file ? undefined : "Choose the edited file first"} busy={upload.isPending} onClick={go}>Make drafts of the file</Button>
+          <Button
+            kind="primary"
+            barred={file ? undefined : "Choose the edited file first"}
+            busy={upload.isPending}
+            onClick={go}
+          >
+            Make drafts of the file
+          </Button>
         </div>
-        {upload.error && <p className="s failed" role="alert">{upload.error.message.replace(/^file: /, "")}</p>}
+        {upload.error && (
+          <p className="s failed" role="alert">
+            {upload.error.message.replace(/^file: /, "")}
+          </p>
+        )}
       </li>
     </ol>
   );

@@ -30,18 +30,72 @@ export function FormRows({ rows, onChange }: { rows: FormRow[]; onChange: (rows:
   };
   return (
     <div className={styles.rows}>
-      <p className="s t3">A field is named as <code>gap</code>, <code>payload.gap</code> or <code>/payload/gap</code>.</p>
+      <p className="s t3">
+        A field is named as <code>gap</code>, <code>payload.gap</code> or <code>/payload/gap</code>.
+      </p>
       {rows.map((row, index) => (
         <div key={row.id} className={styles.line}>
-          <NativeSelect size="xs" aria-label={`Act of line ${index + 1}`} data={ACTS} value={row.act} onChange={(event) => put({ ...row, act: event.currentTarget.value as FormAct })} />
-          {row.act !== "set_key" && <TextInput size="xs" aria-label={`${row.act.endsWith("header") ? "Header" : "Field"} of line ${index + 1}`} placeholder={row.act.endsWith("header") ? "name" : "field"} value={row.name} onChange={(event) => put({ ...row, name: event.currentTarget.value })} spellCheck={false} autoComplete="off" classNames={{ input: styles.code! }} />}
-          {row.act.startsWith("set") && <TextInput size="xs" aria-label={`Value of line ${index + 1}`} placeholder="value" value={row.value} onChange={(event) => put({ ...row, value: event.currentTarget.value })} rightSection={<span className="s t3">{row.act === "set" ? valueKind(row.value) : "text"}</span>} rightSectionWidth={76} spellCheck={false} autoComplete="off" classNames={{ input: styles.code! }} />}
-          {row.act === "set" && <NativeSelect size="xs" aria-label={`When of line ${index + 1}`} data={WHEN} value={row.when} onChange={(event) => put({ ...row, when: event.currentTarget.value as When })} />}
-          {row.act === "cast" && <NativeSelect size="xs" aria-label={`Type of line ${index + 1}`} data={TYPES} value={row.to} onChange={(event) => put({ ...row, to: event.currentTarget.value as CastTo })} />}
-          {rows.length > 1 && <Button kind="quiet" onClick={() => onChange(rows.filter((one) => one.id !== row.id))}>Remove</Button>}
+          <NativeSelect
+            size="xs"
+            aria-label={`Act of line ${index + 1}`}
+            data={ACTS}
+            value={row.act}
+            onChange={(event) => put({ ...row, act: event.currentTarget.value as FormAct })}
+          />
+          {row.act !== "set_key" && (
+            <TextInput
+              size="xs"
+              aria-label={`${row.act.endsWith("header") ? "Header" : "Field"} of line ${index + 1}`}
+              placeholder={row.act.endsWith("header") ? "name" : "field"}
+              value={row.name}
+              onChange={(event) => put({ ...row, name: event.currentTarget.value })}
+              spellCheck={false}
+              autoComplete="off"
+              classNames={{ input: styles.code! }}
+            />
+          )}
+          {row.act.startsWith("set") && (
+            <TextInput
+              size="xs"
+              aria-label={`Value of line ${index + 1}`}
+              placeholder="value"
+              value={row.value}
+              onChange={(event) => put({ ...row, value: event.currentTarget.value })}
+              rightSection={<span className="s t3">{row.act === "set" ? valueKind(row.value) : "text"}</span>}
+              rightSectionWidth={76}
+              spellCheck={false}
+              autoComplete="off"
+              classNames={{ input: styles.code! }}
+            />
+          )}
+          {row.act === "set" && (
+            <NativeSelect
+              size="xs"
+              aria-label={`When of line ${index + 1}`}
+              data={WHEN}
+              value={row.when}
+              onChange={(event) => put({ ...row, when: event.currentTarget.value as When })}
+            />
+          )}
+          {row.act === "cast" && (
+            <NativeSelect
+              size="xs"
+              aria-label={`Type of line ${index + 1}`}
+              data={TYPES}
+              value={row.to}
+              onChange={(event) => put({ ...row, to: event.currentTarget.value as CastTo })}
+            />
+          )}
+          {rows.length > 1 && (
+            <Button kind="quiet" onClick={() => onChange(rows.filter((one) => one.id !== row.id))}>
+              Remove
+            </Button>
+          )}
         </div>
       ))}
-      <div><LinkButton onClick={add}>Add a line</LinkButton></div>
+      <div>
+        <LinkButton onClick={add}>Add a line</LinkButton>
+      </div>
     </div>
   );
 }

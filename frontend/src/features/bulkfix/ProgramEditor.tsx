@@ -8,7 +8,13 @@ import { useEffect, useRef } from "react";
 
 const THEME = [
   EditorView.theme({
-    "&": { font: "12px/18px var(--mono)", background: "var(--surface)", color: "var(--text)", border: "1px solid var(--line-strong)", borderRadius: "var(--radius-2)" },
+    "&": {
+      font: "12px/18px var(--mono)",
+      background: "var(--surface)",
+      color: "var(--text)",
+      border: "1px solid var(--line-strong)",
+      borderRadius: "var(--radius-2)",
+    },
     "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-1px" },
     ".cm-scroller": { fontFamily: "inherit", lineHeight: "inherit", maxHeight: "260px" },
     ".cm-content": { padding: "8px 0", minHeight: "72px", caretColor: "var(--text)" },
@@ -20,7 +26,15 @@ const THEME = [
 const EXAMPLES = { jq: ".gap //= 0", patch: '[{"op": "replace", "path": "/gap", "value": 0}]' };
 
 /** The program as it is typed. */
-export default function ProgramEditor({ kind, text, onChange }: { kind: "jq" | "patch"; text: string; onChange: (text: string) => void }) {
+export default function ProgramEditor({
+  kind,
+  text,
+  onChange,
+}: {
+  kind: "jq" | "patch";
+  text: string;
+  onChange: (text: string) => void;
+}) {
   const host = useRef<HTMLDivElement>(null);
   const report = useRef(onChange);
   const first = useRef(text);
@@ -34,7 +48,13 @@ export default function ProgramEditor({ kind, text, onChange }: { kind: "jq" | "
         doc: first.current,
         extensions: [
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": kind === "jq" ? "jq program" : "JSON Patch", spellcheck: "false", autocapitalize: "off", autocorrect: "off", translate: "no" }),
+          EditorView.contentAttributes.of({
+            "aria-label": kind === "jq" ? "jq program" : "JSON Patch",
+            spellcheck: "false",
+            autocapitalize: "off",
+            autocorrect: "off",
+            translate: "no",
+          }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) report.current(update.state.sliceDoc());
           }),

@@ -7,6 +7,7 @@ import { asText, toHex } from "../../lib/editing";
 import { bytes } from "../../lib/format";
 import type { Tone } from "../../lib/states";
 import { Bones, Chip } from "../../ui/Panel";
+import { KeyText } from "../../ui/Withheld";
 import styles from "./BulkFix.module.css";
 
 const SideBySide = lazy(() => import("./SideBySide"));
@@ -23,14 +24,20 @@ export function Samples({ sample }: { sample: readonly Sample[] }) {
         <li key={one.dead_letter.id} data-testid="sample" data-what={one.what}>
           <div className={styles.sampleHead}>
             <Chip tone={TONES[one.what]}>{LABELS[one.what]}</Chip>
-            <Link className="mono s" to={`/records/${one.dead_letter.id}`}>{one.dead_letter.key_text ?? "null"}</Link>
-            <span className="s t3">{one.what === "untouched" ? "byte for byte as it was" : one.why || one.paths.join(", ")}</span>
+            <Link className="mono s" to={`/records/${one.dead_letter.id}`}>
+              <KeyText of={one.dead_letter} />
+            </Link>
+            <span className="s t3">
+              {one.what === "untouched" ? "byte for byte as it was" : one.why || one.paths.join(", ")}
+            </span>
             <span className="sp" />
             {one.drafted && <span className="s t3">you have a draft of it</span>}
           </div>
           {one.before && one.after && (
             <Suspense fallback={<Bones rows={2} height={16} />}>
-              {parts(one.before, one.after).map(([name, before, after]) => <SideBySide key={name} name={name} before={before} after={after} />)}
+              {parts(one.before, one.after).map(([name, before, after]) => (
+                <SideBySide key={name} name={name} before={before} after={after} />
+              ))}
             </Suspense>
           )}
         </li>

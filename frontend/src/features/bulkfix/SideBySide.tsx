@@ -14,12 +14,41 @@ interface Piece {
 export default function SideBySide({ name, before, after }: { name: string; before: string; after: string }) {
   const [old, next] = useMemo(() => {
     const ranges = changedRanges(before, after);
-    return [pieces(before, ranges.map((one) => [one.fromA, one.toA])), pieces(after, ranges.map((one) => [one.fromB, one.toB]))];
+    return [
+      pieces(
+        before,
+        ranges.map((one) => [one.fromA, one.toA]),
+      ),
+      pieces(
+        after,
+        ranges.map((one) => [one.fromB, one.toB]),
+      ),
+    ];
   }, [before, after]);
   return (
     <div className={styles.sides}>
-      <pre aria-label={`${name} before`}>{old.map((piece, index) => (piece.marked ? <del key={index}><Wrapping text={piece.text} /></del> : <Wrapping key={index} text={piece.text} />))}</pre>
-      <pre aria-label={`${name} after`}>{next.map((piece, index) => (piece.marked ? <ins key={index}><Wrapping text={piece.text} /></ins> : <Wrapping key={index} text={piece.text} />))}</pre>
+      <pre aria-label={`${name} before`}>
+        {old.map((piece, index) =>
+          piece.marked ? (
+            <del key={index}>
+              <Wrapping text={piece.text} />
+            </del>
+          ) : (
+            <Wrapping key={index} text={piece.text} />
+          ),
+        )}
+      </pre>
+      <pre aria-label={`${name} after`}>
+        {next.map((piece, index) =>
+          piece.marked ? (
+            <ins key={index}>
+              <Wrapping text={piece.text} />
+            </ins>
+          ) : (
+            <Wrapping key={index} text={piece.text} />
+          ),
+        )}
+      </pre>
     </div>
   );
 }

@@ -15,7 +15,11 @@ export function BudgetCell({ budget }: { budget: Nearness }) {
           <span className={join(line.empty ? "failed b" : line.used > 0 ? false : "t3")}>{line.words}</span>
         </span>
       ))}
-      {handlerLines(budget.handlers).map(({ title, words }) => <span key={title} className="xs t3" title={title}>{words}</span>)}
+      {handlerLines(budget.handlers).map(({ title, words }) => (
+        <span key={title} className="xs t3" title={title}>
+          {words}
+        </span>
+      ))}
       {pace && <span className={join("xs", budget.risk === "near" ? "warn" : "t3")}>{pace}</span>}
     </span>
   );

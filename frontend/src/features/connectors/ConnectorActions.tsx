@@ -5,7 +5,10 @@ import type { Connector } from "../../api/types";
 import { Button, Confirm } from "../../ui/controls";
 
 const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
-  pause: { yes: "Pause", says: "Its tasks finish their chunk, commit and stop reading. Nothing is lost; lag grows until it is resumed." },
+  pause: {
+    yes: "Pause",
+    says: "Its tasks finish their chunk, commit and stop reading. Nothing is lost; lag grows until it is resumed.",
+  },
   resume: { yes: "Resume", says: "Its tasks go on from their committed offsets." },
   stop: { yes: "Stop", says: "Its tasks are stopped and given up. Nothing is lost; lag grows until it is resumed." },
   restart: { yes: "Restart", says: "Its tasks are started again and their tolerance counts begin anew." },
@@ -20,8 +23,12 @@ export function ConnectorActions({ connector, reachable }: { connector: Connecto
   const turn: ConnectorAct = held ? "resume" : "pause";
   return (
     <>
-      <Button barred={barred} onClick={() => setAsking(turn)}>{WORDS[turn].yes}…</Button>
-      <Button barred={barred} onClick={() => setAsking("restart")}>Restart…</Button>
+      <Button barred={barred} onClick={() => setAsking(turn)}>
+        {WORDS[turn].yes}…
+      </Button>
+      <Button barred={barred} onClick={() => setAsking("restart")}>
+        Restart…
+      </Button>
       <Confirm
         open={asking !== null}
         title={asking ? `${WORDS[asking].yes} ${connector.name}` : ""}
@@ -43,7 +50,13 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
   const [asking, setAsking] = useState(false);
   return (
     <>
-      <Button small barred={!may.allowed ? may.reason : reachable ? undefined : "The engine is away"} onClick={() => setAsking(true)}>Restart…</Button>
+      <Button
+        small
+        barred={!may.allowed ? may.reason : reachable ? undefined : "The engine is away"}
+        onClick={() => setAsking(true)}
+      >
+        Restart…
+      </Button>
       <Confirm
         open={asking}
         title={`Restart task ${task} of ${name}`}

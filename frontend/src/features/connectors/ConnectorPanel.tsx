@@ -13,13 +13,30 @@ import { StageBars, hasFailed } from "./StageBars";
 import { StateChip } from "./StateChip";
 import { TaskTable } from "./TaskTable";
 
-export function ConnectorPanel({ connector, reachable, open }: { connector: Connector; reachable: boolean; open: boolean }) {
+export function ConnectorPanel({
+  connector,
+  reachable,
+  open,
+}: {
+  connector: Connector;
+  reachable: boolean;
+  open: boolean;
+}) {
   const { name, config, kind } = connector;
   const plugin = shortClass(config["connector.class"]);
   return (
     <Panel
       label={name}
-      title={<><h2><Link to={`/connectors/${name}`}>{name}</Link></h2><StateChip state={connector.state} /><Chip>{kind}</Chip>{plugin !== kind && <span className="s t3">{plugin}</span>}</>}
+      title={
+        <>
+          <h2>
+            <Link to={`/connectors/${name}`}>{name}</Link>
+          </h2>
+          <StateChip state={connector.state} />
+          <Chip>{kind}</Chip>
+          {plugin !== kind && <span className="s t3">{plugin}</span>}
+        </>
+      }
       aside={<ConnectorActions connector={connector} reachable={reachable} />}
     >
       <Figures connector={connector} />
@@ -37,8 +54,14 @@ export function ConnectorPanel({ connector, reachable, open }: { connector: Conn
         </div>
       ) : (
         <div className={styles.about}>
-          <section><Promises connector={connector} /></section>
-          <section className="s t3">{connector.stages.length === 0 ? "No task has reported its stages yet." : `No failures at any of its ${plural(connector.stages.length, "stage")}.`}</section>
+          <section>
+            <Promises connector={connector} />
+          </section>
+          <section className="s t3">
+            {connector.stages.length === 0
+              ? "No task has reported its stages yet."
+              : `No failures at any of its ${plural(connector.stages.length, "stage")}.`}
+          </section>
         </div>
       )}
       <details className={styles.fold} open={open}>
@@ -50,7 +73,18 @@ export function ConnectorPanel({ connector, reachable, open }: { connector: Conn
           </div>
           <div>
             <h3>Configuration</h3>
-            <Facts rows={Object.entries(config).sort().map(([option, value]) => [<span key={option} className="mono">{option}</span>, <span key="v" className="mono t2">{value === "" ? "(empty)" : value}</span>])} />
+            <Facts
+              rows={Object.entries(config)
+                .sort()
+                .map(([option, value]) => [
+                  <span key={option} className="mono">
+                    {option}
+                  </span>,
+                  <span key="v" className="mono t2">
+                    {value === "" ? "(empty)" : value}
+                  </span>,
+                ])}
+            />
           </div>
         </div>
       </details>
@@ -79,12 +113,23 @@ function Figures({ connector }: { connector: Connector }) {
         const shown = count(value);
         return (
           <div key={metric} className={styles.figure}>
-            <b>{metric === "records-dead-lettered" && value > 0 ? <Link to={recordsWith("connector", connector.name, EVER)} className="failed">{shown}</Link> : shown}</b>
+            <b>
+              {metric === "records-dead-lettered" && value > 0 ? (
+                <Link to={recordsWith("connector", connector.name, EVER)} className="failed">
+                  {shown}
+                </Link>
+              ) : (
+                shown
+              )}
+            </b>
             <span className="s t3">{label}</span>
           </div>
         );
       })}
-      <div className={styles.figure}><b>{count(connector.lag)}</b><span className="s t3">lag</span></div>
+      <div className={styles.figure}>
+        <b>{count(connector.lag)}</b>
+        <span className="s t3">lag</span>
+      </div>
     </div>
   );
 }
@@ -95,10 +140,33 @@ function Promises({ connector }: { connector: Connector }) {
   return (
     <Facts
       rows={[
-        [connector.kind === "source" ? "Writes" : "Reads", <span key="t" className="mono">{topics.join(", ") || "no topic yet"}</span>],
+        [
+          connector.kind === "source" ? "Writes" : "Reads",
+          <span key="t" className="mono">
+            {topics.join(", ") || "no topic yet"}
+          </span>,
+        ],
         ["Delivery", (delivery ?? "not known").replaceAll("_", " ")],
-        ["Dead letters", dlq_topic ? <DeadLetters key="d" topic={dlq_topic} promise={dead_letters} /> : <span key="n" className="t3">none are written</span>],
-        ...(lost > 0 ? [["Not written", <b key="l" className="failed">{count(lost)} failed writes of dead letters</b>] as [string, ReactNode]] : []),
+        [
+          "Dead letters",
+          dlq_topic ? (
+            <DeadLetters key="d" topic={dlq_topic} promise={dead_letters} />
+          ) : (
+            <span key="n" className="t3">
+              none are written
+            </span>
+          ),
+        ],
+        ...(lost > 0
+          ? [
+              [
+                "Not written",
+                <b key="l" className="failed">
+                  {count(lost)} failed writes of dead letters
+                </b>,
+              ] as [string, ReactNode],
+            ]
+          : []),
       ]}
     />
   );

@@ -20,15 +20,48 @@ export function Connectors() {
   const tasks = data?.results.reduce((sum, connector) => sum + connector.tasks.length, 0) ?? 0;
   return (
     <>
-      <PageHead title={name ?? "Connectors"} note={data ? `${plural(data.results.length, "connector")}, ${plural(tasks, "task")}. Asked the engine ${ago(new Date(dataUpdatedAt).toISOString(), now)}.` : " "}>
+      <PageHead
+        title={name ?? "Connectors"}
+        note={
+          data
+            ? `${plural(data.results.length, "connector")}, ${plural(tasks, "task")}. Asked the engine ${ago(new Date(dataUpdatedAt).toISOString(), now)}.`
+            : " "
+        }
+      >
         {name && <Button onClick={() => navigate("/connectors")}>All connectors</Button>}
       </PageHead>
-      {data && (isError || !data.reachable) && <Strip tone="warn">The engine is away. What follows is what it last reported{data.as_of ? `, ${ago(data.as_of, now)}` : ""}; changes are not possible until it answers.</Strip>}
-      {!data && <Panel>{error ? <Notice title="The connectors did not come">{error.message}</Notice> : <Bones rows={8} />}</Panel>}
-      {data && shown.length === 0 && <Panel><Notice title={name ? "There is no such connector" : "No connectors"}>{name ? "It may have been deleted." : "Give one to the engine: python -m engine run worker.properties --connector sink.properties"}</Notice></Panel>}
+      {data && (isError || !data.reachable) && (
+        <Strip tone="warn">
+          {data.trouble ?? "The engine is away."} What follows is what it last reported
+          {data.as_of ? `, ${ago(data.as_of, now)}` : ""}; changes are not possible until it answers.
+        </Strip>
+      )}
+      {!data && (
+        <Panel>
+          {error ? <Notice title="The connectors did not come">{error.message}</Notice> : <Bones rows={8} />}
+        </Panel>
+      )}
+      {data && shown.length === 0 && (
+        <Panel>
+          <Notice title={name ? "There is no such connector" : "No connectors"}>
+            {name
+              ? "It may have been deleted."
+              : "Give one to the engine: python -m engine run worker.properties --connector sink.properties"}
+          </Notice>
+        </Panel>
+      )}
       <div className={styles.list}>
-        {data && name === undefined && data.results.length > 0 && <Nearest tasks={data.nearest} connectors={data.results} />}
-        {shown.map((connector) => <ConnectorPanel key={connector.name} connector={connector} reachable={data?.reachable ?? false} open={name !== undefined} />)}
+        {data && name === undefined && data.results.length > 0 && (
+          <Nearest tasks={data.nearest} connectors={data.results} />
+        )}
+        {shown.map((connector) => (
+          <ConnectorPanel
+            key={connector.name}
+            connector={connector}
+            reachable={data?.reachable ?? false}
+            open={name !== undefined}
+          />
+        ))}
       </div>
     </>
   );

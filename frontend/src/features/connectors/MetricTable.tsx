@@ -19,7 +19,11 @@ export function MetricTable({ connector }: { connector: Connector }) {
         <thead>
           <tr>
             <th>Metric</th>
-            {tasks.map((task) => <th key={task.id} className="num">task {task.id}</th>)}
+            {tasks.map((task) => (
+              <th key={task.id} className="num">
+                task {task.id}
+              </th>
+            ))}
             {tasks.length > 1 && <th className="num">together</th>}
           </tr>
         </thead>
@@ -27,15 +31,25 @@ export function MetricTable({ connector }: { connector: Connector }) {
           {Object.keys(metrics).map((metric) => (
             <tr key={metric}>
               <td>{metric}</td>
-              {tasks.map((task) => <td key={task.id} className="num">{shown(metric, task.metrics[metric])}</td>)}
+              {tasks.map((task) => (
+                <td key={task.id} className="num">
+                  {shown(metric, task.metrics[metric])}
+                </td>
+              ))}
               {tasks.length > 1 && <td className="num b">{shown(metric, metrics[metric])}</td>}
             </tr>
           ))}
           {tasks.some((task) => task.dropped_rate !== null) && (
             <tr>
               <td>{RATE}</td>
-              {tasks.map((task) => <td key={task.id} className="num">{rateWords(task.dropped_rate)}</td>)}
-              {tasks.length > 1 && <td className="num b">{rateWords(tasks.reduce((sum, task) => sum + (task.dropped_rate ?? 0), 0))}</td>}
+              {tasks.map((task) => (
+                <td key={task.id} className="num">
+                  {rateWords(task.dropped_rate)}
+                </td>
+              ))}
+              {tasks.length > 1 && (
+                <td className="num b">{rateWords(tasks.reduce((sum, task) => sum + (task.dropped_rate ?? 0), 0))}</td>
+              )}
             </tr>
           )}
         </tbody>

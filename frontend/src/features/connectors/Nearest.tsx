@@ -8,18 +8,27 @@ import styles from "./Connectors.module.css";
 
 /** Which task must be looked at first. */
 export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: Connector[] }) {
-  const trace = (one: NearTask) => connectors.find((connector) => connector.name === one.connector)?.tasks.find((task) => task.id === one.task)?.trace;
+  const trace = (one: NearTask) =>
+    connectors.find((connector) => connector.name === one.connector)?.tasks.find((task) => task.id === one.task)?.trace;
   const risks = connectors.flatMap((connector) => connector.tasks.map((task) => task.budget.risk));
   return (
-    <Panel label="Nearest to failing" title="Nearest to failing" aside={<span className="s t3">by errors left before a tolerance limit</span>}>
+    <Panel
+      label="Nearest to failing"
+      title="Nearest to failing"
+      aside={<span className="s t3">by errors left before a tolerance limit</span>}
+    >
       {tasks.length === 0 && <div className={`s t3 ${styles.none}`}>{harmlessWords(risks)}</div>}
       <ul className={styles.near}>
         {tasks.map((one) => {
           const { label, glyph, tone } = budgetRisk(one.risk);
           return (
             <li key={`${one.connector}-${one.task}`} data-testid="near" data-risk={one.risk}>
-              <Glyph tone={tone} large>{glyph}</Glyph>
-              <Link to={`/connectors/${one.connector}`} className={`mono cut ${styles.task}`}>{one.connector}-{one.task}</Link>
+              <Glyph tone={tone} large>
+                {glyph}
+              </Glyph>
+              <Link to={`/connectors/${one.connector}`} className={`mono cut ${styles.task}`}>
+                {one.connector}-{one.task}
+              </Link>
               <span className={`s ${styles.risk} ${tone === "plain" ? "t2" : tone}`}>{label}</span>
               {one.risk === "failed" ? <Why trace={trace(one)} /> : <BudgetCell budget={one} />}
             </li>
@@ -32,6 +41,11 @@ export function Nearest({ tasks, connectors }: { tasks: NearTask[]; connectors: 
 
 /** The line of a trace that says what was wrong. */
 function Why({ trace }: { trace: string | null | undefined }) {
-  const line = trace?.split("\n").find((one) => one.trim() !== "" && !one.startsWith("Traceback")) ?? "No trace was reported.";
-  return <span className={`t2 cut ${styles.why}`} title={line}>{line}</span>;
+  const line =
+    trace?.split("\n").find((one) => one.trim() !== "" && !one.startsWith("Traceback")) ?? "No trace was reported.";
+  return (
+    <span className={`t2 cut ${styles.why}`} title={line}>
+      {line}
+    </span>
+  );
 }

@@ -31,7 +31,11 @@ export function StageBars({ connector }: { connector: Connector }) {
               <th>Stage</th>
               <th className={styles.bar}>Failures</th>
               <th />
-              {apart.map((task) => <th key={task.id} className={`num ${styles.apart}`}>task {task.id}</th>)}
+              {apart.map((task) => (
+                <th key={task.id} className={`num ${styles.apart}`}>
+                  task {task.id}
+                </th>
+              ))}
               {dropped && <th className="num">Dropped</th>}
             </tr>
           </thead>
@@ -39,10 +43,26 @@ export function StageBars({ connector }: { connector: Connector }) {
             {failing.map((stage) => (
               <tr key={stage.index} data-testid="stage">
                 <td className="num t3">{stage.index}</td>
-                <td><span className="mono xs t3">{stage.type}</span> <span title={stage.class}>{stageName(stage)}</span></td>
-                <td className={styles.bar}><Meter part={stage.failed / worst} colour={stageColour(stage.type)} height={8} /></td>
-                <td className="num b">{connector.dlq_topic ? <Link to={recordsOf({ connector: connector.name, stage: stage.type }, EVER)}>{count(stage.failed)}</Link> : count(stage.failed)}</td>
-                {apart.map((task) => <td key={task.id} className={`num t2 ${styles.apart}`}>{count(failedAt(stage, task.stages))}</td>)}
+                <td>
+                  <span className="mono xs t3">{stage.type}</span> <span title={stage.class}>{stageName(stage)}</span>
+                </td>
+                <td className={styles.bar}>
+                  <Meter part={stage.failed / worst} colour={stageColour(stage.type)} height={8} />
+                </td>
+                <td className="num b">
+                  {connector.dlq_topic ? (
+                    <Link to={recordsOf({ connector: connector.name, stage: stage.type }, EVER)}>
+                      {count(stage.failed)}
+                    </Link>
+                  ) : (
+                    count(stage.failed)
+                  )}
+                </td>
+                {apart.map((task) => (
+                  <td key={task.id} className={`num t2 ${styles.apart}`}>
+                    {count(failedAt(stage, task.stages))}
+                  </td>
+                ))}
                 {dropped && <td className="num warn">{count(stage.dropped)}</td>}
               </tr>
             ))}

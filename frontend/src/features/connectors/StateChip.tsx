@@ -3,5 +3,10 @@ import { Chip } from "../../ui/Panel";
 
 export function StateChip({ state }: { state: string }) {
   const { glyph, tone } = taskState(state);
-  return <Chip tone={tone}><span aria-hidden="true">{glyph}</span>{state.toLowerCase()}</Chip>;
+  return (
+    <Chip tone={tone}>
+      <span aria-hidden="true">{glyph}</span>
+      {state.toLowerCase()}
+    </Chip>
+  );
 }

@@ -18,7 +18,12 @@ const COLUMNS: [string, string][] = [
 const DROPPED = "dropped-records-total";
 
 export function TaskTable({ connector, reachable }: { connector: Connector; reachable: boolean }) {
-  if (connector.tasks.length === 0) return <div className="s t3" style={{ padding: "10px 16px" }}>No tasks at present.</div>;
+  if (connector.tasks.length === 0)
+    return (
+      <div className="s t3" style={{ padding: "10px 16px" }}>
+        No tasks at present.
+      </div>
+    );
   const drops = connector.kind === "stream" || (connector.metrics[DROPPED] ?? 0) > 0;
   const width = COLUMNS.length + (drops ? 7 : 6);
   return (
@@ -29,7 +34,11 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
             <th>Task</th>
             <th>State</th>
             <th>Error budget</th>
-            {COLUMNS.map(([metric, label]) => <th key={metric} className="num">{label}</th>)}
+            {COLUMNS.map(([metric, label]) => (
+              <th key={metric} className="num">
+                {label}
+              </th>
+            ))}
             {drops && <th className="num">Dropped</th>}
             <th className="num">Lag</th>
             <th>Last failure</th>
@@ -41,7 +50,11 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
             <Fragment key={task.id}>
               <Row connector={connector} task={task} reachable={reachable} drops={drops} />
               {task.parked_until && <Parked until={task.parked_until} reason={task.parked_reason} width={width} />}
-              {task.trace && <Wide width={width}><pre className={styles.trace}>{task.trace}</pre></Wide>}
+              {task.trace && (
+                <Wide width={width}>
+                  <pre className={styles.trace}>{task.trace}</pre>
+                </Wide>
+              )}
             </Fragment>
           ))}
         </tbody>
@@ -50,26 +63,60 @@ export function TaskTable({ connector, reachable }: { connector: Connector; reac
   );
 }
 
-function Row({ connector, task, reachable, drops }: { connector: Connector; task: Task; reachable: boolean; drops: boolean }) {
+function Row({
+  connector,
+  task,
+  reachable,
+  drops,
+}: {
+  connector: Connector;
+  task: Task;
+  reachable: boolean;
+  drops: boolean;
+}) {
   const now = useNow(10_000);
   const last = task.metrics["last-failure-timestamp"] ?? 0;
   return (
     <tr>
-      <td className="mono">{connector.name}-{task.id}</td>
-      <td className={styles.state}><StateChip state={task.state} /></td>
-      <td data-label="Error budget" className={`s ${styles.wide}`}><BudgetCell budget={task.budget} /></td>
-      {COLUMNS.map(([metric, label]) => <td key={metric} data-label={label} className="num">{count(task.metrics[metric] ?? 0)}</td>)}
-      {drops && <td data-label="Dropped" className="num" title={`${rateWords(task.dropped_rate)} over the last report`}>{count(task.metrics[DROPPED] ?? 0)}</td>}
-      <td data-label="Lag" className="num">{count(task.lag)}</td>
-      <td data-label="Last failure" className={last > 0 ? "t2" : "t3"}>{last > 0 ? ago(new Date(last).toISOString(), now) : "never"}</td>
-      <td className="num"><RestartTask name={connector.name} task={task.id} reachable={reachable} /></td>
+      <td className="mono">
+        {connector.name}-{task.id}
+      </td>
+      <td className={styles.state}>
+        <StateChip state={task.state} />
+      </td>
+      <td data-label="Error budget" className={`s ${styles.wide}`}>
+        <BudgetCell budget={task.budget} />
+      </td>
+      {COLUMNS.map(([metric, label]) => (
+        <td key={metric} data-label={label} className="num">
+          {count(task.metrics[metric] ?? 0)}
+        </td>
+      ))}
+      {drops && (
+        <td data-label="Dropped" className="num" title={`${rateWords(task.dropped_rate)} over the last report`}>
+          {count(task.metrics[DROPPED] ?? 0)}
+        </td>
+      )}
+      <td data-label="Lag" className="num">
+        {count(task.lag)}
+      </td>
+      <td data-label="Last failure" className={last > 0 ? "t2" : "t3"}>
+        {last > 0 ? ago(new Date(last).toISOString(), now) : "never"}
+      </td>
+      <td className="num">
+        <RestartTask name={connector.name} task={task.id} reachable={reachable} />
+      </td>
     </tr>
   );
 }
 
 /** A row of its own below a task's figures. */
 function Wide({ width, children }: { width: number; children: ReactNode }) {
-  return <tr className={styles.under}><td colSpan={width}>{children}</td></tr>;
+  return (
+    <tr className={styles.under}>
+      <td colSpan={width}>{children}</td>
+    </tr>
+  );
 }
 
 /** Why a task waits and how long; nothing once the time has come. */
@@ -81,8 +128,7 @@ function Parked({ until, reason, width }: { until: string; reason: string | null
   return (
     <Wide width={width}>
       <div className={styles.parked}>
-        <b>… Parked until {timeOfDay(until, zone)}</b>{" "}
-        <span>(in {span(left)}), then it is tried again.</span>
+        <b>… Parked until {timeOfDay(until, zone)}</b> <span>(in {span(left)}), then it is tried again.</span>
         {reason && <span className={styles.reason}>{reason}</span>}
       </div>
     </Wide>

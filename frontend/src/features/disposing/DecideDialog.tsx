@@ -36,7 +36,8 @@ export function DecideDialog({ decision, what, of, onClose, onDone }: Props) {
     // Nobody knows whether a request without an answer was carried out: asked again, it is the same one.
     if (!(error instanceof ApiError && error.status === 0)) setKey(freshKey());
   };
-  const go = (reason: string) => decision && void decide.mutateAsync({ decision, what, reason, key }).then(done, failed);
+  const go = (reason: string) =>
+    decision && void decide.mutateAsync({ decision, what, reason, key }).then(done, failed);
   return (
     <Confirm
       open={decision !== null}

@@ -10,8 +10,14 @@ export function DisposalToast() {
     <div role="status" className={styles.place}>
       {told && (
         <div className={styles.toast} data-testid="disposal-toast">
-          {"fault" in told ? <span className={styles.fault}>Not done: {told.fault}</span> : <Done key={told.id} act={told} />}
-          <Button small kind="quiet" onClick={() => tell(null)}>Close</Button>
+          {"fault" in told ? (
+            <span className={styles.fault}>Not done: {told.fault}</span>
+          ) : (
+            <Done key={told.id} act={told} />
+          )}
+          <Button small kind="quiet" onClick={() => tell(null)}>
+            Close
+          </Button>
         </div>
       )}
     </div>
@@ -24,8 +30,16 @@ function Done({ act }: { act: DisposalAct }) {
   return (
     <>
       <span>{now.said}.</span>
-      {undo.error && <span className={styles.fault} role="alert">{undo.error.message}</span>}
-      {now.kind !== "restored" && <Button small busy={undo.isPending} onClick={() => undo.mutate(now.id, { onSuccess: tell })}>Undo</Button>}
+      {undo.error && (
+        <span className={styles.fault} role="alert">
+          {undo.error.message}
+        </span>
+      )}
+      {now.kind !== "restored" && (
+        <Button small busy={undo.isPending} onClick={() => undo.mutate(now.id, { onSuccess: tell })}>
+          Undo
+        </Button>
+      )}
     </>
   );
 }

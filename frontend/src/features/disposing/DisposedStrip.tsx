@@ -17,10 +17,20 @@ export function DisposedStrip({ record, disposal }: { record: number; disposal: 
   return (
     <Strip tone="waiting">
       <span className={styles.strip} data-testid="disposal">
-        <span>{disposedWord(disposal.kind)} by <b>{disposal.by ?? "somebody"}</b>, {dateMinute(disposal.at, zone)}: {quoted(disposal.reason)} No replay sends it.</span>
-        <Button small barred={may.allowed ? undefined : may.reason} onClick={() => setAsking(true)}>Restore…</Button>
+        <span>
+          {disposedWord(disposal.kind)} by <b>{disposal.by ?? "somebody"}</b>, {dateMinute(disposal.at, zone)}:{" "}
+          {quoted(disposal.reason)} No replay sends it.
+        </span>
+        <Button small barred={may.allowed ? undefined : may.reason} onClick={() => setAsking(true)}>
+          Restore…
+        </Button>
       </span>
-      <DecideDialog decision={asking ? "restore" : null} what={{ ids: [record] }} of="this record" onClose={() => setAsking(false)} />
+      <DecideDialog
+        decision={asking ? "restore" : null}
+        what={{ ids: [record] }}
+        of="this record"
+        onClose={() => setAsking(false)}
+      />
     </Strip>
   );
 }

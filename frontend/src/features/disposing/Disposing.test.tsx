@@ -6,9 +6,25 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { DecideDialog } from "./DecideDialog";
 import { DisposalToast } from "./DisposalToast";
 import { SetAside } from "./SetAside";
+import { settle } from "../../testing";
 import { tell } from "./toasts";
 
-const DONE = { id: 3, selection: 9, kind: "discarded", reason: "why", by: "me", at: "", done_at: "2026-11-22T00:00:00Z", count: 2, changed: 2, kept: 0, busy: 0, undoes: null, undone_by: null, said: "2 records discarded" };
+const DONE = {
+  id: 3,
+  selection: 9,
+  kind: "discarded",
+  reason: "why",
+  by: "me",
+  at: "",
+  done_at: "2026-11-22T00:00:00Z",
+  count: 2,
+  changed: 2,
+  kept: 0,
+  busy: 0,
+  undoes: null,
+  undone_by: null,
+  said: "2 records discarded",
+};
 
 let host: HTMLElement;
 let root: Root;
@@ -16,14 +32,21 @@ let asked: { path: string; body: unknown; key: string | null }[];
 let answers: Record<string, () => Promise<Response>>;
 
 beforeEach(() => {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   host = document.body.appendChild(document.createElement("div"));
   root = createRoot(host);
   asked = [];
-  answers = { selections: () => json(201, { id: 9 }), disposals: () => json(201, DONE), "disposals/3/undo": () => json(201, { ...DONE, id: 4, kind: "restored", undoes: 3, said: "2 records restored" }) };
+  answers = {
+    selections: () => json(201, { id: 9 }),
+    disposals: () => json(201, DONE),
+    "disposals/3/undo": () => json(201, { ...DONE, id: 4, kind: "restored", undoes: 3, said: "2 records restored" }),
+  };
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const path = url.replace("/api/v1/", "");
-    asked.push({ path, body: typeof init.body === "string" ? JSON.parse(init.body) : null, key: new Headers(init.headers).get("Idempotency-Key") });
+    asked.push({
+      path,
+      body: typeof init.body === "string" ? JSON.parse(init.body) : null,
+      key: new Headers(init.headers).get("Idempotency-Key"),
+    });
     return answers[path]!();
   });
 });
@@ -31,7 +54,6 @@ beforeEach(() => {
 afterEach(async () => {
   await act(() => (tell(null), root.unmount()));
   host.remove();
-  vi.unstubAllGlobals();
 });
 
 function json(status: number, body: unknown): Promise<Response> {
@@ -41,7 +63,16 @@ function json(status: number, body: unknown): Promise<Response> {
 async function show(children: ReactNode, role = "operator"): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["session"], { role, read_only: false });
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}>{children}<DisposalToast /></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          {children}
+          <DisposalToast />
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
 }
 
 const button = (name: string) => [...document.querySelectorAll("button")].find((one) => one.textContent === name)!;
@@ -49,7 +80,7 @@ const toast = () => document.querySelector("[data-testid=disposal-toast]")?.text
 
 async function press(name: string): Promise<void> {
   await act(async () => button(name).click());
-  await act(async () => void (await new Promise((done) => setTimeout(done, 0))));
+  await settle();
 }
 
 async function type(text: string): Promise<void> {
@@ -58,7 +89,9 @@ async function type(text: string): Promise<void> {
   await act(() => (set.call(field, text), field.dispatchEvent(new Event("input", { bubbles: true }))));
 }
 
-const dialog = (onClose = () => {}) => <DecideDialog decision="discard" what={{ ids: [1, 2] }} of="2 records" onClose={onClose} />;
+const dialog = (onClose = () => {}) => (
+  <DecideDialog decision="discard" what={{ ids: [1, 2] }} of="2 records" onClose={onClose} />
+);
 
 it("nothing is asked without a reason", async () => {
   await show(dialog());
@@ -69,7 +102,10 @@ it("what is chosen is frozen, decided about, and told with its undo", async () =
   await show(dialog());
   await type("test data");
   await press("Discard");
-  expect(asked.map(({ path, body }) => [path, body])).toEqual([["selections", { ids: [1, 2] }], ["disposals", { selection: 9, kind: "discard", reason: "test data" }]]);
+  expect(asked.map(({ path, body }) => [path, body])).toEqual([
+    ["selections", { ids: [1, 2] }],
+    ["disposals", { selection: 9, kind: "discard", reason: "test data" }],
+  ]);
   expect(toast()).toContain("2 records discarded.");
   await press("Undo");
   expect(toast()).toContain("2 records restored.");
@@ -77,7 +113,8 @@ it("what is chosen is frozen, decided about, and told with its undo", async () =
 });
 
 it("a refusal keeps the dialog and the reason, and asking again is another request", async () => {
-  answers.disposals = () => json(409, { title: "Conflict", status: 409, detail: "1 record of these are in R-4, which runs." });
+  answers.disposals = () =>
+    json(409, { title: "Conflict", status: 409, detail: "1 record of these are in R-4, which runs." });
   await show(dialog());
   await type("test data");
   await press("Discard");
@@ -97,14 +134,14 @@ it("a request without an answer is asked again as the same one", async () => {
 });
 
 it("what became of it is told though the dialog was closed", async () => {
-  let settle: (response: Response) => void = () => {};
-  answers.disposals = () => new Promise((done) => (settle = done));
+  let answer: (response: Response) => void = () => {};
+  answers.disposals = () => new Promise((done) => (answer = done));
   await show(dialog());
   await type("test data");
   await press("Discard");
   await show(null);
-  await act(async () => settle(await json(409, { title: "Conflict", status: 409, detail: "It runs." })));
-  await act(async () => void (await new Promise((done) => setTimeout(done, 0))));
+  await act(async () => answer(await json(409, { title: "Conflict", status: 409, detail: "It runs." })));
+  await settle();
   expect(toast()).toContain("Not done: It runs.");
 });
 

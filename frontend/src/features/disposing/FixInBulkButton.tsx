@@ -1,18 +1,28 @@
 import { useNavigate } from "react-router";
 import { freshKey, useSelect, type What } from "../../api/replays";
-import { useMayWrite } from "../../api/session";
+import { useMayEdit } from "../../api/session";
 import { Button } from "../../ui/controls";
 
 /** Freezes what is chosen as a selection and goes on to one change for all of it; nothing is changed by it. */
 export function FixInBulkButton({ what }: { what: What }) {
-  const may = useMayWrite();
+  const may = useMayEdit();
   const navigate = useNavigate();
   const select = useSelect();
-  const go = () => select.mutate({ what, key: freshKey() }, { onSuccess: (selection) => void navigate(`/bulk-fixes/new?selection=${selection.id}`) });
+  const go = () =>
+    select.mutate(
+      { what, key: freshKey() },
+      { onSuccess: (selection) => void navigate(`/bulk-fixes/new?selection=${selection.id}`) },
+    );
   return (
     <>
-      {select.error && <span className="s failed" role="alert">{select.error.message}</span>}
-      <Button barred={may.allowed ? undefined : may.reason} busy={select.isPending} onClick={go}>Fix in bulk…</Button>
+      {select.error && (
+        <span className="s failed" role="alert">
+          {select.error.message}
+        </span>
+      )}
+      <Button barred={may.allowed ? undefined : may.reason} busy={select.isPending} onClick={go}>
+        Fix in bulk…
+      </Button>
     </>
   );
 }

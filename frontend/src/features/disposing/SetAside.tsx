@@ -24,7 +24,10 @@ export function SetAside({ what, of, only = ALL, onDone }: Props) {
   if (!may.allowed) return <Button barred={may.reason}>Set aside ▾</Button>;
   return (
     <>
-      <MenuButton label="Set aside ▾" items={only.map((one) => ({ label: `${DECISIONS[one].label}…`, onClick: () => setAsking(one) }))} />
+      <MenuButton
+        label="Set aside ▾"
+        items={only.map((one) => ({ label: `${DECISIONS[one].label}…`, onClick: () => setAsking(one) }))}
+      />
       <DecideDialog decision={asking} what={what} of={of} onClose={() => setAsking(null)} onDone={onDone} />
     </>
   );

@@ -11,10 +11,26 @@ const COUNTED = "and their groups count them as before.";
 
 /** How each decision is asked for. */
 export const DECISIONS: Record<Decision, Words> = {
-  discard: { label: "Discard", yes: "Discard", holds: `No replay sends them until they are restored. ${STAYS} replay:discarded, ${COUNTED}` },
-  park: { label: "Park", yes: "Park", holds: `No replay sends them until they are restored: not now, perhaps later. ${STAYS} replay:parked, ${COUNTED}` },
-  handled_elsewhere: { label: "Handled elsewhere", yes: "Handled elsewhere", holds: `Somebody put them right by another way, so no replay sends them. ${STAYS} replay:handled, ${COUNTED}` },
-  restore: { label: "Restore", yes: "Restore", holds: "What was decided about them is taken back, by whomever: they can be replayed again." },
+  discard: {
+    label: "Discard",
+    yes: "Discard",
+    holds: `No replay sends them until they are restored. ${STAYS} replay:discarded, ${COUNTED}`,
+  },
+  park: {
+    label: "Park",
+    yes: "Park",
+    holds: `No replay sends them until they are restored: not now, perhaps later. ${STAYS} replay:parked, ${COUNTED}`,
+  },
+  handled_elsewhere: {
+    label: "Handled elsewhere",
+    yes: "Handled elsewhere",
+    holds: `Somebody put them right by another way, so no replay sends them. ${STAYS} replay:handled, ${COUNTED}`,
+  },
+  restore: {
+    label: "Restore",
+    yes: "Restore",
+    holds: "What was decided about them is taken back, by whomever: they can be replayed again.",
+  },
 };
 
 const DISPOSED: Record<Disposed, string> = { discarded: "Discarded", parked: "Parked", handled: "Handled elsewhere" };

@@ -3,20 +3,35 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { MemoryRouter } from "react-router";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { ExportButton } from "./ExportButton";
 
 /** What the dialog offers for so many records, beside Cancel; null where it does not open. */
-async function offered(total: { count: number; exact: boolean }, role = "operator", readOnly = false): Promise<string | null> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+async function offered(
+  total: { count: number; exact: boolean },
+  role = "operator",
+  readOnly = false,
+  reads = true,
+): Promise<string | null> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
-  client.setQueryData(["session"], { role, read_only: readOnly });
+  client.setQueryData(["session"], { role, read_only: readOnly, payload_reader: reads });
   const host = document.body.appendChild(document.createElement("div"));
   const root = createRoot(host);
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><ExportButton query="q=x" total={total} /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <ExportButton query="q=x" total={total} />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   await act(() => host.querySelector("button")?.click());
   const yes = [...document.querySelectorAll("[role=dialog] form button")].at(-1);
-  const said = yes && `${yes.textContent}${yes.hasAttribute("data-disabled") ? `: ${yes.getAttribute("aria-description")}` : ""}`;
+  const said =
+    yes && `${yes.textContent}${yes.hasAttribute("data-disabled") ? `: ${yes.getAttribute("aria-description")}` : ""}`;
   await act(() => root.unmount());
   host.remove();
   return said ?? null;
@@ -33,9 +48,15 @@ it("more, or nobody knows how many, are written by a worker", async () => {
 
 it("a read-only cluster is downloaded, and makes no files", async () => {
   expect(await offered({ count: 1, exact: true }, "operator", true)).toBe("Download");
-  expect(await offered({ count: 10_001, exact: true }, "operator", true)).toBe("Write the file: This cluster is read-only");
+  expect(await offered({ count: 10_001, exact: true }, "operator", true)).toBe(
+    "Write the file: This cluster is read-only",
+  );
 });
 
 it("a viewer takes nothing away", async () => {
   expect(await offered({ count: 1, exact: true }, "viewer")).toBeNull();
+});
+
+it("nor does an operator who may not read payloads", async () => {
+  expect(await offered({ count: 1, exact: true }, "operator", false, false)).toBeNull();
 });

@@ -13,9 +13,23 @@ import styles from "./Exporting.module.css";
 const AT_ONCE = 10_000;
 
 const FORMATS: { value: Format; label: string; holds: string }[] = [
-  { value: "ndjson", label: "NDJSON", holds: "One JSON document a line: facts, trace, key, value and headers; exact bytes as base64, their text beside them." },
-  { value: "csv", label: "CSV", holds: "One row a record, for spreadsheets: the same without the trace. A cell that a spreadsheet would run gets an apostrophe." },
-  { value: "parquet", label: "Parquet", holds: "Typed columns with exact bytes, compressed; for Spark and other engines." },
+  {
+    value: "ndjson",
+    label: "NDJSON",
+    holds:
+      "One JSON document a line: facts, trace, key, value and headers; exact bytes as base64, their text beside them.",
+  },
+  {
+    value: "csv",
+    label: "CSV",
+    holds:
+      "One row a record, for spreadsheets: the same without the trace. A cell that a spreadsheet would run gets an apostrophe.",
+  },
+  {
+    value: "parquet",
+    label: "Parquet",
+    holds: "Typed columns with exact bytes, compressed; for Spark and other engines.",
+  },
 ];
 
 interface Props {
@@ -31,7 +45,9 @@ export function ExportButton({ query, total }: Props) {
   const barred = useMayNotExport() ?? nothing(total);
   return (
     <>
-      <Button barred={barred} onClick={() => setOpen(true)}>Export{total && !isUncounted(total) && ` ${totalWords(total)}`}…</Button>
+      <Button barred={barred} onClick={() => setOpen(true)}>
+        Export{total && !isUncounted(total) && ` ${totalWords(total)}`}…
+      </Button>
       {open && total && <ExportDialog query={query} total={total} onClose={() => setOpen(false)} />}
     </>
   );
@@ -50,14 +66,28 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
   const [format, setFormat] = useState<Format>("ndjson");
   const key = useRef(freshKey());
   const atOnce = total.exact && total.count <= AT_ONCE;
-  const records = total.exact ? plural(total.count, "record") : isUncounted(total) ? "all that match" : `${totalWords(total)} records`;
+  const records = total.exact
+    ? plural(total.count, "record")
+    : isUncounted(total)
+      ? "all that match"
+      : `${totalWords(total)} records`;
   const go = () => {
-    if (!atOnce) return ask.mutate({ format, filter: query, key: key.current }, { onSuccess: () => void navigate("/exports") });
+    if (!atOnce)
+      return ask.mutate({ format, filter: query, key: key.current }, { onSuccess: () => void navigate("/exports") });
     download(streamUrl(format, query));
     onClose();
   };
   return (
-    <Confirm open title={`Export ${records}`} yes={atOnce ? "Download" : "Write the file"} barred={atOnce || may.allowed ? undefined : may.reason} busy={ask.isPending} error={ask.error?.message ?? null} onClose={onClose} onYes={go}>
+    <Confirm
+      open
+      title={`Export ${records}`}
+      yes={atOnce ? "Download" : "Write the file"}
+      barred={atOnce || may.allowed ? undefined : may.reason}
+      busy={ask.isPending}
+      error={ask.error?.message ?? null}
+      onClose={onClose}
+      onYes={go}
+    >
       <Radio.Group
         aria-label="Format"
         value={format}
@@ -67,11 +97,22 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
         }}
       >
         <div className={styles.formats}>
-          {FORMATS.map((one) => <Radio key={one.value} size="xs" value={one.value} label={one.label} description={one.holds} classNames={{ label: styles.label!, description: styles.description!, radio: styles.radio! }} />)}
+          {FORMATS.map((one) => (
+            <Radio
+              key={one.value}
+              size="xs"
+              value={one.value}
+              label={one.label}
+              description={one.holds}
+              classNames={{ label: styles.label!, description: styles.description!, radio: styles.radio! }}
+            />
+          ))}
         </div>
       </Radio.Group>
       <p className="s t3">
-        {atOnce ? "In the order they were indexed. The download begins at once." : "In the order they were indexed, up to this moment. A worker writes the file; it waits under Exports, with its progress, SHA-256 and manifest."}
+        {atOnce
+          ? "In the order they were indexed. The download begins at once."
+          : "In the order they were indexed, up to this moment. A worker writes the file; it waits under Exports, with its progress, SHA-256 and manifest."}
       </p>
     </Confirm>
   );

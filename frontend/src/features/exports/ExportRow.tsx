@@ -16,14 +16,25 @@ export function ExportRow({ one, onEnd }: { one: Export; onEnd: () => void }) {
     <tr data-testid="export">
       <td className={styles.title}>
         <span className="b">{exportName(one.id)}</span> <span className={styles.format}>{one.format}</span>
-        <span className="s t3 cut" style={{ display: "block" }} title={one.query}>{wordsOf(one.query)}</span>
+        <span className="s t3 cut" style={{ display: "block" }} title={one.query}>
+          {one.withheld ? "Content withheld. It needs the right payload reader." : wordsOf(one.query)}
+        </span>
       </td>
-      <td className={styles.state}><State one={one} /></td>
-      <td className={`num ${styles.records}`}>{count(one.rows)}{isOpen(one) && one.expected !== null && <span className="t3"> of {count(one.expected)}</span>}</td>
+      <td className={styles.state}>
+        <State one={one} />
+      </td>
+      <td className={`num ${styles.records}`}>
+        {count(one.rows)}
+        {isOpen(one) && one.expected !== null && <span className="t3"> of {count(one.expected)}</span>}
+      </td>
       <td className={`num nw ${styles.size}`}>{bytes(one.size)}</td>
       <td className={`s t2 ${styles.optional}`}>{one.created_by ?? "–"}</td>
-      <td className={`s nw ${styles.asked}`} title={dateMinute(one.created_at, zone)}>{ago(one.created_at, now)}</td>
-      <td><Actions one={one} onEnd={onEnd} /></td>
+      <td className={`s nw ${styles.asked}`} title={dateMinute(one.created_at, zone)}>
+        {ago(one.created_at, now)}
+      </td>
+      <td>
+        <Actions one={one} onEnd={onEnd} />
+      </td>
     </tr>
   );
 }
@@ -34,10 +45,34 @@ function State({ one }: { one: Export }) {
   const part = one.expected ? one.rows / one.expected : 0;
   return (
     <>
-      <Chip tone={tone}>{glyph && <span aria-hidden="true">{glyph}</span>}{label}{one.state === "running" && one.expected ? ` ${percent(one.rows, one.expected, 0)}` : ""}</Chip>
-      {one.state === "running" && part > 0 && <div className={styles.progress}><Meter part={part} colour="var(--accent)" /></div>}
-      {one.trouble && <span className="s failed" style={{ display: "block" }}>{one.trouble}</span>}
-      {one.state === "done" && <span className="s t3" style={{ display: "block" }}>until {dateMinute(one.expires_at, zone)}{one.sha256 && <>, SHA-256 <span className="mono" title={one.sha256}>{shortDigest(one.sha256)}</span></>}</span>}
+      <Chip tone={tone}>
+        {glyph && <span aria-hidden="true">{glyph}</span>}
+        {label}
+        {one.state === "running" && one.expected ? ` ${percent(one.rows, one.expected, 0)}` : ""}
+      </Chip>
+      {one.state === "running" && part > 0 && (
+        <div className={styles.progress}>
+          <Meter part={part} colour="var(--accent)" />
+        </div>
+      )}
+      {one.trouble && (
+        <span className="s failed" style={{ display: "block" }}>
+          {one.trouble}
+        </span>
+      )}
+      {one.state === "done" && (
+        <span className="s t3" style={{ display: "block" }}>
+          until {dateMinute(one.expires_at, zone)}
+          {one.sha256 && (
+            <>
+              , SHA-256{" "}
+              <span className="mono" title={one.sha256}>
+                {shortDigest(one.sha256)}
+              </span>
+            </>
+          )}
+        </span>
+      )}
     </>
   );
 }
@@ -48,9 +83,29 @@ function Actions({ one, onEnd }: { one: Export; onEnd: () => void }) {
   const end = isOpen(one) ? "Cancel" : one.state === "done" && "Delete";
   return (
     <div className={styles.actions}>
-      {one.state === "done" && (barred ? <Button small barred={barred}>Download</Button> : <a href={fileUrl(one)} download className="b">Download</a>)}
-      {one.sha256 && <a href={manifestUrl(one)} download={`${exportName(one.id)}-manifest.json`}>Manifest</a>}
-      {end && (may.allowed ? <LinkButton onClick={onEnd}>{end}</LinkButton> : <Button small barred={may.reason}>{end}</Button>)}
+      {one.state === "done" &&
+        (barred ? (
+          <Button small barred={barred}>
+            Download
+          </Button>
+        ) : (
+          <a href={fileUrl(one)} download className="b">
+            Download
+          </a>
+        ))}
+      {one.sha256 && !barred && (
+        <a href={manifestUrl(one)} download={`${exportName(one.id)}-manifest.json`}>
+          Manifest
+        </a>
+      )}
+      {end &&
+        (may.allowed ? (
+          <LinkButton onClick={onEnd}>{end}</LinkButton>
+        ) : (
+          <Button small barred={may.reason}>
+            {end}
+          </Button>
+        ))}
     </div>
   );
 }

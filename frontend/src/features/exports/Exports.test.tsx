@@ -4,26 +4,52 @@ import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { expect, it, vi } from "vitest";
+import { settle } from "../../testing";
 import { Exports } from "./Exports";
 
-vi.setConfig({ testTimeout: 20_000 });
-
-const ONE = { id: 1, created_at: "2026-11-21T00:00:00Z", created_by: "ada", format: "csv", query: "", state: "running", trouble: "", rows: 1, expected: 2, size: 1, sha256: null, started_at: null, done_at: null, expires_at: null };
+const ONE = {
+  id: 1,
+  created_at: "2026-11-21T00:00:00Z",
+  created_by: "ada",
+  format: "csv",
+  query: "",
+  state: "running",
+  trouble: "",
+  rows: 1,
+  expected: 2,
+  size: 1,
+  sha256: null,
+  started_at: null,
+  done_at: null,
+  expires_at: null,
+};
 
 /** What the screen shows when its list is there and asking again fails. */
 async function shown(role: string): Promise<HTMLElement> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ detail: "It broke." }, { status: 500 })));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role, read_only: false });
-  client.setQueryData(["exports"], { pages: [{ results: [ONE], next: null }], pageParams: [""] }, { updatedAt: Date.now() - 300_000 });
+  client.setQueryData(
+    ["exports"],
+    { pages: [{ results: [ONE], next: null }], pageParams: [""] },
+    { updatedAt: Date.now() - 300_000 },
+  );
   const host = document.body.appendChild(document.createElement("div"));
   const root = createRoot(host);
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><Exports /></MemoryRouter></QueryClientProvider></MantineProvider>));
-  await act(() => new Promise((done) => setTimeout(done, 30)));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <Exports />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+  await settle();
   const copy = host.cloneNode(true) as HTMLElement;
   await act(() => root.unmount());
-  vi.unstubAllGlobals();
   return copy;
 }
 

@@ -24,27 +24,73 @@ export function Exports() {
   };
   return (
     <>
-      <PageHead title="Exports" note="Files of dead letters. Each holds what matched at the moment it was asked for, in the order of indexing." />
-      {list.isError && list.data && <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void (list.isFetchNextPageError ? list.fetchNextPage() : list.refetch())} />}
+      <PageHead
+        title="Exports"
+        note="Files of dead letters. Each holds what matched at the moment it was asked for, in the order of indexing."
+      />
+      {list.isError && list.data && (
+        <NotRefreshed
+          error={list.error}
+          at={list.dataUpdatedAt}
+          onAgain={() => void (list.isFetchNextPageError ? list.fetchNextPage() : list.refetch())}
+        />
+      )}
       <Panel label="Exports">
         {list.isPending && <Bones rows={6} height={34} />}
-        {list.isError && !list.data && <Broken title="The exports did not come" error={list.error} onAgain={() => void list.refetch()} />}
-        {list.data && rows.length === 0 && <Notice title="No file was asked for yet">Narrow the <Link to="/records">records</Link>, then export what matches. Up to 10,000 are downloaded at once, and are not listed here.</Notice>}
+        {list.isError && !list.data && (
+          <Broken title="The exports did not come" error={list.error} onAgain={() => void list.refetch()} />
+        )}
+        {list.data && rows.length === 0 && (
+          <Notice title="No file was asked for yet">
+            Narrow the <Link to="/records">records</Link>, then export what matches. Up to 10,000 are downloaded at
+            once, and are not listed here.
+          </Notice>
+        )}
         {rows.length > 0 && (
           <div className={styles.scroll}>
             <table className={styles.table}>
               <thead>
-                <tr><th>Export</th><th>State</th><th className="num">Records</th><th className="num">Size</th><th className={styles.optional}>By</th><th>Asked</th><th><span className="sr">What can be done</span></th></tr>
+                <tr>
+                  <th>Export</th>
+                  <th>State</th>
+                  <th className="num">Records</th>
+                  <th className="num">Size</th>
+                  <th className={styles.optional}>By</th>
+                  <th>Asked</th>
+                  <th>
+                    <span className="sr">What can be done</span>
+                  </th>
+                </tr>
               </thead>
-              <tbody>{rows.map((one) => <ExportRow key={one.id} one={one} onEnd={() => setChosen(one)} />)}</tbody>
+              <tbody>
+                {rows.map((one) => (
+                  <ExportRow key={one.id} one={one} onEnd={() => setChosen(one)} />
+                ))}
+              </tbody>
             </table>
           </div>
         )}
-        {list.hasNextPage && <div className={styles.more}><LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton></div>}
+        {list.hasNextPage && (
+          <div className={styles.more}>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+          </div>
+        )}
       </Panel>
       {chosen && (
-        <Confirm open danger title={isOpen(chosen) ? `Cancel ${exportName(chosen.id)}?` : `Delete the file of ${exportName(chosen.id)}?`} yes={isOpen(chosen) ? "Cancel the export" : "Delete the file"} no="Keep it" busy={end.isPending} error={end.error?.message ?? null} onClose={close} onYes={() => end.mutate(chosen, { onSuccess: close })}>
-          {isOpen(chosen) ? "What was written of it is deleted." : `${plural(chosen.rows, "record")}. What the file held stays known by its manifest; its bytes do not come back.`}
+        <Confirm
+          open
+          danger
+          title={isOpen(chosen) ? `Cancel ${exportName(chosen.id)}?` : `Delete the file of ${exportName(chosen.id)}?`}
+          yes={isOpen(chosen) ? "Cancel the export" : "Delete the file"}
+          no="Keep it"
+          busy={end.isPending}
+          error={end.error?.message ?? null}
+          onClose={close}
+          onYes={() => end.mutate(chosen, { onSuccess: close })}
+        >
+          {isOpen(chosen)
+            ? "What was written of it is deleted."
+            : `${plural(chosen.rows, "record")}. What the file held stays known by its manifest; its bytes do not come back.`}
         </Confirm>
       )}
     </>

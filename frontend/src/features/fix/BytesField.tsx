@@ -12,7 +12,17 @@ export const MODES: { value: Mode; label: string }[] = [
 ];
 
 /** A key's or header's bytes on one line: as text when they are that, in hex otherwise, or null. */
-export function BytesField({ label, value, locked, onChange }: { label: string; value: Part; locked: boolean; onChange: (value: Part) => void }) {
+export function BytesField({
+  label,
+  value,
+  locked,
+  onChange,
+}: {
+  label: string;
+  value: Part;
+  locked: boolean;
+  onChange: (value: Part) => void;
+}) {
   const text = value === null ? null : asText(value);
   const line = text !== null && fitsOneLine(text);
   const [mode, setMode] = useState<Mode>(value === null ? "null" : line ? "text" : "hex");
@@ -33,7 +43,15 @@ export function BytesField({ label, value, locked, onChange }: { label: string; 
   const options = MODES.map((one) => ({ ...one, disabled: one.value === "text" && value !== null && !line }));
   return (
     <>
-      <NativeSelect size="xs" aria-label={`Form of ${label[0]!.toLowerCase()}${label.slice(1)}`} data={options} value={mode} onChange={(event) => turn(event.currentTarget.value as Mode)} disabled={locked} classNames={{ input: styles.input! }} />
+      <NativeSelect
+        size="xs"
+        aria-label={`Form of ${label[0]!.toLowerCase()}${label.slice(1)}`}
+        data={options}
+        value={mode}
+        onChange={(event) => turn(event.currentTarget.value as Mode)}
+        disabled={locked}
+        classNames={{ input: styles.input! }}
+      />
       <TextInput
         size="xs"
         aria-label={label}

@@ -1,14 +1,20 @@
 import { act } from "react";
-import { createRoot } from "react-dom/client";
-import { expect, it, vi } from "vitest";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, expect, it } from "vitest";
 import DifferenceView from "./DifferenceView";
 
 const BROKEN = '{"a":1,"b":2,"c":3,"d":4,"place:"é","e":5,"f":6,"g":7,"h":8,"i":9}';
 
+let root: Root;
+
+afterEach(async () => {
+  await act(() => root.unmount());
+});
+
 async function shown(original: string, edited: string): Promise<HTMLElement> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const host = document.createElement("div");
-  await act(() => createRoot(host).render(<DifferenceView original={original} edited={edited} hex={false} />));
+  root = createRoot(host);
+  await act(() => root.render(<DifferenceView original={original} edited={edited} hex={false} />));
   return host;
 }
 
@@ -17,7 +23,10 @@ it("a quote put back shows as one line among its neighbours", async () => {
   expect(host.querySelector("header")?.textContent).toBe("Difference1 line; 67 other bytes identical");
   expect(host.querySelectorAll('[aria-label="taken away"]')).toHaveLength(1);
   expect([...host.querySelectorAll("b")].map((one) => one.textContent)).toEqual(["Difference", '"']);
-  expect([...host.querySelectorAll("button")].map((one) => one.textContent)).toEqual(["⋯ 3 lines, unchanged", "⋯ 4 lines, unchanged"]);
+  expect([...host.querySelectorAll("button")].map((one) => one.textContent)).toEqual([
+    "⋯ 3 lines, unchanged",
+    "⋯ 4 lines, unchanged",
+  ]);
 });
 
 it("while nothing can be read, the rest is folded by its bytes, and opens", async () => {

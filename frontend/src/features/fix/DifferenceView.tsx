@@ -17,16 +17,33 @@ export default function DifferenceView({ original, edited, hex }: { original: st
     <>
       <header className={styles.paneHead}>
         <b>Difference</b>
-        <span className="s t3">{places === 0 ? "none" : hex ? `${plural(places, "line")} of hex` : `${plural(places, by)}; ${plural(kept, "other byte")} identical`}</span>
+        <span className="s t3">
+          {places === 0
+            ? "none"
+            : hex
+              ? `${plural(places, "line")} of hex`
+              : `${plural(places, by)}; ${plural(kept, "other byte")} identical`}
+        </span>
       </header>
       <div className={styles.difference} data-testid="difference">
-      {folded(rows, by).map((run) =>
-        run.folded && !open.has(run.at) ? (
-          <div key={run.at} className={styles.fold}><LinkButton onClick={() => setOpen(new Set(open).add(run.at))}>⋯ {by === "line" ? plural(run.rows.length, "line") : plural(run.rows.reduce((sum, row) => sum + keptIn(row), 0), "byte")}, unchanged</LinkButton></div>
-        ) : (
-          run.rows.map((row, index) => <Line key={run.at + index} row={row} />)
-        ),
-      )}
+        {folded(rows, by).map((run) =>
+          run.folded && !open.has(run.at) ? (
+            <div key={run.at} className={styles.fold}>
+              <LinkButton onClick={() => setOpen(new Set(open).add(run.at))}>
+                ⋯{" "}
+                {by === "line"
+                  ? plural(run.rows.length, "line")
+                  : plural(
+                      run.rows.reduce((sum, row) => sum + keptIn(row), 0),
+                      "byte",
+                    )}
+                , unchanged
+              </LinkButton>
+            </div>
+          ) : (
+            run.rows.map((row, index) => <Line key={run.at + index} row={row} />)
+          ),
+        )}
       </div>
     </>
   );
@@ -38,7 +55,15 @@ function Line({ row }: { row: Row }) {
       <i aria-label={row.kind === "gone" ? "taken away" : row.kind === "new" ? "added" : undefined}>{SIGN[row.kind]}</i>
       <span>
         {" ".repeat(row.depth)}
-        {row.pieces.map(({ text, marked }, index) => (marked ? <b key={index}><Wrapping text={text} /></b> : <Wrapping key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />))}
+        {row.pieces.map(({ text, marked }, index) =>
+          marked ? (
+            <b key={index}>
+              <Wrapping text={text} />
+            </b>
+          ) : (
+            <Wrapping key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />
+          ),
+        )}
       </span>
     </div>
   );
@@ -46,7 +71,9 @@ function Line({ row }: { row: Row }) {
 
 function folded(rows: readonly Row[], by: Difference["by"]): { at: number; folded: boolean; rows: Row[] }[] {
   const context = by === "line" ? CONTEXT : 0; // a place brings its own
-  const near = rows.map((_, at) => rows.slice(Math.max(0, at - context), at + context + 1).some((row) => row.kind !== "same"));
+  const near = rows.map((_, at) =>
+    rows.slice(Math.max(0, at - context), at + context + 1).some((row) => row.kind !== "same"),
+  );
   const runs: { at: number; folded: boolean; rows: Row[] }[] = [];
   rows.forEach((row, at) => {
     const last = runs.at(-1);

@@ -36,7 +36,14 @@ export default function Editor({ label, text, other, side, locked, onChange }: P
           EditorState.readOnly.of(readOnly),
           EditorView.editable.of(!readOnly),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off", translate: "no", ...(readOnly && { tabindex: "0" }) }),
+          EditorView.contentAttributes.of({
+            "aria-label": label,
+            spellcheck: "false",
+            autocapitalize: "off",
+            autocorrect: "off",
+            translate: "no",
+            ...(readOnly && { tabindex: "0" }),
+          }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) report.current?.(update.state.sliceDoc());
           }),
@@ -57,7 +64,8 @@ export default function Editor({ label, text, other, side, locked, onChange }: P
   useEffect(() => {
     const made = view.current;
     if (!made) return;
-    if (made.state.sliceDoc() !== text) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: text } });
+    if (made.state.sliceDoc() !== text)
+      made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: text } });
     if (made.state.field(against) !== other) made.dispatch({ effects: setAgainst.of(other) });
   }, [text, other]);
   return <div ref={host} data-testid={`${side}-text`} />;

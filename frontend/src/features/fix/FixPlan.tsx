@@ -26,7 +26,9 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
   const plan = usePlan();
   const again = useCheckAgain(replay?.id ?? 0);
   const act = useReplayAct(replay?.id ?? 0);
-  const options = wanted ?? (replay ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate } : FIRST);
+  const options =
+    wanted ??
+    (replay ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate } : FIRST);
 
   const check = async (next: ReplayOptions) => {
     setBusy(true);
@@ -50,10 +52,24 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
     if (replay) void check(next);
   };
   const saved = state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
-  const stale = state.pending || saved ? "The draft changed after this check. Check again: what was checked is what is sent." : undefined;
+  const stale =
+    state.pending || saved
+      ? "The draft changed after this check. Check again: what was checked is what is sent."
+      : undefined;
   return (
     <div className={styles.bottom}>
-      <PlanPanel plan={replay?.plan} checking={busy} error={error} stale={stale} onCheck={may.allowed ? () => void check(options) : undefined} before={identical ? "Nothing is edited: the record would be sent byte for byte as it was." : "The draft is what would be sent."} />
+      <PlanPanel
+        plan={replay?.plan}
+        checking={busy}
+        error={error}
+        stale={stale}
+        onCheck={may.allowed ? () => void check(options) : undefined}
+        before={
+          identical
+            ? "Nothing is edited: the record would be sent byte for byte as it was."
+            : "The draft is what would be sent."
+        }
+      />
       <SendPanel
         plan={replay?.plan}
         count={1}
@@ -62,8 +78,22 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         busy={busy || act.isPending}
         error={act.error}
         barred={stale && "Check again first"}
+        approval={replay?.approval}
+        onAsk={(why) =>
+          replay?.plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: replay.plan.digest } })
+        }
+        onApprove={() =>
+          replay?.plan && act.mutate({ act: "approve", body: { reason: "", plan_digest: replay.plan.digest } })
+        }
+        onReject={(why) => act.mutate({ act: "reject", body: { reason: why } })}
         onCheck={() => void check(options)}
-        onRun={(reason, typed) => replay?.plan && act.mutate({ act: "run", body: { reason, plan_digest: replay.plan.digest, typed } }, { onSuccess: () => void navigate(`/replays/${replay.id}`) })}
+        onRun={(reason, typed) =>
+          replay?.plan &&
+          act.mutate(
+            { act: "run", body: { reason, plan_digest: replay.plan.digest, typed } },
+            { onSuccess: () => void navigate(`/replays/${replay.id}`) },
+          )
+        }
       />
     </div>
   );

@@ -1,6 +1,13 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link } from "react-router";
-import { useRehearsal, useRehearse, type RehearsalBody, type RehearsalResult, type Rehearsed, type Verdict } from "../../api/rehearsals";
+import {
+  useRehearsal,
+  useRehearse,
+  type RehearsalBody,
+  type RehearsalResult,
+  type Rehearsed,
+  type Verdict,
+} from "../../api/rehearsals";
 import { plural } from "../../lib/format";
 import type { Tone } from "../../lib/states";
 import { Button, LinkButton } from "../../ui/controls";
@@ -58,13 +65,28 @@ export function Rehearsal({ asked, before, version = null, barred, onDone, child
       className={styles.panel}
       label="Rehearsal"
       title="Rehearsal"
-      aside={<Button small onClick={() => void start()} busy={busy} barred={barred}>{busy ? "Rehearsing…" : of ? "Rehearse again" : "Rehearse"}</Button>}
+      aside={
+        <Button small onClick={() => void start()} busy={busy} barred={barred}>
+          {busy ? "Rehearsing…" : of ? "Rehearse again" : "Rehearse"}
+        </Button>
+      }
     >
       {children}
       {trouble && <Strip tone="failed">It was not rehearsed: {trouble}</Strip>}
-      {data && of && of.version !== version && <Strip tone="warn">The record was edited after this rehearsal. Rehearse again.</Strip>}
+      {data && of && of.version !== version && (
+        <Strip tone="warn">The record was edited after this rehearsal. Rehearse again.</Strip>
+      )}
       {data?.trouble && <Notice title="It was not rehearsed">{data.trouble}</Notice>}
-      {data ? <Results results={data.results} /> : !trouble && <p className={styles.lead}>Takes {"bulk" in asked ? "a sample of the drafts" : "the record as it would be sent"} through its connector’s own stages. Nothing is written, and the sink is not called.</p>}
+      {data ? (
+        <Results results={data.results} />
+      ) : (
+        !trouble && (
+          <p className={styles.lead}>
+            Takes {"bulk" in asked ? "a sample of the drafts" : "the record as it would be sent"} through its
+            connector’s own stages. Nothing is written, and the sink is not called.
+          </p>
+        )
+      )}
     </Panel>
   );
 }
@@ -73,18 +95,31 @@ function Results({ results }: { results: Rehearsed[] }) {
   const [open, setOpen] = useState<number | null>(null);
   const [only] = results;
   if (results.length === 1 && only) return <Result result={only} />;
-  const counts = (Object.keys(VERDICTS) as Verdict[]).map((verdict) => ({ verdict, n: results.filter((one) => one.verdict === verdict).length })).filter(({ n }) => n > 0);
+  const counts = (Object.keys(VERDICTS) as Verdict[])
+    .map((verdict) => ({ verdict, n: results.filter((one) => one.verdict === verdict).length }))
+    .filter(({ n }) => n > 0);
   return (
     <>
-      {results.length > 0 && <p className={styles.lead} role="status">{plural(results.length, "record", "records")}: {counts.map(({ verdict, n }) => `${n} ${VERDICTS[verdict].label.toLowerCase()}`).join(", ")}.</p>}
+      {results.length > 0 && (
+        <p className={styles.lead} role="status">
+          {plural(results.length, "record", "records")}:{" "}
+          {counts.map(({ verdict, n }) => `${n} ${VERDICTS[verdict].label.toLowerCase()}`).join(", ")}.
+        </p>
+      )}
       <ul className={styles.list}>
         {results.map((one) => (
           <li key={one.dead_letter.id}>
             <div className={styles.row}>
               <Said result={one} />
               <span className="sp" />
-              <Link className="mono s" to={`/records/${one.dead_letter.id}`}>{one.dead_letter.topic} / {one.dead_letter.partition} / {one.dead_letter.offset}</Link>
-              {one.stages.length > 0 && <LinkButton onClick={() => setOpen(open === one.dead_letter.id ? null : one.dead_letter.id)}>{open === one.dead_letter.id ? "Hide stages" : "Show stages"}</LinkButton>}
+              <Link className="mono s" to={`/records/${one.dead_letter.id}`}>
+                {one.dead_letter.topic} / {one.dead_letter.partition} / {one.dead_letter.offset}
+              </Link>
+              {one.stages.length > 0 && (
+                <LinkButton onClick={() => setOpen(open === one.dead_letter.id ? null : one.dead_letter.id)}>
+                  {open === one.dead_letter.id ? "Hide stages" : "Show stages"}
+                </LinkButton>
+              )}
             </div>
             {open === one.dead_letter.id && <RehearsalStages result={one} />}
           </li>
@@ -97,7 +132,9 @@ function Results({ results }: { results: Rehearsed[] }) {
 function Result({ result }: { result: Rehearsed }) {
   return (
     <>
-      <div className={styles.row} role="status"><Said result={result} /></div>
+      <div className={styles.row} role="status">
+        <Said result={result} />
+      </div>
       {result.stages.length > 0 && <RehearsalStages result={result} />}
     </>
   );
@@ -105,5 +142,9 @@ function Result({ result }: { result: Rehearsed }) {
 
 function Said({ result }: { result: Rehearsed }) {
   const { label, tone } = VERDICTS[result.verdict];
-  return <><Chip tone={tone}>{label}</Chip> <span className={styles.said}>{result.text}</span></>;
+  return (
+    <>
+      <Chip tone={tone}>{label}</Chip> <span className={styles.said}>{result.text}</span>
+    </>
+  );
 }

@@ -27,9 +27,28 @@ export function SourceFix({ letter, onWritten }: { letter: DeadLetter; onWritten
       }}
     >
       <div className={styles.source}>
-        <p className="s t2">A source connector read this record, it did not come from Kafka. Corrected, it goes through the stages that were left, to the topic that it would have gone to.</p>
-        <Textarea label={`The value as it came to the stage that failed${letter.source?.schema ? `, ${letter.source.schema}` : ""}`} classNames={{ input: styles.field! }} autosize minRows={3} maxRows={18} value={value} readOnly={!may.allowed} onChange={(event) => type(event.currentTarget.value)} />
-        {last?.produced && <Strip tone="passed"><span>It goes to <b className="mono">{last.produced.topic}</b>, {last.produced.through}. What it writes is your draft.</span></Strip>}
+        <p className="s t2">
+          A source connector read this record, it did not come from Kafka. Corrected, it goes through the stages that
+          were left, to the topic that it would have gone to.
+        </p>
+        <Textarea
+          label={`The value as it came to the stage that failed${letter.source?.schema ? `, ${letter.source.schema}` : ""}`}
+          classNames={{ input: styles.field! }}
+          autosize
+          minRows={3}
+          maxRows={18}
+          value={value}
+          readOnly={!may.allowed}
+          onChange={(event) => type(event.currentTarget.value)}
+        />
+        {last?.produced && (
+          <Strip tone="passed">
+            <span>
+              It goes to <b className="mono">{last.produced.topic}</b>, {last.produced.through}. What it writes is your
+              draft.
+            </span>
+          </Strip>
+        )}
       </div>
     </Rehearsal>
   );

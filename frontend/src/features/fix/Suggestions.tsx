@@ -6,20 +6,46 @@ import { Panel } from "../../ui/Panel";
 import styles from "./Fix.module.css";
 
 /** What suggests itself for this record, each with its reason; one click puts it into the editor. */
-export function Suggestions({ id, value, onTake }: { id: number; value: Part | undefined; onTake: (value: Part) => void }) {
+export function Suggestions({
+  id,
+  value,
+  onTake,
+}: {
+  id: number;
+  value: Part | undefined;
+  onTake: (value: Part) => void;
+}) {
   const { data } = useSuggestions(id);
   const found = data?.results ?? [];
   if (found.length === 0 || value === undefined) return null;
   return (
-    <Panel className={styles.gap} label="Suggestions" title={<><h2>Suggestions</h2><span className="s t3">none is applied by itself</span></>}>
+    <Panel
+      className={styles.gap}
+      label="Suggestions"
+      title={
+        <>
+          <h2>Suggestions</h2>
+          <span className="s t3">none is applied by itself</span>
+        </>
+      }
+    >
       <ul className={styles.suggestions}>
         {found.map((one) => {
           const bytes = fromBase64(one.value.base64 ?? "") as Uint8Array<ArrayBuffer>;
           return (
             <li key={one.title}>
-              <div><b>{one.title}</b><div className="s t3">{one.why}</div></div>
+              <div>
+                <b>{one.title}</b>
+                <div className="s t3">{one.why}</div>
+              </div>
               <span className="sp" />
-              <Button barred={same(value, bytes) ? "The edited value is this already" : undefined} title={one.title} onClick={() => onTake(bytes)}>Use it</Button>
+              <Button
+                barred={same(value, bytes) ? "The edited value is this already" : undefined}
+                title={one.title}
+                onClick={() => onTake(bytes)}
+              >
+                Use it
+              </Button>
             </li>
           );
         })}

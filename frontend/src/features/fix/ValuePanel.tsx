@@ -14,7 +14,17 @@ const Editor = lazy(() => import("./Editor"));
 const DifferenceView = lazy(() => import("./DifferenceView"));
 
 /** The value as it was, as it is edited, and what differs. */
-export function ValuePanel({ original, value, locked, onChange }: { original: Part; value: Part; locked: boolean; onChange: (value: Part) => void }) {
+export function ValuePanel({
+  original,
+  value,
+  locked,
+  onChange,
+}: {
+  original: Part;
+  value: Part;
+  locked: boolean;
+  onChange: (value: Part) => void;
+}) {
   const text = useMemo(() => (value === null ? null : asText(value)), [value]);
   const [mode, setMode] = useState<Mode>(value === null ? "null" : text === null ? "hex" : "text");
   const together = useTogether();
@@ -43,14 +53,41 @@ export function ValuePanel({ original, value, locked, onChange }: { original: Pa
   return (
     <Panel
       label="Value"
-      title={<><h2>Value</h2><span className="s t3">{mode === "text" ? "Members are put on lines for reading only; the figures on the left are byte offsets." : "Sixteen bytes a line."}</span></>}
-      aside={!locked && <Choice label="How the value is written" value={mode} options={MODES.filter((one) => textual || one.value !== "text")} onChange={turn} />}
+      title={
+        <>
+          <h2>Value</h2>
+          <span className="s t3">
+            {mode === "text"
+              ? "Members are put on lines for reading only; the figures on the left are byte offsets."
+              : "Sixteen bytes a line."}
+          </span>
+        </>
+      }
+      aside={
+        !locked && (
+          <Choice
+            label="How the value is written"
+            value={mode}
+            options={MODES.filter((one) => textual || one.value !== "text")}
+            onChange={turn}
+          />
+        )
+      }
     >
       <Suspense fallback={<Bones rows={8} height={16} />}>
         <div className={styles.panes} onScrollCapture={together}>
           <div className={styles.pane}>
-            <header className={styles.paneHead}><b>Original</b><span className="s t3">read only, {bytes(original?.length)}</span></header>
-            {original === null ? <Notice title="The value was null">A record without a value: in a compacted topic it deletes its key.</Notice> : <Editor label="Original value" side="original" text={before} other={apart ? before : after} />}
+            <header className={styles.paneHead}>
+              <b>Original</b>
+              <span className="s t3">read only, {bytes(original?.length)}</span>
+            </header>
+            {original === null ? (
+              <Notice title="The value was null">
+                A record without a value: in a compacted topic it deletes its key.
+              </Notice>
+            ) : (
+              <Editor label="Original value" side="original" text={before} other={apart ? before : after} />
+            )}
           </div>
           <div className={styles.pane}>
             <header className={styles.paneHead}>
@@ -58,20 +95,51 @@ export function ValuePanel({ original, value, locked, onChange }: { original: Pa
               <span className="s t3">{bytes(value?.length)}</span>
               <span className="sp" />
               {mode === "text" && text !== null && <Validity text={text} />}
-              {mode === "hex" && fromHex(digits) === null && <span className="s failed">✕ not pairs of hex digits</span>}
+              {mode === "hex" && fromHex(digits) === null && (
+                <span className="s failed">✕ not pairs of hex digits</span>
+              )}
             </header>
-            {mode === "text" && text !== null && <Editor label="Edited value" side="edited" text={text} other={apart ? text : before} locked={locked} onChange={typed} />}
-            {mode === "hex" && <Textarea aria-label="Edited value in hex" value={digits} disabled={locked} onChange={(event) => typed(event.currentTarget.value)} autosize minRows={4} spellCheck={false} classNames={{ input: styles.hexInput! }} />}
-            {mode === "null" && <Notice title="The value is null">Zero bytes would not be the same. In a compacted topic this deletes the key.</Notice>}
+            {mode === "text" && text !== null && (
+              <Editor
+                label="Edited value"
+                side="edited"
+                text={text}
+                other={apart ? text : before}
+                locked={locked}
+                onChange={typed}
+              />
+            )}
+            {mode === "hex" && (
+              <Textarea
+                aria-label="Edited value in hex"
+                value={digits}
+                disabled={locked}
+                onChange={(event) => typed(event.currentTarget.value)}
+                autosize
+                minRows={4}
+                spellCheck={false}
+                classNames={{ input: styles.hexInput! }}
+              />
+            )}
+            {mode === "null" && (
+              <Notice title="The value is null">
+                Zero bytes would not be the same. In a compacted topic this deletes the key.
+              </Notice>
+            )}
           </div>
           <div className={styles.pane} role="group" aria-label="Difference" tabIndex={0}>
             {same(original, value) ? (
               <>
-                <header className={styles.paneHead}><b>Difference</b><span className="s t3">none: identical, byte for byte</span></header>
+                <header className={styles.paneHead}>
+                  <b>Difference</b>
+                  <span className="s t3">none: identical, byte for byte</span>
+                </header>
                 <Notice title="Nothing is changed">What you change shows here, and nothing else does.</Notice>
               </>
             ) : (
-              <Suspense fallback={<Bones rows={4} height={16} />}><DifferenceView original={before} edited={hex && value !== null ? toHex(value) : after} hex={hex} /></Suspense>
+              <Suspense fallback={<Bones rows={4} height={16} />}>
+                <DifferenceView original={before} edited={hex && value !== null ? toHex(value) : after} hex={hex} />
+              </Suspense>
             )}
           </div>
         </div>
@@ -82,6 +150,15 @@ export function ValuePanel({ original, value, locked, onChange }: { original: Pa
 
 function Validity({ text }: { text: string }) {
   const error = useMemo(() => jsonError(text), [text]);
-  if (!error) return <span className="s passed b" role="status">✓ valid JSON</span>;
-  return <span className="s failed b" role="status">✕ byte {byteOffset(text, error.at)}: {error.message}</span>;
+  if (!error)
+    return (
+      <span className="s passed b" role="status">
+        ✓ valid JSON
+      </span>
+    );
+  return (
+    <span className="s failed b" role="status">
+      ✕ byte {byteOffset(text, error.at)}: {error.message}
+    </span>
+  );
 }

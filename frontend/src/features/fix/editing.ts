@@ -10,7 +10,8 @@ import { readingLines } from "../../lib/reading";
 export const setAgainst = StateEffect.define<string>();
 export const against = StateField.define<string>({
   create: () => "",
-  update: (text, transaction) => transaction.effects.reduce((found, effect) => (effect.is(setAgainst) ? effect.value : found), text),
+  update: (text, transaction) =>
+    transaction.effects.reduce((found, effect) => (effect.is(setAgainst) ? effect.value : found), text),
 });
 
 /** Marks the characters that the other side does not have. */
@@ -18,12 +19,18 @@ export function compared(side: "original" | "edited"): Extension {
   const mark = Decoration.mark({ class: side === "original" ? "cm-gone" : "cm-new" });
   const marks = (state: EditorState) => {
     const [mine, other] = [state.sliceDoc(), state.field(against)];
-    const ranges = side === "original" ? changedRanges(mine, other).map((one) => [one.fromA, one.toA]) : changedRanges(other, mine).map((one) => [one.fromB, one.toB]);
+    const ranges =
+      side === "original"
+        ? changedRanges(mine, other).map((one) => [one.fromA, one.toA])
+        : changedRanges(other, mine).map((one) => [one.fromB, one.toB]);
     return Decoration.set(ranges.flatMap(([from = 0, to = 0]) => (to > from ? [mark.range(from, to)] : [])));
   };
   return StateField.define<DecorationSet>({
     create: marks,
-    update: (old, transaction) => (transaction.docChanged || transaction.effects.some((effect) => effect.is(setAgainst)) ? marks(transaction.state) : old),
+    update: (old, transaction) =>
+      transaction.docChanged || transaction.effects.some((effect) => effect.is(setAgainst))
+        ? marks(transaction.state)
+        : old,
     provide: (field) => EditorView.decorations.from(field),
   });
 }
@@ -88,9 +95,25 @@ export const theme: Extension = [
     ".cm-scroller": { fontFamily: "inherit", lineHeight: "inherit" },
     ".cm-content": { padding: "10px 0", caretColor: "var(--text)", minHeight: "74px" },
     ".cm-line": { padding: "0 12px 0 56px", wordBreak: "normal", overflowWrap: "anywhere" },
-    ".cm-start i": { display: "inline-block", width: "44px", marginLeft: "-56px", marginRight: "12px", textAlign: "right", fontStyle: "normal", fontSize: "11px", color: "var(--text-3)", userSelect: "none" },
+    ".cm-start i": {
+      display: "inline-block",
+      width: "44px",
+      marginLeft: "-56px",
+      marginRight: "12px",
+      textAlign: "right",
+      fontStyle: "normal",
+      fontSize: "11px",
+      color: "var(--text-3)",
+      userSelect: "none",
+    },
     ".cm-start i::before": { content: "attr(data-at)" },
-    ".cm-gone": { background: "var(--failed-soft)", color: "var(--failed)", fontWeight: "600", textDecoration: "line-through", textDecorationThickness: "1px" },
+    ".cm-gone": {
+      background: "var(--failed-soft)",
+      color: "var(--failed)",
+      fontWeight: "600",
+      textDecoration: "line-through",
+      textDecorationThickness: "1px",
+    },
     ".cm-new": { background: "var(--passed-soft)", color: "var(--passed)", fontWeight: "600" },
     ".cm-gone span, .cm-new span": { color: "inherit" },
     ".cm-specialChar": { color: "var(--unknown)", background: "var(--unknown-soft)", borderRadius: "2px" },

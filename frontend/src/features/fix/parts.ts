@@ -37,7 +37,9 @@ export function sameParts(one: Parts, other: Parts): boolean {
     same(one.key, other.key) &&
     (one.value === undefined || other.value === undefined ? one.value === other.value : same(one.value, other.value)) &&
     one.headers.length === other.headers.length &&
-    one.headers.every((header, at) => header.name === other.headers[at]?.name && same(header.value, other.headers[at]?.value ?? null))
+    one.headers.every(
+      (header, at) => header.name === other.headers[at]?.name && same(header.value, other.headers[at]?.value ?? null),
+    )
   );
 }
 

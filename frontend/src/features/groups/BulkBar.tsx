@@ -27,24 +27,45 @@ export function BulkBar({ chosen, shown, span, onAll, onClear, onMerged }: Props
   const may = useMayWrite();
   const [merging, setMerging] = useState(false);
   const records = chosen.reduce((sum, group) => sum + group.events, 0);
-  const filter = new URLSearchParams([...chosen.map((group) => ["group", String(group.id)]), ["from", span.from], ["to", span.to]]).toString();
+  const filter = new URLSearchParams([
+    ...chosen.map((group) => ["group", String(group.id)]),
+    ["from", span.from],
+    ["to", span.to],
+  ]).toString();
   return (
     <div className={join("row s", styles.bulk)} role="region" aria-label="Ticked groups">
-      <b>{plural(chosen.length, "group")}, {plural(records, "record")}</b>
+      <b>
+        {plural(chosen.length, "group")}, {plural(records, "record")}
+      </b>
       {chosen.length < shown && <LinkButton onClick={onAll}>Tick all {count(shown)} shown</LinkButton>}
       <LinkButton onClick={onClear}>Clear</LinkButton>
       <span className="sp" />
-      <ReplayButton key={filter} primary what={{ filter }}>Replay {count(records)}…</ReplayButton>
+      <ReplayButton key={filter} primary what={{ filter }}>
+        Replay {count(records)}…
+      </ReplayButton>
       <FixInBulkButton key={`fix ${filter}`} what={{ filter }} />
       <SetAside what={{ filter }} of={plural(records, "record")} />
       <GroupActs groups={chosen} heard onDone={onClear} />
-      <Button barred={!may.allowed ? may.reason : chosen.length < 2 ? "Tick two groups or more" : undefined} onClick={() => setMerging(true)}>Merge…</Button>
+      <Button
+        barred={!may.allowed ? may.reason : chosen.length < 2 ? "Tick two groups or more" : undefined}
+        onClick={() => setMerging(true)}
+      >
+        Merge…
+      </Button>
       {merging && <MergeDialog groups={chosen} onClose={() => setMerging(false)} onMerged={onMerged} />}
     </div>
   );
 }
 
-function MergeDialog({ groups, onClose, onMerged }: { groups: readonly Group[]; onClose: () => void; onMerged: (done: Regrouping) => void }) {
+function MergeDialog({
+  groups,
+  onClose,
+  onMerged,
+}: {
+  groups: readonly Group[];
+  onClose: () => void;
+  onMerged: (done: Regrouping) => void;
+}) {
   const largest = [...groups].sort((a, b) => b.events - a.events)[0];
   const [into, setInto] = useState(String(largest?.id));
   const merge = useRegroup();
@@ -57,10 +78,18 @@ function MergeDialog({ groups, onClose, onMerged }: { groups: readonly Group[]; 
       busy={merge.isPending}
       error={merge.error?.message ?? null}
       onClose={onClose}
-      onYes={(reason) => merge.mutate({ act: "merge", groups: groups.map((group) => group.id), into: Number(into), reason }, { onSuccess: onMerged })}
+      onYes={(reason) =>
+        merge.mutate(
+          { act: "merge", groups: groups.map((group) => group.id), into: Number(into), reason },
+          { onSuccess: onMerged },
+        )
+      }
     >
       <div className={styles.asked}>
-        <p>Their records become those of one group, which keeps its title, owner and state. It can be undone. The fingerprints stay as they are, so new records follow.</p>
+        <p>
+          Their records become those of one group, which keeps its title, owner and state. It can be undone. The
+          fingerprints stay as they are, so new records follow.
+        </p>
         <Select
           label="The group that stays"
           data={groups.map((group) => ({ value: String(group.id), label: `${group.title} (${count(group.events)})` }))}

@@ -14,7 +14,11 @@ export function Common({ group, span }: { group: GroupDetail; span: Span }) {
   return (
     <div>
       <h3>What these have in common</h3>
-      {error && <p className="s failed" role="alert">{error.message}</p>}
+      {error && (
+        <p className="s failed" role="alert">
+          {error.message}
+        </p>
+      )}
       {!data && !error && <Bones rows={4} height={14} />}
       {data?.traits.map((trait) => (
         <div key={trait.field} className={styles.trait} data-testid="trait">
@@ -31,6 +35,11 @@ export function Common({ group, span }: { group: GroupDetail; span: Span }) {
           </div>
         </div>
       ))}
+      {data?.withheld && (
+        <p className="s t3">
+          Keys, values and headers are not compared: content withheld. It needs the right payload reader.
+        </p>
+      )}
       {data && <p className="s t3">{foot(data.traits.length, data.here, data.elsewhere, data.partial)}</p>}
     </div>
   );
@@ -41,7 +50,11 @@ function Value({ trait, group, span }: { trait: CommonAnswer["traits"][number]; 
   const clause = clauseOfTrait(trait.field, trait.value);
   if (clause === null) return <span className="mono b">{trait.value}</span>;
   const query = new URLSearchParams({ q: `group:${group} ${clause}` });
-  return <Link className="mono b" to={inSpan(`/records?${query}`, span)} title={`Records of this group with ${clause}`}>{trait.value}</Link>;
+  return (
+    <Link className="mono b" to={inSpan(`/records?${query}`, span)} title={`Records of this group with ${clause}`}>
+      {trait.value}
+    </Link>
+  );
 }
 
 /** In whole per cent; "100 %" is said of all and "0 %" of none only. */
@@ -52,6 +65,7 @@ function share(part: number, whole: number): string {
 
 function foot(traits: number, here: number, elsewhere: number, partial: boolean): string {
   const of = `the newest ${count(here)} records here`;
-  const found = elsewhere > 0 ? `Of ${of} and ${count(elsewhere)} of other groups` : `Of ${of}; nothing else failed in this time`;
+  const found =
+    elsewhere > 0 ? `Of ${of} and ${count(elsewhere)} of other groups` : `Of ${of}; nothing else failed in this time`;
   return `${traits === 0 ? "Nothing stands out. " : ""}${found}${partial ? ", as far as 1.5 s reached" : ""}.`;
 }

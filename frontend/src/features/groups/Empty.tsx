@@ -20,12 +20,32 @@ export function Empty({ status, span, counts, onWiden }: Props) {
   const back = span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>;
   const { data: newest } = useNewest(status === "unresolved");
   const { data: clusters } = useClusters(newest === null);
-  if (status !== "unresolved") return <Notice title={`No ${status} groups in ${spanWords(span)}`} actions={back}>Choose a longer time, or another tab.</Notice>;
-  const away = (["muted", "resolved"] as const).filter((state) => counts[state]).map((state) => plural(counts[state] ?? 0, `${state} group`));
+  if (status !== "unresolved")
+    return (
+      <Notice title={`No ${status} groups in ${spanWords(span)}`} actions={back}>
+        Choose a longer time, or another tab.
+      </Notice>
+    );
+  const away = (["muted", "resolved"] as const)
+    .filter((state) => counts[state])
+    .map((state) => plural(counts[state] ?? 0, `${state} group`));
   if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
   return (
-    <Notice title={<><Glyph tone="passed">✓</Glyph> No unresolved failures in {spanWords(span)}.</>} actions={back}>
-      {away.length > 0 ? `What failed is of ${away.join(" and ")}.` : newest ? <LastOne row={newest} /> : "Nothing failed."}
+    <Notice
+      title={
+        <>
+          <Glyph tone="passed">✓</Glyph> No unresolved failures in {spanWords(span)}.
+        </>
+      }
+      actions={back}
+    >
+      {away.length > 0 ? (
+        `What failed is of ${away.join(" and ")}.`
+      ) : newest ? (
+        <LastOne row={newest} />
+      ) : (
+        "Nothing failed."
+      )}
     </Notice>
   );
 }

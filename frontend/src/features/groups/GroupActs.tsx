@@ -28,7 +28,8 @@ export function GroupActs({ groups, heard, onDone }: Props) {
   const shut = groups.some((group) => group.state === "muted" || group.state === "resolved");
   const unresolved = groups.some((group) => group.state !== "resolved");
   const what = groups.length === 1 ? "this group" : plural(groups.length, "group");
-  const run = (wanted: GroupsAct) => act.mutate({ groups: ids, ...wanted }, { onSuccess: () => (setAsking(null), onDone?.()) });
+  const run = (wanted: GroupsAct) =>
+    act.mutate({ groups: ids, ...wanted }, { onSuccess: () => (setAsking(null), onDone?.()) });
   const assign = () => run({ act: "assign", body: { username: mine ? null : (session?.username ?? null) } });
   const close = () => (setAsking(null), act.reset());
   useKeys({
@@ -37,11 +38,29 @@ export function GroupActs({ groups, heard, onDone }: Props) {
   });
   return (
     <>
-      {act.error && asking === null && <span className="s failed" role="alert">{act.error.message}</span>}
-      {unresolved && <Button barred={barred} title="Mute (m)" onClick={() => setAsking("mute")}>Mute…</Button>}
-      {unresolved && <Button barred={barred} onClick={() => setAsking("resolve")}>Resolve…</Button>}
-      {shut && <Button barred={barred} onClick={() => setAsking("reopen")}>Reopen…</Button>}
-      <Button barred={barred} busy={act.isPending} title="Assign to me (a)" onClick={assign}>{mine ? "Give back" : "Assign to me"}</Button>
+      {act.error && asking === null && (
+        <span className="s failed" role="alert">
+          {act.error.message}
+        </span>
+      )}
+      {unresolved && (
+        <Button barred={barred} title="Mute (m)" onClick={() => setAsking("mute")}>
+          Mute…
+        </Button>
+      )}
+      {unresolved && (
+        <Button barred={barred} onClick={() => setAsking("resolve")}>
+          Resolve…
+        </Button>
+      )}
+      {shut && (
+        <Button barred={barred} onClick={() => setAsking("reopen")}>
+          Reopen…
+        </Button>
+      )}
+      <Button barred={barred} busy={act.isPending} title="Assign to me (a)" onClick={assign}>
+        {mine ? "Give back" : "Assign to me"}
+      </Button>
       <MuteDialog
         open={asking === "mute"}
         what={what}
@@ -61,7 +80,8 @@ export function GroupActs({ groups, heard, onDone }: Props) {
         onClose={close}
         onYes={(reason) => (asking === "resolve" || asking === "reopen") && run({ act: asking, body: { reason } })}
       >
-        {asking === "resolve" && "It leaves the unresolved ones. A new record of the same failure makes it regressed and brings it back."}
+        {asking === "resolve" &&
+          "It leaves the unresolved ones. A new record of the same failure makes it regressed and brings it back."}
       </Confirm>
     </>
   );

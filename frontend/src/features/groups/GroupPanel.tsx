@@ -37,7 +37,16 @@ export function GroupPanel({ id, span, others, onDone }: Props) {
   const now = useNow(10_000);
   const { data: group, error, dataUpdatedAt, refetch } = useGroup(id, span);
   const filter = new URLSearchParams({ group: String(id), from: span.from, to: span.to }).toString();
-  if (!group) return <Panel className={styles.detail}>{error ? <Broken title="This group did not come" error={error} onAgain={() => void refetch()} /> : <Bones rows={5} />}</Panel>;
+  if (!group)
+    return (
+      <Panel className={styles.detail}>
+        {error ? (
+          <Broken title="This group did not come" error={error} onAgain={() => void refetch()} />
+        ) : (
+          <Bones rows={5} />
+        )}
+      </Panel>
+    );
   return (
     <Panel
       className={styles.detail}
@@ -57,7 +66,11 @@ export function GroupPanel({ id, span, others, onDone }: Props) {
           <ReportButton of={`groups/${group.id}`} span={span} />
           {!others && <SetAside key={`aside ${group.id}`} what={{ filter }} of={plural(group.events, "record")} />}
           {!others && <FixInBulkButton key={`fix ${group.id}`} what={{ filter }} />}
-          {!others && <ReplayButton key={`replay ${group.id}`} primary what={{ filter }}>Replay {count(group.events)}…</ReplayButton>}
+          {!others && (
+            <ReplayButton key={`replay ${group.id}`} primary what={{ filter }}>
+              Replay {count(group.events)}…
+            </ReplayButton>
+          )}
         </>
       }
     >

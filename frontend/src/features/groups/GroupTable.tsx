@@ -25,7 +25,13 @@ interface Props {
 export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, more }: Props) {
   const { zone } = useZone();
   const now = useNow(10_000);
-  const colours = useMemo(() => paint([...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: String(group.id), stage: group.stage }))), [groups]);
+  const colours = useMemo(
+    () =>
+      paint(
+        [...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: String(group.id), stage: group.stage })),
+      ),
+    [groups],
+  );
   const every = groups.find((group) => group.sparkline)?.sparkline?.bucket_ms;
   return (
     <>
@@ -33,13 +39,26 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
         <table className={styles.table}>
           <thead>
             <tr>
-              <th className={styles.tick}><span className="sr">Ticked</span></th>
+              <th className={styles.tick}>
+                <span className="sr">Ticked</span>
+              </th>
               <th>Group</th>
-              <th className={styles.optional}>{every ? `${length(span)} by ${bucket(every)}, own scale` : "Trend, own scale"}</th>
+              <th className={styles.optional}>
+                {every ? `${length(span)} by ${bucket(every)}, own scale` : "Trend, own scale"}
+              </th>
               <th className="num">Events</th>
-              <th className={`num ${styles.optional}`} title="Events of this hour and the 23 before it">24 h</th>
-              <th className="num" title="Events in the last 5 minutes">Now</th>
-              <th className={`num ${styles.optional}`} title="Distinct keys; of a large group those of its newest records, then with a +">Keys</th>
+              <th className={`num ${styles.optional}`} title="Events of this hour and the 23 before it">
+                24 h
+              </th>
+              <th className="num" title="Events in the last 5 minutes">
+                Now
+              </th>
+              <th
+                className={`num ${styles.optional}`}
+                title="Distinct keys; of a large group those of its newest records, then with a +"
+              >
+                Keys
+              </th>
               <th className={styles.optional}>First seen</th>
               <th>Last seen</th>
               <th className={styles.optional}>Owner</th>
@@ -47,36 +66,79 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, mor
           </thead>
           <tbody>
             {groups.map((group) => (
-              <tr key={group.id} className={join(group.id === chosen && styles.on, ticked.has(group.id) && styles.ticked)} onClick={() => onChoose(group.id)} aria-selected={group.id === chosen} data-testid="group">
+              <tr
+                key={group.id}
+                className={join(group.id === chosen && styles.on, ticked.has(group.id) && styles.ticked)}
+                onClick={() => onChoose(group.id)}
+                aria-selected={group.id === chosen}
+                data-testid="group"
+              >
                 <td className={styles.tick} onClick={(event) => event.stopPropagation()}>
-                  <input type="checkbox" checked={ticked.has(group.id)} aria-label={`Tick ${group.title}`} onChange={() => undefined} onClick={(event) => onTick(group.id, event.shiftKey)} />
+                  <input
+                    type="checkbox"
+                    checked={ticked.has(group.id)}
+                    aria-label={`Tick ${group.title}`}
+                    onChange={() => undefined}
+                    onClick={(event) => onTick(group.id, event.shiftKey)}
+                  />
                 </td>
                 <td className={styles.title}>
                   <div className={`row ${styles.names}`}>
-                    <button type="button" className="cut" aria-label={`${shortClass(group.exception_class)}: show ${group.title}`}>{shortClass(group.exception_class)}</button>
+                    <button
+                      type="button"
+                      className="cut"
+                      aria-label={`${shortClass(group.exception_class)}: show ${group.title}`}
+                    >
+                      {shortClass(group.exception_class)}
+                    </button>
                     <Chip mono>{group.stage ?? "unreadable"}</Chip>
                     <State state={group.state} />
-                    {group.fingerprint_count > 1 && <Chip title="Fingerprints that people merged">{group.fingerprint_count} merged</Chip>}
+                    {group.fingerprint_count > 1 && (
+                      <Chip title="Fingerprints that people merged">{group.fingerprint_count} merged</Chip>
+                    )}
                     {group.mute && <span className="s t3 cut">{muteWords(group.mute, zone, now)}</span>}
                   </div>
-                  <div className="mono t2 cut" title={group.message}>{group.message || group.title}</div>
+                  <div className="mono t2 cut" title={group.message}>
+                    {group.message || group.title}
+                  </div>
                 </td>
                 <td className={styles.optional}>
-                  {group.sparkline && <Sparkline points={group.sparkline.points} colour={colours.get(String(group.id)) ?? "var(--waiting)"} label={`Events of ${group.title} over time`} />}
+                  {group.sparkline && (
+                    <Sparkline
+                      points={group.sparkline.points}
+                      colour={colours.get(String(group.id)) ?? "var(--waiting)"}
+                      label={`Events of ${group.title} over time`}
+                    />
+                  )}
                 </td>
                 <td className={styles.events}>{count(group.events)}</td>
                 <td className={`num ${styles.optional}`}>{count(group.events_24h)}</td>
                 <td className={group.now > 0 ? "num failed b" : "num t3"}>{atLeast(group.now, group.now_exact)}</td>
                 <td className={`num t2 ${styles.optional}`}>{atLeast(group.keys, group.keys_exact)}</td>
                 <td className={`s t2 nw ${styles.optional}`}>{dateMinute(group.first_seen, zone)}</td>
-                <td className="s nw" title={dateMinute(group.last_seen, zone)}>{ago(group.last_seen, now)}</td>
-                <td className={styles.optional}>{group.owner ? <span className="row s" style={{ gap: 6 }}><Avatar name={group.owner} />{group.owner}</span> : <span className="s t3">nobody</span>}</td>
+                <td className="s nw" title={dateMinute(group.last_seen, zone)}>
+                  {ago(group.last_seen, now)}
+                </td>
+                <td className={styles.optional}>
+                  {group.owner ? (
+                    <span className="row s" style={{ gap: 6 }}>
+                      <Avatar name={group.owner} />
+                      {group.owner}
+                    </span>
+                  ) : (
+                    <span className="s t3">nobody</span>
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {more && <div className={styles.more}><LinkButton onClick={more}>More groups</LinkButton></div>}
+      {more && (
+        <div className={styles.more}>
+          <LinkButton onClick={more}>More groups</LinkButton>
+        </div>
+      )}
     </>
   );
 }
@@ -92,5 +154,10 @@ function atLeast(n: number, exact: boolean): string {
 
 export function State({ state }: { state: string }) {
   const { label, glyph, tone } = groupState(state);
-  return <Chip tone={tone}>{glyph && <span aria-hidden="true">{glyph}</span>}{label}</Chip>;
+  return (
+    <Chip tone={tone}>
+      {glyph && <span aria-hidden="true">{glyph}</span>}
+      {label}
+    </Chip>
+  );
 }

@@ -5,14 +5,23 @@ import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter, Route, Routes, useLocation } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Fingerprint, GroupDetail } from "../../api/types";
+import { settle, until } from "../../testing";
 import { Groups } from "./Groups";
 
 type Answer = object | "broken" | "never";
 
 const CHOSEN_TIME = "range=24h&from=2026-11-21T12:00:00.000Z&to=2026-11-21T13:00:00.000Z";
-const DONE = { id: 5, kind: "split", at: "2026-11-21T03:04:12Z", actor: "eve", reason: "", fingerprints: 1, sources: [{ id: 1, title: "one" }], targets: [{ id: 3, title: "three" }], undone: false };
-
-vi.setConfig({ testTimeout: 30_000 });
+const DONE = {
+  id: 5,
+  kind: "split",
+  at: "2026-11-21T03:04:12Z",
+  actor: "eve",
+  reason: "",
+  fingerprints: 1,
+  sources: [{ id: 1, title: "one" }],
+  targets: [{ id: 3, title: "three" }],
+  undone: false,
+};
 
 let root: Root;
 let sent: { path: string; body: unknown }[];
@@ -20,36 +29,83 @@ let answers: (path: string) => Answer;
 let split: boolean;
 
 function group(id: number, prints: number): GroupDetail {
-  const fingerprints = Array.from({ length: prints }, (_, index) => ({ id: 10 * id + index, digest: "d", exception_class: "e.X", stage: "TASK_PUT", message: `m${index}`, holes: [], frame: "", events: 1 }) as Fingerprint);
-  return { id, title: `group ${id}`, exception_class: "e.X", stage: "TASK_PUT", message: `message ${id}`, fingerprint_count: prints, state: "new", mute: null, events: 2, events_24h: 0, now: 0, now_exact: true, keys: 1, keys_exact: true, first_seen: "2026-11-21T03:04:12Z", last_seen: "2026-11-21T03:04:12Z", owner: null, connectors: [], topics: [], sparkline: null, fingerprints, regroupings: [], activity: [] };
+  const fingerprints = Array.from(
+    { length: prints },
+    (_, index) =>
+      ({
+        id: 10 * id + index,
+        digest: "d",
+        exception_class: "e.X",
+        stage: "TASK_PUT",
+        message: `m${index}`,
+        holes: [],
+        frame: "",
+        events: 1,
+      }) as Fingerprint,
+  );
+  return {
+    id,
+    title: `group ${id}`,
+    exception_class: "e.X",
+    stage: "TASK_PUT",
+    message: `message ${id}`,
+    fingerprint_count: prints,
+    state: "new",
+    mute: null,
+    events: 2,
+    events_24h: 0,
+    now: 0,
+    now_exact: true,
+    keys: 1,
+    keys_exact: true,
+    first_seen: "2026-11-21T03:04:12Z",
+    last_seen: "2026-11-21T03:04:12Z",
+    owner: null,
+    connectors: [],
+    topics: [],
+    sparkline: null,
+    fingerprints,
+    regroupings: [],
+    activity: [],
+  };
 }
 
 function usual(path: string): Answer {
-  if (path.endsWith("/split")) return (split = true), DONE;
+  if (path.endsWith("/split")) return ((split = true), DONE);
   if (path.endsWith("/common")) return { traits: [], here: 1, elsewhere: 1, partial: false };
   if (path.endsWith("/retention")) return "broken";
   const id = /groups\/(\d+)$/.exec(path)?.[1];
   if (id) return group(Number(id), split ? 1 : 2);
-  return { results: [group(1, 2), group(2, 1)], next: null, counts: { unresolved: 2 }, total_records: 4, took_ms: 1, exact: true };
+  return {
+    results: [group(1, 2), group(2, 1)],
+    next: null,
+    counts: { unresolved: 2 },
+    total_records: 4,
+    took_ms: 1,
+    exact: true,
+  };
 }
 
 beforeEach(() => {
   [sent, answers, split] = [[], usual, false];
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
-  Element.prototype.scrollIntoView = () => undefined;
-  vi.stubGlobal("fetch", vi.fn((url: string, options: RequestInit) => {
-    const path = new URL(url, "http://here").pathname;
-    if (options.method !== "GET") sent.push({ path, body: JSON.parse(options.body as string) });
-    const answer = answers(path);
-    if (answer === "never") return new Promise(() => undefined);
-    return Promise.resolve(new Response(JSON.stringify(answer === "broken" ? { detail: "It broke." } : answer), { status: answer === "broken" ? 500 : 200 }));
-  }));
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((url: string, options: RequestInit) => {
+      const path = new URL(url, "http://here").pathname;
+      if (options.method !== "GET") sent.push({ path, body: JSON.parse(options.body as string) });
+      const answer = answers(path);
+      if (answer === "never") return new Promise(() => undefined);
+      return Promise.resolve(
+        new Response(JSON.stringify(answer === "broken" ? { detail: "It broke." } : answer), {
+          status: answer === "broken" ? 500 : 200,
+        }),
+      );
+    }),
+  );
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 function Address() {
@@ -61,14 +117,30 @@ async function show(address: string): Promise<QueryClient> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { username: "eve", role: "operator", read_only: false });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  const routes = <Routes>{["/groups", "/groups/:id"].map((path) => <Route key={path} path={path} element={<Groups />} />)}<Route path="*" element={null} /></Routes>;
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter initialEntries={[address]}>{routes}<Address /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  const routes = (
+    <Routes>
+      {["/groups", "/groups/:id"].map((path) => (
+        <Route key={path} path={path} element={<Groups />} />
+      ))}
+      <Route path="*" element={null} />
+    </Routes>
+  );
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter initialEntries={[address]}>
+            {routes}
+            <Address />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   await until(() => document.querySelector("[data-testid=group]") && panel());
   return client;
 }
 
-const settle = () => act(() => new Promise<void>((done) => setTimeout(done, 20)));
-const until = (found: () => unknown) => vi.waitFor(async () => (await settle(), expect(found()).toBeTruthy()), { timeout: 10_000 });
 const panel = () => document.querySelector("[aria-label='Chosen group']");
 const address = () => document.querySelector("output")!.textContent;
 
@@ -132,8 +204,14 @@ it("a group of two that is split leads to the new one and can be undone", async 
 
 it("a time chosen by a drag goes along to the records, and can be widened", async () => {
   await show(`/groups/1?${CHOSEN_TIME}`);
-  const records = [...document.querySelectorAll("a")].find((one) => one.textContent?.startsWith("Open"))?.getAttribute("href");
-  expect(Object.fromEntries(new URL(records ?? "", "http://here").searchParams)).toEqual({ group: "1", from: "2026-11-21T12:00:00.000Z", to: "2026-11-21T13:00:00.000Z" });
+  const records = [...document.querySelectorAll("a")]
+    .find((one) => one.textContent?.startsWith("Open"))
+    ?.getAttribute("href");
+  expect(Object.fromEntries(new URL(records ?? "", "http://here").searchParams)).toEqual({
+    group: "1",
+    from: "2026-11-21T12:00:00.000Z",
+    to: "2026-11-21T13:00:00.000Z",
+  });
   expect(document.querySelectorAll("input[type=radio]:checked")).toHaveLength(0);
   await click("Back to the last 24 h");
   expect(address()).toBe("/groups/1?range=24h");

@@ -90,33 +90,75 @@ export function Groups() {
     <>
       <PageHead
         title="Groups"
-        note={first ? `${plural(first.total_records, "dead letter")} in ${plural(counts[status] ?? groups.length, "group")}, ${spanWords(span)}. Same exception, stage and normalised message make one group.` : " "}
+        note={
+          first
+            ? `${plural(first.total_records, "dead letter")} in ${plural(counts[status] ?? groups.length, "group")}, ${spanWords(span)}. Same exception, stage and normalised message make one group.`
+            : " "
+        }
       >
         <TimeChoice span={span} onWiden={wide} />
-        <MenuButton label={`Sort: ${sort.label} ▾`} items={SORTS.map((one) => ({ label: one.label, onClick: () => set("sort", one.value) }))} />
+        <MenuButton
+          label={`Sort: ${sort.label} ▾`}
+          items={SORTS.map((one) => ({ label: one.label, onClick: () => set("sort", one.value) }))}
+        />
       </PageHead>
       <div style={{ marginBottom: 12 }}>
-        <TabRow value={status} onChange={(next) => set("status", next)} items={TABS.map((tab) => ({ value: tab, label: tab[0]!.toUpperCase() + tab.slice(1), note: count(counts[tab] ?? 0) }))}>
+        <TabRow
+          value={status}
+          onChange={(next) => set("status", next)}
+          items={TABS.map((tab) => ({
+            value: tab,
+            label: tab[0]!.toUpperCase() + tab.slice(1),
+            note: count(counts[tab] ?? 0),
+          }))}
+        >
           {first && (
             <span className="s t3 nw" style={{ alignSelf: "center" }}>
               {first.exact ? "Exact" : "Bounded"}, {took(first.took_ms)}.{" "}
-              {fresh > 0 && <LinkButton onClick={() => void list.refetch()}>{plural(fresh, "new event")}: show</LinkButton>}
+              {fresh > 0 && (
+                <LinkButton onClick={() => void list.refetch()}>{plural(fresh, "new event")}: show</LinkButton>
+              )}
             </span>
           )}
         </TabRow>
       </div>
-      {list.isError && first && <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />}
+      {list.isError && first && (
+        <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
+      )}
       {done && (
         <Strip tone="accent">
-          <span data-testid="regrouped">{words(done)}. <Undo done={done} onDone={() => setDone(null)} /></span>
+          <span data-testid="regrouped">
+            {words(done)}. <Undo done={done} onDone={() => setDone(null)} />
+          </span>
         </Strip>
       )}
       <Panel label="Groups">
-        {ticked.length > 0 && <BulkBar chosen={ticked} shown={groups.length} span={span} onAll={() => ticks.take(groups.map((group) => group.id))} onClear={ticks.clear} onMerged={regrouped} />}
+        {ticked.length > 0 && (
+          <BulkBar
+            chosen={ticked}
+            shown={groups.length}
+            span={span}
+            onAll={() => ticks.take(groups.map((group) => group.id))}
+            onClear={ticks.clear}
+            onMerged={regrouped}
+          />
+        )}
         {list.isPending && <Bones rows={6} height={42} />}
-        {list.isError && !first && <Broken title="The groups did not come" error={list.error} onAgain={() => void list.refetch()} />}
+        {list.isError && !first && (
+          <Broken title="The groups did not come" error={list.error} onAgain={() => void list.refetch()} />
+        )}
         {first && groups.length === 0 && <Empty status={status} span={span} counts={counts} onWiden={wide} />}
-        {groups.length > 0 && <GroupTable groups={groups} chosen={chosen} span={span} ticked={ticks.ticked} onChoose={open} onTick={ticks.tick} more={list.hasNextPage ? () => void list.fetchNextPage() : undefined} />}
+        {groups.length > 0 && (
+          <GroupTable
+            groups={groups}
+            chosen={chosen}
+            span={span}
+            ticked={ticks.ticked}
+            onChoose={open}
+            onTick={ticks.tick}
+            more={list.hasNextPage ? () => void list.fetchNextPage() : undefined}
+          />
+        )}
       </Panel>
       {chosen && <GroupPanel id={chosen} span={span} others={ticked.length > 0} onDone={regrouped} />}
     </>

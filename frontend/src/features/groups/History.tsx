@@ -16,7 +16,10 @@ export function History({ group }: { group: GroupDetail }) {
       {group.activity.map((entry, index) => (
         <div key={index} className={styles.line}>
           <span className="mono t3">{dateMinute(entry.at, zone)}</span>
-          <span>{entry.actor && <b style={{ color: "var(--text)" }}>{entry.actor} </b>}{entry.text}</span>
+          <span>
+            {entry.actor && <b style={{ color: "var(--text)" }}>{entry.actor} </b>}
+            {entry.text}
+          </span>
         </div>
       ))}
       {group.activity.length === 0 && <p className="s t3">Nothing has been done about this group yet.</p>}
@@ -49,7 +52,9 @@ function NoteForm({ id }: { id: number }) {
         styles={{ input: { fontSize: 12, borderColor: "var(--line-strong)", background: "var(--surface)" } }}
         error={act.error?.message}
       />
-      <Button type="submit" barred={barred} busy={act.isPending}>Add note</Button>
+      <Button type="submit" barred={barred} busy={act.isPending}>
+        Add note
+      </Button>
     </form>
   );
 }

@@ -3,7 +3,11 @@ import { parts } from "./Message";
 
 describe("a message with holes", () => {
   it("is cut at each hole with its own example", () => {
-    const holes = [{ name: "n", example: "3" }, { name: "n", example: "17" }, { name: "quoted", example: '"x"' }];
+    const holes = [
+      { name: "n", example: "3" },
+      { name: "n", example: "17" },
+      { name: "quoted", example: '"x"' },
+    ];
     expect(parts("line <n> column <n>: <quoted>", holes)).toEqual([
       { text: "line " },
       { text: "<n>", example: "3" },

@@ -3,7 +3,19 @@ import styles from "./Groups.module.css";
 
 /** A normalised message; each hole shows on hover what stood there once. */
 export function Message({ message, holes }: Pick<Fingerprint, "message" | "holes">) {
-  return <span className={`mono ${styles.message}`}>{parts(message, holes).map((part, index) => (part.example === undefined ? part.text : <span key={index} className={styles.hole} title={`for example ${part.example}`}>{part.text}</span>))}</span>;
+  return (
+    <span className={`mono ${styles.message}`}>
+      {parts(message, holes).map((part, index) =>
+        part.example === undefined ? (
+          part.text
+        ) : (
+          <span key={index} className={styles.hole} title={`for example ${part.example}`}>
+            {part.text}
+          </span>
+        ),
+      )}
+    </span>
+  );
 }
 
 /** The message cut at its holes, which come in the order of their examples; other text in angle brackets is text. */

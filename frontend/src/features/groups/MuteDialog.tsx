@@ -32,7 +32,9 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
       onYes={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
     >
       <div className={styles.asked}>
-        <p>It leaves the unresolved ones and {willReturn(choice, events)}. Its records are indexed and counted as before.</p>
+        <p>
+          It leaves the unresolved ones and {willReturn(choice, events)}. Its records are indexed and counted as before.
+        </p>
         <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as Choice)}>
           <div className={styles.choices}>
             {CHOICES.map((one) => (
@@ -41,7 +43,17 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
           </div>
         </Radio.Group>
         {(choice === "events" || choice === "rate") && (
-          <NumberInput label="Events" value={events} min={1} max={2_147_483_647} clampBehavior="strict" allowDecimal={false} hideControls onChange={(next) => setEvents(Math.max(1, Number(next) || 1))} classNames={{ label: styles.label!, input: styles.input! }} />
+          <NumberInput
+            label="Events"
+            value={events}
+            min={1}
+            max={2_147_483_647}
+            clampBehavior="strict"
+            allowDecimal={false}
+            hideControls
+            onChange={(next) => setEvents(Math.max(1, Number(next) || 1))}
+            classNames={{ label: styles.label!, input: styles.input! }}
+          />
         )}
       </div>
     </Confirm>

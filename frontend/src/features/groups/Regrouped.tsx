@@ -21,14 +21,28 @@ export function Undo({ done, onDone }: { done: Regrouping; onDone?: () => void }
   const undo = useRegroup();
   return (
     <>
-      <Button small barred={may.allowed ? undefined : may.reason} busy={undo.isPending} onClick={() => undo.mutate({ act: "undo", regrouping: done.id }, { onSuccess: () => onDone?.() })}>Undo</Button>
-      {undo.error && <span className="failed" role="alert"> {undo.error.message}</span>}
+      <Button
+        small
+        barred={may.allowed ? undefined : may.reason}
+        busy={undo.isPending}
+        onClick={() => undo.mutate({ act: "undo", regrouping: done.id }, { onSuccess: () => onDone?.() })}
+      >
+        Undo
+      </Button>
+      {undo.error && (
+        <span className="failed" role="alert">
+          {" "}
+          {undo.error.message}
+        </span>
+      )}
     </>
   );
 }
 
 /** "Merged earthquakes.nst is null into earthquakes.gap is null". */
 export function words(done: Regrouping): string {
-  const [sources, targets] = [done.sources, done.targets].map((groups) => (groups.length > 3 ? plural(groups.length, "group") : groups.map((group) => group.title).join(", ")));
+  const [sources, targets] = [done.sources, done.targets].map((groups) =>
+    groups.length > 3 ? plural(groups.length, "group") : groups.map((group) => group.title).join(", "),
+  );
   return done.kind === "merge" ? `Merged ${sources} into ${targets}` : `Split ${targets} off ${sources}`;
 }

@@ -24,12 +24,32 @@ function One({ fingerprint }: { fingerprint: Fingerprint }) {
   return (
     <Facts
       rows={[
-        ["Exception", <span key="e" className="mono">{fingerprint.exception_class}</span>],
-        ["Stage", <span key="s" className="mono">{fingerprint.stage}</span>],
+        [
+          "Exception",
+          <span key="e" className="mono">
+            {fingerprint.exception_class}
+          </span>,
+        ],
+        [
+          "Stage",
+          <span key="s" className="mono">
+            {fingerprint.stage}
+          </span>,
+        ],
         ["Message", <Message key="m" message={fingerprint.message} holes={fingerprint.holes} />],
         ["Holes", <Holes key="h" holes={fingerprint.holes} />],
-        ["First frame", <span key="f" className="mono">{fingerprint.frame || "none"}</span>],
-        ["Fingerprint", <span key="p" className="mono" title={fingerprint.digest}>{fingerprint.digest.slice(0, 18)}…</span>],
+        [
+          "First frame",
+          <span key="f" className="mono">
+            {fingerprint.frame || "none"}
+          </span>,
+        ],
+        [
+          "Fingerprint",
+          <span key="p" className="mono" title={fingerprint.digest}>
+            {fingerprint.digest.slice(0, 18)}…
+          </span>,
+        ],
       ]}
     />
   );
@@ -41,7 +61,8 @@ function Holes({ holes }: { holes: Fingerprint["holes"] }) {
     <>
       {holes.map((hole, index) => (
         <span key={index} className="t2" style={{ display: "block" }}>
-          <span className={styles.hole}>{`<${hole.name}>`}</span> for example <span className="mono">{hole.example}</span>
+          <span className={styles.hole}>{`<${hole.name}>`}</span> for example{" "}
+          <span className="mono">{hole.example}</span>
         </span>
       ))}
     </>
@@ -55,23 +76,45 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
   const [asking, setAsking] = useState(false);
   const chosen = group.fingerprints.filter((one) => ticked.has(one.id)).map((one) => one.id);
   const total = group.fingerprints.reduce((sum, one) => sum + one.events, 0);
-  const barred = !may.allowed ? may.reason : chosen.length === 0 ? "Tick what is another failure" : chosen.length === group.fingerprint_count ? "One must stay" : undefined;
-  const tick = (id: number) => setTicked(new Set(ticked.has(id) ? [...ticked].filter((one) => one !== id) : [...ticked, id]));
+  const barred = !may.allowed
+    ? may.reason
+    : chosen.length === 0
+      ? "Tick what is another failure"
+      : chosen.length === group.fingerprint_count
+        ? "One must stay"
+        : undefined;
+  const tick = (id: number) =>
+    setTicked(new Set(ticked.has(id) ? [...ticked].filter((one) => one !== id) : [...ticked, id]));
   return (
     <>
-      <p className="s t2">{plural(group.fingerprint_count, "fingerprint")} were merged by people{group.fingerprint_count > group.fingerprints.length ? `; the ${group.fingerprints.length} largest are shown` : ""}.</p>
+      <p className="s t2">
+        {plural(group.fingerprint_count, "fingerprint")} were merged by people
+        {group.fingerprint_count > group.fingerprints.length
+          ? `; the ${group.fingerprints.length} largest are shown`
+          : ""}
+        .
+      </p>
       {group.fingerprints.map((one) => (
-        <label key={one.id} className={styles.fingerprint} data-testid="fingerprint" title={`${one.digest}\n${one.frame}`}>
+        <label
+          key={one.id}
+          className={styles.fingerprint}
+          data-testid="fingerprint"
+          title={`${one.digest}\n${one.frame}`}
+        >
           <input type="checkbox" checked={ticked.has(one.id)} onChange={() => tick(one.id)} />
           <span>
-            <span className="t2">{one.exception_class.split(".").at(-1)} · {one.stage}</span>
+            <span className="t2">
+              {one.exception_class.split(".").at(-1)} · {one.stage}
+            </span>
             <Message message={one.message} holes={one.holes} />
           </span>
           <span className="num">{count(one.events)}</span>
           <span className="num t3">{percent(one.events, total, 0)}</span>
         </label>
       ))}
-      <Button small barred={barred} onClick={() => setAsking(true)}>Split off {chosen.length || ""}…</Button>
+      <Button small barred={barred} onClick={() => setAsking(true)}>
+        Split off {chosen.length || ""}…
+      </Button>
       <Confirm
         open={asking}
         title={`Split off ${plural(chosen.length, "fingerprint")}`}
@@ -80,7 +123,12 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
         busy={split.isPending}
         error={split.error?.message ?? null}
         onClose={() => setAsking(false)}
-        onYes={(reason) => split.mutate({ act: "split", group: group.id, fingerprints: chosen, reason }, { onSuccess: (done) => (setAsking(false), setTicked(new Set()), onDone(done)) })}
+        onYes={(reason) =>
+          split.mutate(
+            { act: "split", group: group.id, fingerprints: chosen, reason },
+            { onSuccess: (done) => (setAsking(false), setTicked(new Set()), onDone(done)) },
+          )
+        }
       >
         They become a group of their own, with the same owner and state. It can be undone.
       </Confirm>

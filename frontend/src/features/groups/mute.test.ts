@@ -35,7 +35,9 @@ describe("when a muted group comes back", () => {
     expect(muteWords({ ...NEVER, until: "2026-11-21T04:12:30Z" }, "utc", NOW)).toBe("until 21 Nov 04:12");
     expect(muteWords({ ...NEVER, events: 1200, seen: 3 }, "utc", NOW)).toBe("3 of 1,200 events so far");
     expect(muteWords({ ...NEVER, rate: 1 }, "utc", NOW)).toBe("until 1 event in an hour");
-    expect(muteWords({ ...NEVER, until: "2026-11-21T04:12:30Z", rate: 50 }, "utc", NOW)).toBe("until 21 Nov 04:12 or until 50 events in an hour");
+    expect(muteWords({ ...NEVER, until: "2026-11-21T04:12:30Z", rate: 50 }, "utc", NOW)).toBe(
+      "until 21 Nov 04:12 or until 50 events in an hour",
+    );
     expect(muteWords(NEVER, "utc", NOW)).toBe("until somebody reopens it");
   });
 });

@@ -8,7 +8,12 @@ import styles from "./Overview.module.css";
 
 /** Consumed = delivered + dead-lettered + skipped + filtered since the start, in words, figures and one bar. */
 export function BalanceLine({ balance, error }: { balance: Balance | undefined; error: Error | null }) {
-  if (!balance) return <Panel label="Balance">{error ? <Notice title="The balance is not known">{error.message}</Notice> : <Bones rows={1} height={36} />}</Panel>;
+  if (!balance)
+    return (
+      <Panel label="Balance">
+        {error ? <Notice title="The balance is not known">{error.message}</Notice> : <Bones rows={1} height={36} />}
+      </Panel>
+    );
   const { consumed, delivered, dead_lettered, skipped, filtered, balanced } = balance;
   const parts = [
     { name: "delivered", value: delivered, colour: "var(--passed)" },
@@ -21,12 +26,21 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
       <div>
         <div className={styles.sum} data-testid="balance">
           <b>{count(consumed)}</b> consumed <i>=</i> <b className="passed">{count(delivered)}</b> delivered <i>+</i>{" "}
-          <Link to={recordsWith("connector", null, EVER)} className="failed"><b>{count(dead_lettered)}</b></Link> dead-lettered <i>+</i> <b>{count(skipped)}</b> skipped <i>+</i> <b>{count(filtered)}</b> filtered
+          <Link to={recordsWith("connector", null, EVER)} className="failed">
+            <b>{count(dead_lettered)}</b>
+          </Link>{" "}
+          dead-lettered <i>+</i> <b>{count(skipped)}</b> skipped <i>+</i> <b>{count(filtered)}</b> filtered
         </div>
         <div className={styles.bar} role="img" aria-label="The same figures as one bar">
-          {parts.filter((part) => part.value > 0).map((part) => (
-            <span key={part.name} style={{ flexGrow: part.value, flexBasis: 0, background: part.colour }} title={`${count(part.value)} ${part.name}`} />
-          ))}
+          {parts
+            .filter((part) => part.value > 0)
+            .map((part) => (
+              <span
+                key={part.name}
+                style={{ flexGrow: part.value, flexBasis: 0, background: part.colour }}
+                title={`${count(part.value)} ${part.name}`}
+              />
+            ))}
         </div>
       </div>
       <div className={`s ${styles.verdict}`}>
@@ -35,9 +49,13 @@ export function BalanceLine({ balance, error }: { balance: Balance | undefined; 
         ) : balanced ? (
           <b className="passed">Balances: every consumed record is accounted for.</b>
         ) : (
-          <b className="warn">{count(consumed - delivered - dead_lettered - skipped - filtered)} not accounted for at this instant.</b>
+          <b className="warn">
+            {count(consumed - delivered - dead_lettered - skipped - filtered)} not accounted for at this instant.
+          </b>
         )}
-        {consumed > 0 && <div className="t3">{percent(dead_lettered + skipped, consumed)} of records failed; since the start</div>}
+        {consumed > 0 && (
+          <div className="t3">{percent(dead_lettered + skipped, consumed)} of records failed; since the start</div>
+        )}
       </div>
     </Panel>
   );

@@ -54,7 +54,11 @@ function NoErrors({ span, onWiden }: { span: Span; onWiden: () => void }) {
   if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
   return (
     <Notice
-      title={<><Glyph tone="passed">✓</Glyph> No failures in {spanWords(span)}.</>}
+      title={
+        <>
+          <Glyph tone="passed">✓</Glyph> No failures in {spanWords(span)}.
+        </>
+      }
       actions={span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>}
     >
       {newest && <LastOne row={newest} />}
@@ -63,7 +67,11 @@ function NoErrors({ span, onWiden }: { span: Span; onWiden: () => void }) {
 }
 
 function toColumns(data: Errors, by: StackBy, span: Span): ColumnSeries[] {
-  const keyed = data.series.map((one) => ({ ...one, key: one.others ? "others" : one.key, stage: one.stage ?? (by === "stage" ? one.key : null) }));
+  const keyed = data.series.map((one) => ({
+    ...one,
+    key: one.others ? "others" : one.key,
+    stage: one.stage ?? (by === "stage" ? one.key : null),
+  }));
   const colours = paint(keyed);
   return keyed.map((one) => ({
     key: one.key,

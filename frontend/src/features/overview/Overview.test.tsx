@@ -4,62 +4,114 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { until } from "../../testing";
 import { Overview } from "./Overview";
 
 const CHOSEN_TIME = "from=2026-11-21T12%3A00%3A00.000Z&to=2026-11-21T13%3A00%3A00.000Z";
-const TIMES = { from: "2026-11-21T12:00:00Z", to: "2026-11-21T13:00:00Z", bucket_ms: 60_000, series: [], rows: [], topics: 0, exact: true, week_before: null };
+const TIMES = {
+  from: "2026-11-21T12:00:00Z",
+  to: "2026-11-21T13:00:00Z",
+  bucket_ms: 60_000,
+  series: [],
+  rows: [],
+  topics: 0,
+  exact: true,
+  week_before: null,
+};
 const NOW = Date.now();
 const CONNECTORS = [
-  { name: "early", topics: [], tasks: [], state: "RUNNING", last_error_at: new Date(NOW - 9 * 86_400_000).toISOString() },
-  { name: "late", topics: [], tasks: [], state: "RUNNING", last_error_at: new Date(NOW - 3 * 86_400_000).toISOString() },
+  {
+    name: "early",
+    topics: [],
+    tasks: [],
+    state: "RUNNING",
+    last_error_at: new Date(NOW - 9 * 86_400_000).toISOString(),
+  },
+  {
+    name: "late",
+    topics: [],
+    tasks: [],
+    state: "RUNNING",
+    last_error_at: new Date(NOW - 3 * 86_400_000).toISOString(),
+  },
 ];
 const ANSWERS: Record<string, object> = {
-  "metrics/balance": { consumed: 4, delivered: 3, dead_lettered: 1, skipped: 0, filtered: 0, balanced: true, as_of: null, connectors: [] },
+  "metrics/balance": {
+    consumed: 4,
+    delivered: 3,
+    dead_lettered: 1,
+    skipped: 0,
+    filtered: 0,
+    balanced: true,
+    as_of: null,
+    connectors: [],
+  },
   "metrics/errors": TIMES,
   "metrics/heat": TIMES,
   "metrics/attention": { items: [], ok: "" },
   "metrics/stages": { connector: "late", stages: [], total_failed: 0 },
-  "metrics/summary": { failing_topics: { count: 0, exact: true, watched: 1, names: [] }, unresolved_groups: { count: 2, new: 0, regressed: 0 }, errors_24h: { count: 0, mean_before: null, change_percent: null, days: [] }, replays: { started: 0, failing: 0, newest: null }, total: 0 },
-  "dead-letters": { results: [{ id: 7, topic: "orders.dlq", failed_at: new Date(NOW - 3 * 86_400_000).toISOString() }], total: { count: 1, exact: true }, partial: false },
-  connectors: { reachable: true, as_of: null, nearest: [], results: CONNECTORS },
+  "metrics/summary": {
+    failing_topics: { count: 0, exact: true, watched: 1, names: [] },
+    unresolved_groups: { count: 2, new: 0, regressed: 0 },
+    errors_24h: { count: 0, mean_before: null, change_percent: null, days: [] },
+    replays: { started: 0, failing: 0, newest: null },
+    total: 0,
+  },
+  "dead-letters": {
+    results: [{ id: 7, topic: "orders.dlq", failed_at: new Date(NOW - 3 * 86_400_000).toISOString() }],
+    total: { count: 1, exact: true },
+    partial: false,
+  },
+  connectors: { reachable: true, as_of: null, trouble: null, nearest: [], results: CONNECTORS },
 };
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let root: Root;
 let broken: boolean;
 
 beforeEach(() => {
   broken = false;
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
-  vi.stubGlobal("fetch", vi.fn((url: string) => {
-    const path = new URL(url, "http://here").pathname.replace("/api/v1/", "");
-    return Promise.resolve(new Response(JSON.stringify(broken ? { detail: "It broke." } : ANSWERS[path]), { status: broken ? 500 : 200 }));
-  }));
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((url: string) => {
+      const path = new URL(url, "http://here").pathname.replace("/api/v1/", "");
+      return Promise.resolve(
+        new Response(JSON.stringify(broken ? { detail: "It broke." } : ANSWERS[path]), { status: broken ? 500 : 200 }),
+      );
+    }),
+  );
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 async function show(query: string): Promise<QueryClient> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter initialEntries={[`/?${query}`]}><Overview /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter initialEntries={[`/?${query}`]}>
+            <Overview />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   await until(() => document.querySelectorAll("[aria-busy=true]").length === 0);
   return client;
 }
 
-const until = (found: () => unknown) => vi.waitFor(async () => (await act(() => new Promise<void>((done) => setTimeout(done, 20))), expect(found()).toBeTruthy()), { timeout: 10_000 });
 const text = () => document.body.textContent;
 
 it("a chosen time without errors says so, when the last one was, and leads back", async () => {
   await show(`range=24h&${CHOSEN_TIME}`);
   expect(text()).toContain("No failures in the chosen time");
   expect(text()).toContain("Last one 3 d ago, orders.dlq.");
-  expect([...document.querySelectorAll("button")].filter((one) => one.textContent === "Back to the last 24 h")).toHaveLength(2);
+  expect(
+    [...document.querySelectorAll("button")].filter((one) => one.textContent === "Back to the last 24 h"),
+  ).toHaveLength(2);
   expect(document.querySelectorAll("[aria-label=Time] input:checked")).toHaveLength(0);
   expect(document.title).toBe("Overview · dlqadmin");
 });
@@ -67,7 +119,8 @@ it("a chosen time without errors says so, when the last one was, and leads back"
 it("the chosen time goes along to the groups, and what does not follow it says so", async () => {
   await show(`range=24h&${CHOSEN_TIME}`);
   expect(document.querySelector("a[href^='/groups']")?.getAttribute("href")).toBe(`/groups?range=24h&${CHOSEN_TIME}`);
-  for (const label of ["Balance", "Topics and connectors"]) expect(document.querySelector(`[aria-label='${label}']`)?.textContent).toContain("since the start");
+  for (const label of ["Balance", "Topics and connectors"])
+    expect(document.querySelector(`[aria-label='${label}']`)?.textContent).toContain("since the start");
   expect(text()).toContain("late, stage by stage, since the start");
 });
 

@@ -19,7 +19,10 @@ import { StageStrip } from "./StageStrip";
 import { TopicHeat } from "./TopicHeat";
 import { TopicTable } from "./TopicTable";
 
-const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stage", "topic"].map((value) => ({ value: value as StackBy, label: value }));
+const STACKS: { value: StackBy; label: string }[] = ["exception", "group", "stage", "topic"].map((value) => ({
+  value: value as StackBy,
+  label: value,
+}));
 
 /** Is anything wrong, is it new, and what must be done first? */
 export function Overview() {
@@ -31,25 +34,54 @@ export function Overview() {
   const summary = useSummary(span.from, span.to);
   const heat = useHeat(span.from, span.to);
   const attention = useAttention();
-  const stale = [balance, errors, summary, heat, attention].filter((answer) => answer.isError && answer.data !== undefined);
+  const stale = [balance, errors, summary, heat, attention].filter(
+    (answer) => answer.isError && answer.data !== undefined,
+  );
   const oldest = stale.sort((a, b) => a.dataUpdatedAt - b.dataUpdatedAt)[0];
-  const stackBy = (value: StackBy) => setParams((before) => new URLSearchParams([...[...before].filter(([name]) => name !== "by"), ["by", value]]));
+  const stackBy = (value: StackBy) =>
+    setParams((before) => new URLSearchParams([...[...before].filter(([name]) => name !== "by"), ["by", value]]));
   const narrow = (from: number, to: number) => setParams((before) => narrowTo(before, from, to));
   const wide = (range?: Range) => setParams((before) => widen(before, range));
   useTitle("Overview");
   useKeys(span.narrowed ? { Escape: () => wide() } : {});
   return (
     <>
-      <PageHead title="Overview" note={<Since from={errors.data?.from} to={errors.data?.to} exact={errors.data?.exact} updatedAt={errors.dataUpdatedAt} />}>
+      <PageHead
+        title="Overview"
+        note={
+          <Since
+            from={errors.data?.from}
+            to={errors.data?.to}
+            exact={errors.data?.exact}
+            updatedAt={errors.dataUpdatedAt}
+          />
+        }
+      >
         <TimeChoice span={span} onWiden={wide} />
       </PageHead>
-      {oldest?.error && <NotRefreshed error={oldest.error} at={oldest.dataUpdatedAt} onAgain={() => stale.forEach((answer) => void answer.refetch())} />}
+      {oldest?.error && (
+        <NotRefreshed
+          error={oldest.error}
+          at={oldest.dataUpdatedAt}
+          onAgain={() => stale.forEach((answer) => void answer.refetch())}
+        />
+      )}
       <BalanceLine balance={balance.data} error={balance.error} />
       <Cards answer={summary} span={span} />
       <div className={styles.body}>
         <Panel
-          title={<><h2>{errors.data ? `Errors per ${bucket(errors.data.bucket_ms)}` : "Errors"}</h2><span className="s t3">drag to narrow the time</span></>}
-          aside={<><span className="s t3">stacked by</span><Choice label="Stacked by" value={by} options={STACKS} onChange={stackBy} /></>}
+          title={
+            <>
+              <h2>{errors.data ? `Errors per ${bucket(errors.data.bucket_ms)}` : "Errors"}</h2>
+              <span className="s t3">drag to narrow the time</span>
+            </>
+          }
+          aside={
+            <>
+              <span className="s t3">stacked by</span>
+              <Choice label="Stacked by" value={by} options={STACKS} onChange={stackBy} />
+            </>
+          }
         >
           {errors.data ? (
             <ErrorColumns data={errors.data} by={by} span={span} onNarrow={narrow} onWiden={wide} />
@@ -68,14 +100,24 @@ export function Overview() {
   );
 }
 
-function Since({ from, to, exact, updatedAt }: { from: string | undefined; to: string | undefined; exact: boolean | undefined; updatedAt: number }) {
+function Since({
+  from,
+  to,
+  exact,
+  updatedAt,
+}: {
+  from: string | undefined;
+  to: string | undefined;
+  exact: boolean | undefined;
+  updatedAt: number;
+}) {
   const { zone } = useZone();
   const now = useNow(1000);
   if (!from || !to) return <>All connectors.</>;
   return (
     <>
-      All connectors, {dateMinute(from, zone)} to {dateMinute(to, zone)} {zone === "utc" ? "UTC" : "local time"}. {exact ? "Counts are exact." : "Counts are bounded."} Refreshed{" "}
-      {ago(new Date(updatedAt).toISOString(), now)}.
+      All connectors, {dateMinute(from, zone)} to {dateMinute(to, zone)} {zone === "utc" ? "UTC" : "local time"}.{" "}
+      {exact ? "Counts are exact." : "Counts are bounded."} Refreshed {ago(new Date(updatedAt).toISOString(), now)}.
     </>
   );
 }

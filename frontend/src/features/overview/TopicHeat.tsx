@@ -9,18 +9,33 @@ import { Bones, Notice, Panel } from "../../ui/Panel";
 import styles from "./Overview.module.css";
 
 /** Which topic failed when, beside the same time a week before. */
-export function TopicHeat({ answer: { data, error }, span, onNarrow }: { answer: UseQueryResult<Heat>; span: Span; onNarrow: (from: number, to: number) => void }) {
+export function TopicHeat({
+  answer: { data, error },
+  span,
+  onNarrow,
+}: {
+  answer: UseQueryResult<Heat>;
+  span: Span;
+  onNarrow: (from: number, to: number) => void;
+}) {
   const { zone } = useZone();
   const left = data ? data.topics - data.rows.length : 0;
   return (
     <Panel
       className={styles.gap}
-      title={<><h2>{data ? `Dead letter topics by ${bucket(data.bucket_ms)}` : "Dead letter topics"}</h2><span className="s t3">the stronger, the more; one scale for all</span></>}
+      title={
+        <>
+          <h2>{data ? `Dead letter topics by ${bucket(data.bucket_ms)}` : "Dead letter topics"}</h2>
+          <span className="s t3">the stronger, the more; one scale for all</span>
+        </>
+      }
       aside={left > 0 ? <span className="s t3">{plural(left, "more topic")} with fewer</span> : undefined}
     >
       {!data && (error ? <Notice title="The counts did not come">{error.message}</Notice> : <Bones rows={2} />)}
       {data && !data.exact && <Notice title="Not counted: it took more than 2 s">Choose a shorter time.</Notice>}
-      {data?.exact && data.rows.length === 0 && <Notice title="No topic has dead letters in this time">A longer time may have older ones.</Notice>}
+      {data?.exact && data.rows.length === 0 && (
+        <Notice title="No topic has dead letters in this time">A longer time may have older ones.</Notice>
+      )}
       {data && data.rows.length > 0 && (
         <HeatMap
           rows={data.rows.map((row) => ({
@@ -28,7 +43,10 @@ export function TopicHeat({ answer: { data, error }, span, onNarrow }: { answer:
             label: row.topic,
             to: inSpan(recordsWith("topic", row.topic), span),
             points: row.points,
-            notes: [<b key="total">{count(row.total)}</b>, <Change key="change" now={row.total} before={row.week_before} />],
+            notes: [
+              <b key="total">{count(row.total)}</b>,
+              <Change key="change" now={row.total} before={row.week_before} />,
+            ],
           }))}
           heads={["errors", "a week before"]}
           from={Date.parse(data.from)}
@@ -45,5 +63,13 @@ export function TopicHeat({ answer: { data, error }, span, onNarrow }: { answer:
 function Change({ now, before }: { now: number; before: number }) {
   if (before === 0) return <span className="t3">none</span>;
   const change = Math.round((100 * (now - before)) / before);
-  return <>{count(before)} <span className={change > 0 ? "failed" : "t3"}>{change > 0 ? "+" : change < 0 ? "−" : "±"}{count(Math.abs(change))} %</span></>;
+  return (
+    <>
+      {count(before)}{" "}
+      <span className={change > 0 ? "failed" : "t3"}>
+        {change > 0 ? "+" : change < 0 ? "−" : "±"}
+        {count(Math.abs(change))} %
+      </span>
+    </>
+  );
 }

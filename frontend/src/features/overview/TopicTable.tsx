@@ -16,10 +16,24 @@ export function TopicTable() {
   const now = useNow(10_000);
   const figures = new Map(balance?.connectors.map((one) => [one.name, one]));
   return (
-    <Panel className={styles.gap} label="Topics and connectors" title={<><h2>Topics and connectors</h2><span className="s t3">counts since the start</span></>}>
-      {!connectors && (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <Bones rows={3} />)}
+    <Panel
+      className={styles.gap}
+      label="Topics and connectors"
+      title={
+        <>
+          <h2>Topics and connectors</h2>
+          <span className="s t3">counts since the start</span>
+        </>
+      }
+    >
+      {!connectors &&
+        (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <Bones rows={3} />)}
       {connectors && connectors.results.length === 0 && (
-        <Notice title={connectors.reachable ? "No connectors" : "The engine is away"}>{connectors.reachable ? "Start one with python -m engine run." : "Connectors appear when it answers again."}</Notice>
+        <Notice title={connectors.reachable ? "No connectors" : "The engine is away"}>
+          {connectors.reachable
+            ? "Start one with python -m engine run."
+            : (connectors.trouble ?? "Connectors appear when it answers again.")}
+        </Notice>
       )}
       {connectors && connectors.results.length > 0 && (
         <div className={styles.scroll}>
@@ -36,7 +50,11 @@ export function TopicTable() {
                 <th>Last error</th>
               </tr>
             </thead>
-            <tbody>{connectors.results.map((connector) => <Row key={connector.name} connector={connector} figures={figures.get(connector.name)} now={now} />)}</tbody>
+            <tbody>
+              {connectors.results.map((connector) => (
+                <Row key={connector.name} connector={connector} figures={figures.get(connector.name)} now={now} />
+              ))}
+            </tbody>
           </table>
         </div>
       )}
@@ -50,13 +68,28 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Balan
   return (
     <tr>
       <td className="mono">{connector.topics.join(", ") || "–"}</td>
-      <td><Link to={`/connectors/${connector.name}`}>{connector.name}</Link> <span className="t3 s">{connector.type}, {states(connector)}</span></td>
+      <td>
+        <Link to={`/connectors/${connector.name}`}>{connector.name}</Link>{" "}
+        <span className="t3 s">
+          {connector.type}, {states(connector)}
+        </span>
+      </td>
       <td className={consumed ? "num" : "num t3"}>{count(consumed)}</td>
-      <td className="num">{failed ? <Link to={recordsWith("connector", connector.name, EVER)}>{count(failed)}</Link> : <span className="t3">0</span>}</td>
+      <td className="num">
+        {failed ? (
+          <Link to={recordsWith("connector", connector.name, EVER)}>{count(failed)}</Link>
+        ) : (
+          <span className="t3">0</span>
+        )}
+      </td>
       <td className={consumed ? "num" : "num t3"}>{percent(failed, consumed)}</td>
-      <td className="s"><Budget connector={connector} /></td>
+      <td className="s">
+        <Budget connector={connector} />
+      </td>
       <td className="num">{count(connector.lag)}</td>
-      <td className={connector.last_error_at ? "t2" : "t3"}>{connector.last_error_at ? ago(connector.last_error_at, now) : "none"}</td>
+      <td className={connector.last_error_at ? "t2" : "t3"}>
+        {connector.last_error_at ? ago(connector.last_error_at, now) : "none"}
+      </td>
     </tr>
   );
 }
@@ -65,7 +98,9 @@ function Row({ connector, figures, now }: { connector: Connector; figures: Balan
 function Budget({ connector }: { connector: Connector }) {
   const task = worstTask(connector.tasks);
   if (!task) return <span className="t3">–</span>;
-  const title = handlerLines(task.budget.handlers).map(({ words }) => words).join("\n");
+  const title = handlerLines(task.budget.handlers)
+    .map(({ words }) => words)
+    .join("\n");
   return (
     <span className={styles.budgets} title={title || undefined}>
       {budgetLines(task.budget).map((line) => (
@@ -75,14 +110,19 @@ function Budget({ connector }: { connector: Connector }) {
           {line.label && <span className="xs t3">{line.label}</span>}
         </span>
       ))}
-      {connector.tasks.length > 1 && <span className="xs t3">task {task.id}, the nearest to failing of {connector.tasks.length}</span>}
+      {connector.tasks.length > 1 && (
+        <span className="xs t3">
+          task {task.id}, the nearest to failing of {connector.tasks.length}
+        </span>
+      )}
     </span>
   );
 }
 
 function states(connector: Connector): string {
   const counts = new Map<string, number>();
-  for (const task of connector.tasks) counts.set(task.state.toLowerCase(), (counts.get(task.state.toLowerCase()) ?? 0) + 1);
+  for (const task of connector.tasks)
+    counts.set(task.state.toLowerCase(), (counts.get(task.state.toLowerCase()) ?? 0) + 1);
   if (counts.size === 0) return connector.state.toLowerCase();
   return [...counts].map(([state, number]) => `${plural(number, "task")} ${state}`).join(", ");
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Approval } from "../../api/replayTypes";
 import { useMayWrite, useSession } from "../../api/session";
-import { dateTime, plural } from "../../lib/format";
+import { dateTime } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { Button, Confirm } from "../../ui/controls";
 import { Strip } from "../../ui/Panel";
@@ -23,20 +23,55 @@ export function Agreeing({ approval, busy, error, barred, onApprove, onReject }:
   const may = useMayWrite();
   const [asking, setAsking] = useState(false);
   if (approval.approved) {
-    return <Strip tone="passed">Approved by {approval.approved_by ?? "somebody"} {dateTime(approval.approved_at, zone)}.</Strip>;
+    return (
+      <Strip tone="passed">
+        Approved by {approval.approved_by ?? "somebody"} {dateTime(approval.approved_at, zone)}.
+      </Strip>
+    );
   }
-  if (approval.asked_at === null) return <Strip tone="warn">Above {plural(approval.above, "record")} a second person must approve the plan.</Strip>;
-  if (approval.void) return <Strip tone="warn">The plan changed since {approval.asked_by ?? "somebody"} asked for approval. Ask again.</Strip>;
-  const why = me?.approver !== true ? "Needs the role approver" : me.username === approval.asked_by ? "You asked for it: somebody else must approve" : may.allowed ? barred : may.reason;
+  if (approval.asked_at === null)
+    return <Strip tone="warn">A second person must approve the plan: {approval.reasons.join("; ")}.</Strip>;
+  if (approval.void)
+    return (
+      <Strip tone="warn">The plan changed since {approval.asked_by ?? "somebody"} asked for approval. Ask again.</Strip>
+    );
+  const why =
+    me?.approver !== true
+      ? "Needs the role approver"
+      : me.username === approval.asked_by
+        ? "You asked for it: somebody else must approve"
+        : approval.barred.includes(me.username ?? "")
+          ? "You planned or edited it: somebody else must approve"
+          : may.allowed
+            ? barred
+            : may.reason;
   return (
     <>
-      <Strip tone="warn">{approval.asked_by ?? "Somebody"} asked for approval {dateTime(approval.asked_at, zone)}.</Strip>
+      <Strip tone="warn">
+        {approval.asked_by ?? "Somebody"} asked for approval {dateTime(approval.asked_at, zone)}
+        {approval.reasons.length > 0 && `: ${approval.reasons.join("; ")}`}.
+        {approval.barred.length > 0 && ` Somebody else than ${approval.barred.join(", ")} must approve.`}
+      </Strip>
       <div className="row" style={{ flexWrap: "wrap" }}>
-        <Button kind="primary" busy={busy} barred={why} onClick={onApprove}>Approve</Button>
-        <Button busy={busy} barred={why} onClick={() => setAsking(true)}>Reject…</Button>
+        <Button kind="primary" busy={busy} barred={why} onClick={onApprove}>
+          Approve
+        </Button>
+        <Button busy={busy} barred={why} onClick={() => setAsking(true)}>
+          Reject…
+        </Button>
         {why && <span className="s t3">{why}</span>}
       </div>
-      <Confirm open={asking} title="Reject this plan" asks="Reason" required yes="Reject" busy={busy} error={error?.message ?? null} onClose={() => setAsking(false)} onYes={(reason) => (onReject(reason), setAsking(false))}>
+      <Confirm
+        open={asking}
+        title="Reject this plan"
+        asks="Reason"
+        required
+        yes="Reject"
+        busy={busy}
+        error={error?.message ?? null}
+        onClose={() => setAsking(false)}
+        onYes={(reason) => (onReject(reason), setAsking(false))}
+      >
         The plan stays as it is. It can be changed, and asked for again.
       </Confirm>
     </>

@@ -13,15 +13,25 @@ function connectorState(target: Plan["targets"][number], group: string): string 
 export function Groups({ plan }: { plan: Plan }) {
   const several = plan.targets.length > 1;
   return (
-    <div className={styles.groups} data-testid="groups" tabIndex={0} role="region" aria-label="Consumer groups on the target">
+    <div
+      className={styles.groups}
+      data-testid="groups"
+      tabIndex={0}
+      role="region"
+      aria-label="Consumer groups on the target"
+    >
       <table>
         <thead>
           <tr>
             <th scope="col">Consumer group</th>
             {several && <th scope="col">Topic</th>}
             <th scope="col">State</th>
-            <th scope="col" className={styles.number}>Members</th>
-            <th scope="col" className={styles.number}>Lag</th>
+            <th scope="col" className={styles.number}>
+              Members
+            </th>
+            <th scope="col" className={styles.number}>
+              Lag
+            </th>
             <th scope="col">Outcome</th>
           </tr>
         </thead>

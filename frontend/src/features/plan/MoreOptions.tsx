@@ -12,16 +12,38 @@ const ORDER: { value: OrderGuard; label: string }[] = [
 ];
 
 /** What most people leave as it is. */
-export function MoreOptions({ options, disabled, set }: { options: ReplayOptions; disabled: boolean; set: (part: Partial<ReplayOptions>) => void }) {
-  const clusters = useClusters().data?.results.filter((cluster) => !cluster.own).map((cluster) => cluster.name) ?? [];
+export function MoreOptions({
+  options,
+  disabled,
+  set,
+}: {
+  options: ReplayOptions;
+  disabled: boolean;
+  set: (part: Partial<ReplayOptions>) => void;
+}) {
+  const clusters =
+    useClusters()
+      .data?.results.filter((cluster) => !cluster.own)
+      .map((cluster) => cluster.name) ?? [];
   const [steps, setSteps] = useState((options.steps ?? []).join(", "));
-  const numbers = steps.split(/[\s,]+/).filter((part) => part !== "").map(Number);
+  const numbers = steps
+    .split(/[\s,]+/)
+    .filter((part) => part !== "")
+    .map(Number);
   const grows = numbers.every((number, at) => Number.isInteger(number) && number > (numbers[at - 1] ?? 0));
   return (
     <>
       <Line label="Same key">
-        <Radio.Group aria-label="When the origin topic has newer records of a key" value={options.order ?? "skip"} onChange={(next) => set({ order: next as OrderGuard })}>
-          <div className={styles.choices}>{ORDER.map(({ value, label }) => <Radio key={value} size="xs" value={value} label={label} disabled={disabled} />)}</div>
+        <Radio.Group
+          aria-label="When the origin topic has newer records of a key"
+          value={options.order ?? "skip"}
+          onChange={(next) => set({ order: next as OrderGuard })}
+        >
+          <div className={styles.choices}>
+            {ORDER.map(({ value, label }) => (
+              <Radio key={value} size="xs" value={value} label={label} disabled={disabled} />
+            ))}
+          </div>
         </Radio.Group>
       </Line>
       <Line label="Canary">
@@ -38,18 +60,55 @@ export function MoreOptions({ options, disabled, set }: { options: ReplayOptions
         />
       </Line>
       <Line label="Pause at">
-        <Limit label="Percent that failed again" empty="no failure limit" suffix=" % failed again" max={100} value={options.breaker_percent ?? null} disabled={disabled} onValue={(breaker_percent) => set({ breaker_percent })} />
-        <Limit label="Records a reader may be behind" empty="no lag limit" suffix=" behind" max={Number.MAX_SAFE_INTEGER} value={options.max_lag ?? null} disabled={disabled} onValue={(max_lag) => set({ max_lag })} />
+        <Limit
+          label="Percent that failed again"
+          empty="no failure limit"
+          suffix=" % failed again"
+          max={100}
+          value={options.breaker_percent ?? null}
+          disabled={disabled}
+          onValue={(breaker_percent) => set({ breaker_percent })}
+        />
+        <Limit
+          label="Records a reader may be behind"
+          empty="no lag limit"
+          suffix=" behind"
+          max={Number.MAX_SAFE_INTEGER}
+          value={options.max_lag ?? null}
+          disabled={disabled}
+          onValue={(max_lag) => set({ max_lag })}
+        />
       </Line>
       <Line label="Time">
-        <Checkbox size="xs" label="keep the records' timestamps" checked={options.keep_timestamps ?? false} disabled={disabled} onChange={(event) => set({ keep_timestamps: event.currentTarget.checked })} />
+        <Checkbox
+          size="xs"
+          label="keep the records' timestamps"
+          checked={options.keep_timestamps ?? false}
+          disabled={disabled}
+          onChange={(event) => set({ keep_timestamps: event.currentTarget.checked })}
+        />
       </Line>
       <Line label="Sent before">
-        <Checkbox size="xs" label="send again, although a replay sent it" checked={options.resend} disabled={disabled} onChange={(event) => set({ resend: event.currentTarget.checked })} />
+        <Checkbox
+          size="xs"
+          label="send again, although a replay sent it"
+          checked={options.resend}
+          disabled={disabled}
+          onChange={(event) => set({ resend: event.currentTarget.checked })}
+        />
       </Line>
       {(clusters.length > 0 || options.target_cluster) && (
         <Line label="Cluster">
-          <Select aria-label="Cluster" size="xs" className={styles.select!} disabled={disabled} allowDeselect={false} value={options.target_cluster ?? ""} data={[{ value: "", label: "its own" }, ...clusters]} onChange={(next) => set({ target_cluster: next ?? "" })} />
+          <Select
+            aria-label="Cluster"
+            size="xs"
+            className={styles.select!}
+            disabled={disabled}
+            allowDeselect={false}
+            value={options.target_cluster ?? ""}
+            data={[{ value: "", label: "its own" }, ...clusters]}
+            onChange={(next) => set({ target_cluster: next ?? "" })}
+          />
         </Line>
       )}
     </>

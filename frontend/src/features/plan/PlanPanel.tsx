@@ -30,7 +30,12 @@ export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Pro
   return (
     <Panel
       label="Plan"
-      title={<><h2>Plan</h2>{plan && <Tally plan={plan} />}</>}
+      title={
+        <>
+          <h2>Plan</h2>
+          {plan && <Tally plan={plan} />}
+        </>
+      }
       aside={
         <span className="s t3" role="status">
           {checking ? "Checking…" : plan && `checked ${timeOfDay(plan.checked_at, zone)}, ${took(plan.took_ms)}`}{" "}
@@ -38,8 +43,16 @@ export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Pro
         </span>
       }
     >
-      {error && <div className={styles.strip}><Strip tone="failed">{error.message}</Strip></div>}
-      {stale && plan && <div className={styles.strip}><Strip tone="warn">{stale}</Strip></div>}
+      {error && (
+        <div className={styles.strip}>
+          <Strip tone="failed">{error.message}</Strip>
+        </div>
+      )}
+      {stale && plan && (
+        <div className={styles.strip}>
+          <Strip tone="warn">{stale}</Strip>
+        </div>
+      )}
       {!plan && (checking ? <Bones rows={6} /> : <Notice title="Not checked yet">{before}</Notice>)}
       {plan && (
         <div className={styles.checks} style={checking || stale ? { opacity: 0.6 } : undefined} data-testid="plan">
@@ -65,7 +78,14 @@ function Tally({ plan }: { plan: Plan }) {
     <span className="row s">
       {(["ok", "warn", "stop"] as const).map((level) => {
         const found = plan.checks.filter((check) => check.level === level).length;
-        return found > 0 && <span key={level} className={LEVELS[level].tone}>{found} {LEVELS[level].glyph}<span className="sr"> {LEVELS[level].says}</span></span>;
+        return (
+          found > 0 && (
+            <span key={level} className={LEVELS[level].tone}>
+              {found} {LEVELS[level].glyph}
+              <span className="sr"> {LEVELS[level].says}</span>
+            </span>
+          )
+        );
       })}
     </span>
   );
@@ -77,11 +97,17 @@ function Targets({ plan }: { plan: Plan }) {
       {plan.targets.map((target) => (
         <div key={target.topic} className="s t2">
           <span className="mono">{target.topic}</span>{" "}
-          {target.partitions.map(({ partition, count: size }) => `${partition === null ? "by key" : `partition ${partition}`}: ${count(size)}`).join(", ")}
+          {target.partitions
+            .map(
+              ({ partition, count: size }) =>
+                `${partition === null ? "by key" : `partition ${partition}`}: ${count(size)}`,
+            )
+            .join(", ")}
         </div>
       ))}
       <div className="s t3">
-        {plural(plan.total, "record")} = {count(plan.to_send)} to send{plan.skipped.map((one) => ` + ${count(one.count)} left out (${one.reason.replaceAll("_", " ")})`)}
+        {plural(plan.total, "record")} = {count(plan.to_send)} to send
+        {plan.skipped.map((one) => ` + ${count(one.count)} left out (${one.reason.replaceAll("_", " ")})`)}
         {plan.edited > 0 && `; ${count(plan.edited)} edited`}
       </div>
     </div>

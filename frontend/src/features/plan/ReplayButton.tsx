@@ -19,11 +19,19 @@ export function ReplayButton({ what, primary, barred, children }: Props) {
   const navigate = useNavigate();
   const select = useSelect();
   const stop = may.allowed ? barred : may.reason;
-  const go = () => select.mutate({ what, key: freshKey() }, { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) });
+  const go = () =>
+    select.mutate(
+      { what, key: freshKey() },
+      { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) },
+    );
   useKeys({ r: () => void (!stop && !select.isPending && go()) });
   return (
     <>
-      {select.error && <span className="s failed" role="alert">{select.error.message}</span>}
+      {select.error && (
+        <span className="s failed" role="alert">
+          {select.error.message}
+        </span>
+      )}
       <Button
         kind={primary ? "primary" : "default"}
         barred={stop}

@@ -7,19 +7,45 @@ import { expect, it, vi } from "vitest";
 import type { Approval, Plan, ReplayOptions } from "../../api/replayTypes";
 import { SendPanel } from "./SendPanel";
 
-const PLAN = { to_send: 3, edited: 0, headers: { added: [], stripped: [] }, confirm: null, runnable: true } as unknown as Plan;
+const PLAN = {
+  to_send: 3,
+  edited: 0,
+  headers: { added: [], stripped: [] },
+  confirm: null,
+  runnable: true,
+} as unknown as Plan;
 const OPTIONS: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: 100 };
-const NOBODY: Approval = { needed: true, above: 2, asked_by: null, asked_at: null, approved_by: null, approved_at: null, void: false, approved: false };
+const NOBODY: Approval = {
+  needed: true,
+  reasons: ["it sends 3 records, more than 2"],
+  barred: [],
+  above: 2,
+  asked_by: null,
+  asked_at: null,
+  approved_by: null,
+  approved_at: null,
+  void: false,
+  approved: false,
+  rate: null,
+};
 const ASKED = { ...NOBODY, asked_by: "ada", asked_at: "2026-11-21T00:00:00Z" };
 
 type Props = Partial<ComponentProps<typeof SendPanel>>;
 const none = () => undefined;
 
 /** What `look` finds on the panel with these properties, once the reason is given. */
-async function shown<T>(props: Props, look: (host: HTMLElement) => T | Promise<T>, { reason, me, approver }: { reason?: string; me?: string; approver?: boolean } = {}): Promise<T> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+async function shown<T>(
+  props: Props,
+  look: (host: HTMLElement) => T | Promise<T>,
+  { reason, me, approver }: { reason?: string; me?: string; approver?: boolean } = {},
+): Promise<T> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
-  client.setQueryData(["session"], { username: me ?? "eve", role: "operator", approver: approver ?? false, read_only: false });
+  client.setQueryData(["session"], {
+    username: me ?? "eve",
+    role: "operator",
+    approver: approver ?? false,
+    read_only: false,
+  });
   client.setQueryData(["health"], { broker: { reachable: true } });
   const host = document.body.appendChild(document.createElement("div"));
   const root = createRoot(host);
@@ -28,7 +54,18 @@ async function shown<T>(props: Props, look: (host: HTMLElement) => T | Promise<T
       <MantineProvider env="test">
         <QueryClientProvider client={client}>
           <MemoryRouter>
-            <SendPanel plan={PLAN} count={3} options={OPTIONS} onOptions={none} busy={false} error={null} barred={undefined} onCheck={none} onRun={none} {...props} />
+            <SendPanel
+              plan={PLAN}
+              count={3}
+              options={OPTIONS}
+              onOptions={none}
+              busy={false}
+              error={null}
+              barred={undefined}
+              onCheck={none}
+              onRun={none}
+              {...props}
+            />
           </MemoryRouter>
         </QueryClientProvider>
       </MantineProvider>,
@@ -48,7 +85,17 @@ async function shown<T>(props: Props, look: (host: HTMLElement) => T | Promise<T
 }
 
 /** The buttons that are shown with these, each with why it waits. */
-function buttons({ plan, approval, ...who }: { plan?: Partial<Plan>; approval?: Approval; me?: string; approver?: boolean; reason?: string }): Promise<Record<string, string>> {
+function buttons({
+  plan,
+  approval,
+  ...who
+}: {
+  plan?: Partial<Plan>;
+  approval?: Approval;
+  me?: string;
+  approver?: boolean;
+  reason?: string;
+}): Promise<Record<string, string>> {
   return shown(
     { plan: { ...PLAN, ...plan }, approval },
     (host) => {
@@ -65,22 +112,35 @@ it("a reason is all that a small plan needs", async () => {
 });
 
 it("what the plan wants typed is typed before it is run", async () => {
-  expect(await buttons({ plan: { confirm: { word: "orders" } }, reason: "INC-7" })).toEqual({ "Replay 3 records": "Type orders first" });
+  expect(await buttons({ plan: { confirm: { word: "orders" } }, reason: "INC-7" })).toEqual({
+    "Replay 3 records": "Type orders first",
+  });
 });
 
 it("a large plan is asked for before it is run", async () => {
-  expect(await buttons({ approval: NOBODY, reason: "INC-7" })).toEqual({ "Ask for approval of 3 records": "", "Replay 3 records": "Needs approval" });
+  expect(await buttons({ approval: NOBODY, reason: "INC-7" })).toEqual({
+    "Ask for approval of 3 records": "",
+    "Replay 3 records": "Needs approval: it sends 3 records, more than 2",
+  });
 });
 
 it("an approver agrees to what somebody else asked for, and to nothing of their own", async () => {
   const waits = { "Replay 3 records": "Waits for an approver" };
   expect(await buttons({ approval: ASKED, approver: true })).toEqual({ Approve: "", "Reject…": "", ...waits });
-  expect(await buttons({ approval: ASKED, approver: true, me: "ada" })).toMatchObject({ Approve: "You asked for it: somebody else must approve" });
+  expect(await buttons({ approval: ASKED, approver: true, me: "ada" })).toMatchObject({
+    Approve: "You asked for it: somebody else must approve",
+  });
+  expect(await buttons({ approval: { ...ASKED, barred: ["ada", "eve"] }, approver: true })).toMatchObject({
+    Approve: "You planned or edited it: somebody else must approve",
+  });
   expect(await buttons({ approval: ASKED })).toMatchObject({ Approve: "Needs the role approver" });
 });
 
 it("another plan than was asked for is asked for anew", async () => {
-  expect(await buttons({ approval: { ...ASKED, void: true }, reason: "INC-7" })).toHaveProperty("Ask for approval of 3 records", "");
+  expect(await buttons({ approval: { ...ASKED, void: true }, reason: "INC-7" })).toHaveProperty(
+    "Ask for approval of 3 records",
+    "",
+  );
 });
 
 it("what was approved is run", async () => {

@@ -36,7 +36,23 @@ interface Props {
 }
 
 /** How it is sent, and the one button that sends it. */
-export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerResolving, busy, error, barred, onCheck, onRun, approval, onAsk, onApprove, onReject }: Props) {
+export function SendPanel({
+  plan,
+  count,
+  options,
+  onOptions,
+  offerDrafts,
+  offerResolving,
+  busy,
+  error,
+  barred,
+  onCheck,
+  onRun,
+  approval,
+  onAsk,
+  onApprove,
+  onReject,
+}: Props) {
   const may = useMaySend();
   const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
@@ -50,8 +66,21 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerR
   const asks = approval?.needed === true && !approval.approved;
   const asked = asks && approval.asked_at !== null && !approval.void;
   const word = asks ? "" : (plan?.confirm?.word ?? "");
-  const stop = !may.allowed ? may.reason : (barred ?? (plan && !plan.runnable ? "The plan says what stops it" : asked ? "Waits for an approver" : reason.trim() === "" ? "Say why first" : word && typed.trim() !== word ? `Type ${word} first` : undefined));
-  const resolvable = offerResolving === true && !asks && !options.shadow && !options.target_cluster;
+  const stop = !may.allowed
+    ? may.reason
+    : (barred ??
+      (plan && !plan.runnable
+        ? "The plan says what stops it"
+        : asked
+          ? "Waits for an approver"
+          : reason.trim() === ""
+            ? "Say why first"
+            : word && typed.trim() !== word
+              ? `Type ${word} first`
+              : undefined));
+  const resolvable = offerResolving === true && !options.shadow && !options.target_cluster;
+  const agreed = approval?.needed === true; // what a second person agrees to is in the plan
+  const resolving = agreed ? (options.resolve_groups ?? false) : resolves;
   const speed = own ? "own" : options.rate === 0 ? "none" : "safe";
   const target = options.shadow ? "shadow" : other ? "other" : "origin";
   const turn = (next: string) => {
@@ -60,14 +89,24 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerR
     if (to.target_topic !== options.target_topic || to.shadow !== (options.shadow ?? false)) set(to);
   };
   return (
-    <Panel label="Send" title="Send" aside={<span className="s t3">{options.rate > 0 ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it` : "as fast as the broker takes it"}</span>}>
+    <Panel
+      label="Send"
+      title="Send"
+      aside={
+        <span className="s t3">
+          {options.rate > 0
+            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it`
+            : "as fast as the broker takes it"}
+        </span>
+      }
+    >
       <form
         className={styles.send}
         onSubmit={(event) => {
           event.preventDefault();
           if (!plan || stop) return;
           if (asks) onAsk?.(reason.trim());
-          else onRun(reason.trim(), typed.trim(), resolvable && resolves);
+          else onRun(reason.trim(), typed.trim(), resolvable && resolving);
         }}
       >
         <Line label="Target">
@@ -78,45 +117,155 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerR
               <Radio size="xs" value="shadow" label="shadow" disabled={!may.allowed} />
             </div>
           </Radio.Group>
-          {target === "other" && <TextInput aria-label="Topic" value={topic} placeholder="topic" disabled={!may.allowed} onChange={(event) => setTopic(event.currentTarget.value)} onBlur={() => topic.trim() !== options.target_topic && set({ target_topic: topic.trim() })} onKeyDown={(event) => event.key === "Enter" && (event.preventDefault(), event.currentTarget.blur())} classNames={{ input: styles.input! }} />}
+          {target === "other" && (
+            <TextInput
+              aria-label="Topic"
+              value={topic}
+              placeholder="topic"
+              disabled={!may.allowed}
+              onChange={(event) => setTopic(event.currentTarget.value)}
+              onBlur={() => topic.trim() !== options.target_topic && set({ target_topic: topic.trim() })}
+              onKeyDown={(event) => event.key === "Enter" && (event.preventDefault(), event.currentTarget.blur())}
+              classNames={{ input: styles.input! }}
+            />
+          )}
         </Line>
         <Line label="Speed">
-          <Radio.Group aria-label="Speed" value={speed} onChange={(next) => (setOwn(next === "own"), next !== "own" && set({ rate: next === "none" ? 0 : SAFE_RATE }))}>
+          <Radio.Group
+            aria-label="Speed"
+            value={speed}
+            onChange={(next) => (
+              setOwn(next === "own"),
+              next !== "own" && set({ rate: next === "none" ? 0 : SAFE_RATE })
+            )}
+          >
             <div className={styles.choices}>
               <Radio size="xs" value="safe" label={`${SAFE_RATE} / s, safe`} disabled={!may.allowed} />
               <Radio size="xs" value="own" label="own limit" disabled={!may.allowed} />
               <Radio size="xs" value="none" label="no limit" disabled={!may.allowed} />
             </div>
           </Radio.Group>
-          {own && <NumberInput aria-label="Records a second" suffix=" / s" min={1} max={100_000} allowDecimal={false} disabled={!may.allowed} defaultValue={options.rate || SAFE_RATE} onBlur={(event) => { const rate = Number.parseInt(event.currentTarget.value, 10); if (rate > 0 && rate !== options.rate) set({ rate }); }} w={110} classNames={{ input: styles.input! }} />}
+          {own && (
+            <NumberInput
+              aria-label="Records a second"
+              suffix=" / s"
+              min={1}
+              max={100_000}
+              allowDecimal={false}
+              disabled={!may.allowed}
+              defaultValue={options.rate || SAFE_RATE}
+              onBlur={(event) => {
+                const rate = Number.parseInt(event.currentTarget.value, 10);
+                if (rate > 0 && rate !== options.rate) set({ rate });
+              }}
+              w={110}
+              classNames={{ input: styles.input! }}
+            />
+          )}
         </Line>
         {offerDrafts && (
           <Line label="Drafts">
-            <Checkbox size="xs" label={plan ? `send my drafts where there are some: ${plan.edited} edited` : "send my drafts where there are some"} checked={options.use_fixes} disabled={!may.allowed} onChange={(event) => set({ use_fixes: event.currentTarget.checked })} />
+            <Checkbox
+              size="xs"
+              label={
+                plan
+                  ? `send my drafts where there are some: ${plan.edited} edited`
+                  : "send my drafts where there are some"
+              }
+              checked={options.use_fixes}
+              disabled={!may.allowed}
+              onChange={(event) => set({ use_fixes: event.currentTarget.checked })}
+            />
           </Line>
         )}
-        {!more && options.steps !== undefined && <Line label="Canary"><span className="s">{canaryWords(options)}</span></Line>}
+        {!more && options.steps !== undefined && (
+          <Line label="Canary">
+            <span className="s">{canaryWords(options)}</span>
+          </Line>
+        )}
         {more && <MoreOptions options={options} disabled={!may.allowed} set={set} />}
         <Line label="Headers">
           <span className="s">
-            {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>, {plan ? <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} left off</span> : "those of the dead letter left off"}
+            {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}
+            {plan ? (
+              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} left off</span>
+            ) : (
+              "those of the dead letter left off"
+            )}
           </span>
-          <span className="s"><LinkButton onClick={() => setMore(!more)}>{more ? "Fewer options" : "More options"}</LinkButton></span>
+          <span className="s">
+            <LinkButton onClick={() => setMore(!more)}>{more ? "Fewer options" : "More options"}</LinkButton>
+          </span>
         </Line>
         {plan && resolvable && (
           <Line label="Groups">
-            <Checkbox size="xs" label="resolve each group whose chosen records all pass" checked={resolves} disabled={!may.allowed} onChange={(event) => setResolves(event.currentTarget.checked)} />
+            <Checkbox
+              size="xs"
+              label="resolve each group whose chosen records all pass"
+              checked={resolving}
+              disabled={!may.allowed}
+              onChange={(event) =>
+                agreed ? set({ resolve_groups: event.currentTarget.checked }) : setResolves(event.currentTarget.checked)
+              }
+            />
           </Line>
         )}
-        {!asked && <Line label="Reason"><TextInput aria-label="Reason" value={reason} placeholder="why, for the audit" disabled={!may.allowed} onChange={(event) => setReason(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
-        {plan && word && <Line label="Confirm"><TextInput aria-label={`Type ${word}`} value={typed} placeholder={`type ${word}`} disabled={!may.allowed} onChange={(event) => setTyped(event.currentTarget.value)} classNames={{ input: styles.input! }} /></Line>}
+        {!asked && (
+          <Line label="Reason">
+            <TextInput
+              aria-label="Reason"
+              value={reason}
+              placeholder="why, for the audit"
+              disabled={!may.allowed}
+              onChange={(event) => setReason(event.currentTarget.value)}
+              classNames={{ input: styles.input! }}
+            />
+          </Line>
+        )}
+        {plan && word && (
+          <Line label="Confirm">
+            <TextInput
+              aria-label={`Type ${word}`}
+              value={typed}
+              placeholder={`type ${word}`}
+              disabled={!may.allowed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+              classNames={{ input: styles.input! }}
+            />
+          </Line>
+        )}
         {error && <Strip tone="failed">{error.message}</Strip>}
-        {plan && approval?.needed && <Agreeing approval={approval} busy={busy} error={error} barred={barred} onApprove={() => onApprove?.()} onReject={(why) => onReject?.(why)} />}
+        {plan && approval?.needed && (
+          <Agreeing
+            approval={approval}
+            busy={busy}
+            error={error}
+            barred={barred}
+            onApprove={() => onApprove?.()}
+            onReject={(why) => onReject?.(why)}
+          />
+        )}
         <div className="row" style={{ flexWrap: "wrap" }}>
-          {plan && asks && !asked && <Button kind="primary" type="submit" busy={busy} barred={stop}>Ask for approval of {plural(sends, "record")}</Button>}
-          {plan && !asks && <Button kind="primary" type="submit" busy={busy} barred={stop}>Replay {plural(sends, "record")}</Button>}
-          {plan && asks && <Button barred={asked ? "Waits for an approver" : "Needs approval"}>Replay {plural(sends, "record")}</Button>}
-          {!plan && <Button kind="primary" busy={busy} barred={may.allowed ? undefined : may.reason} onClick={onCheck}>Check the plan of {plural(count, "record")}</Button>}
+          {plan && asks && !asked && (
+            <Button kind="primary" type="submit" busy={busy} barred={stop}>
+              Ask for approval of {plural(sends, "record")}
+            </Button>
+          )}
+          {plan && !asks && (
+            <Button kind="primary" type="submit" busy={busy} barred={stop}>
+              Replay {plural(sends, "record")}
+            </Button>
+          )}
+          {plan && asks && (
+            <Button barred={asked ? "Waits for an approver" : `Needs approval: ${approval.reasons.join("; ")}`}>
+              Replay {plural(sends, "record")}
+            </Button>
+          )}
+          {!plan && (
+            <Button kind="primary" busy={busy} barred={may.allowed ? undefined : may.reason} onClick={onCheck}>
+              Check the plan of {plural(count, "record")}
+            </Button>
+          )}
           {stop && plan && <span className="s t3">{stop}</span>}
           {!plan && <span className="s t3">{may.allowed ? "Writes nothing to Kafka" : may.reason}</span>}
         </div>
@@ -126,6 +275,7 @@ export function SendPanel({ plan, count, options, onOptions, offerDrafts, offerR
 }
 
 function canaryWords({ steps = [], breaker_percent }: ReplayOptions): string {
-  const pause = breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
+  const pause =
+    breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
   return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, outcomes awaited between` : "none, all at once"}${pause}`;
 }

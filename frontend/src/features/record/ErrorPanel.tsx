@@ -9,13 +9,29 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
   return (
     <Panel
       className={styles.gap}
-      title={<><h2>Error</h2>{letter.readable && <span className="s t3">tolerated: dead-lettered, the task went on</span>}</>}
-      aside={<span className="s t3">How we read this: {dialect.name}{dialect.version && `, version ${dialect.version}`}</span>}
+      title={
+        <>
+          <h2>Error</h2>
+          {letter.readable && <span className="s t3">tolerated: dead-lettered, the task went on</span>}
+        </>
+      }
+      aside={
+        <span className="s t3">
+          How we read this: {dialect.name}
+          {dialect.version && `, version ${dialect.version}`}
+        </span>
+      }
     >
       {exception && exception.chain.length > 0 ? (
-        <div className={styles.frames}>{exception.chain.map((cause, index) => <Cause key={index} cause={cause} first={index === 0} />)}</div>
+        <div className={styles.frames}>
+          {exception.chain.map((cause, index) => (
+            <Cause key={index} cause={cause} first={index === 0} />
+          ))}
+        </div>
       ) : exception?.class || exception?.message ? (
-        <div className={styles.frames}><b>{exception.class}</b>: {exception.message}</div>
+        <div className={styles.frames}>
+          <b>{exception.class}</b>: {exception.message}
+        </div>
       ) : (
         <Notice title="This dead letter carries no exception" />
       )}
@@ -31,9 +47,18 @@ function Cause({ cause, first }: { cause: ExceptionView["chain"][number]; first:
   return (
     <div className={first ? undefined : styles.cause}>
       {!first && <span className="t3">caused by </span>}
-      <b>{cause.class}</b>{cause.message && `: ${cause.message}`}
-      {shown.map((frame, index) => <FrameLine key={index} frame={frame} />)}
-      {hidden > 0 && <div style={{ font: "12px/19px var(--sans)" }}><LinkButton onClick={() => setOpen(true)}>{hidden} {own.length > 0 ? "more" : "framework"} {hidden === 1 ? "frame" : "frames"}</LinkButton></div>}
+      <b>{cause.class}</b>
+      {cause.message && `: ${cause.message}`}
+      {shown.map((frame, index) => (
+        <FrameLine key={index} frame={frame} />
+      ))}
+      {hidden > 0 && (
+        <div style={{ font: "12px/19px var(--sans)" }}>
+          <LinkButton onClick={() => setOpen(true)}>
+            {hidden} {own.length > 0 ? "more" : "framework"} {hidden === 1 ? "frame" : "frames"}
+          </LinkButton>
+        </div>
+      )}
     </div>
   );
 }
@@ -41,7 +66,8 @@ function Cause({ cause, first }: { cause: ExceptionView["chain"][number]; first:
 function FrameLine({ frame }: { frame: Frame }) {
   return (
     <div className="t3">
-      {frame.file} <span className="t2">{frame.function}</span>{frame.line !== null && ` line ${frame.line}`}
+      {frame.file} <span className="t2">{frame.function}</span>
+      {frame.line !== null && ` line ${frame.line}`}
     </div>
   );
 }

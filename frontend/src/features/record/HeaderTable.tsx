@@ -2,29 +2,40 @@ import type { Header } from "../../api/types";
 import { fromBase64, hex } from "../../lib/bytes";
 import { bytes } from "../../lib/format";
 import { Notice } from "../../ui/Panel";
+import { Withheld } from "../../ui/Withheld";
 import styles from "./Record.module.css";
 
 /** Headers in their order, duplicates and nulls included. */
 export function HeaderTable({ headers }: { headers: readonly Header[] }) {
   if (headers.length === 0) return <Notice title="The record has no headers" />;
   return (
-    <table className={styles.headers}>
-      <thead><tr><th>Name</th><th>Value</th><th className="num">Size</th></tr></thead>
-      <tbody>
-        {headers.map((header, index) => (
-          <tr key={index}>
-            <td className="mono">{header.name}</td>
-            <td className="mono">{shown(header)}</td>
-            <td className="num t3">{header.is_null ? "null" : bytes(header.size)}</td>
+    <>
+      {headers.some((header) => header.withheld) && <Withheld />}
+      <table className={styles.headers}>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Value</th>
+            <th className="num">Size</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {headers.map((header, index) => (
+            <tr key={index}>
+              <td className="mono">{header.name}</td>
+              <td className="mono">{shown(header)}</td>
+              <td className="num t3">{header.is_null ? "null" : bytes(header.size)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
   );
 }
 
 function shown(header: Header) {
   if (header.is_null) return <span className="t3">null</span>;
+  if (header.withheld) return <span className="t3">withheld</span>;
   if (header.text !== null) return header.text;
   if (header.base64 === null) return <span className="t3">not kept</span>;
   return [...fromBase64(header.base64).subarray(0, 64)].map((byte) => hex(byte)).join(" ");

@@ -5,6 +5,7 @@ import { broken, cells, fromBase64, nearStart, wrapped, type Cell, type Line } f
 import { bytes } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { Notice } from "../../ui/Panel";
+import { Withheld } from "../../ui/Withheld";
 import { HexRows } from "./HexView";
 import styles from "./Record.module.css";
 
@@ -18,29 +19,76 @@ export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value
   const [limit, setLimit] = useState(LINES);
   const data = useMemo(() => (payload.base64 ? fromBase64(payload.base64) : new Uint8Array()), [payload.base64]);
   const all = useMemo(() => cells(data), [data]);
-  const lines = useMemo(() => (payload.json && folded ? broken(all, WIDTH) : wrapped(all, WIDTH)), [all, payload.json, folded]);
-  if (payload.is_null) return <Notice title={`The ${part === "context" ? "dead letter" : part} is null`}>{part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}</Notice>;
-  if (payload.size === null && letter.source) return <Notice title={`There are no bytes of the ${part}`}>A source connector read the record: what is known of it stands under Source record.</Notice>;
-  if (payload.size === null) return <Notice title={`The ${part} is not known`}>{letter.original === "expired" ? "The dead letter only points to it, and Kafka no longer keeps it." : "The dead letter does not carry it."}</Notice>;
-  if (payload.size === 0) return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
+  const lines = useMemo(
+    () => (payload.json && folded ? broken(all, WIDTH) : wrapped(all, WIDTH)),
+    [all, payload.json, folded],
+  );
+  if (payload.is_null)
+    return (
+      <Notice title={`The ${part === "context" ? "dead letter" : part} is null`}>
+        {part === "value" ? "A record without a value: in a compacted topic it deletes its key." : undefined}
+      </Notice>
+    );
+  if (payload.size === null && letter.source)
+    return (
+      <Notice title={`There are no bytes of the ${part}`}>
+        A source connector read the record: what is known of it stands under Source record.
+      </Notice>
+    );
+  if (payload.size === null && letter.original === "forbidden")
+    return <Notice title={`The ${part} was not fetched: not allowed`}>{letter.not_allowed}</Notice>;
+  if (payload.size === null)
+    return (
+      <Notice title={`The ${part} is not known`}>
+        {letter.original === "expired"
+          ? "The dead letter only points to it, and Kafka no longer keeps it."
+          : "The dead letter does not carry it."}
+      </Notice>
+    );
+  if (payload.size === 0)
+    return <Notice title={`The ${part} is empty`}>Zero bytes, which is not the same as null.</Notice>;
+  if (payload.withheld) return <Withheld size={bytes(payload.size)} />;
   const error = payload.parse_error;
   const near = error ? nearStart(data, error.byte) : 0;
   return (
     <>
       <div className={styles.tools}>
         <span>{decoder(payload, all)}</span>
-        {payload.json && <LinkButton onClick={() => setFolded(!folded)}>{folded ? "Show as it was sent" : "Add line breaks"}</LinkButton>}
-        {payload.shown < payload.size && <span className="warn">First {bytes(payload.shown)} of {bytes(payload.size)}. <a href={bytesUrl(letter.id, part)} download>All of it</a></span>}
+        {payload.json && (
+          <LinkButton onClick={() => setFolded(!folded)}>
+            {folded ? "Show as it was sent" : "Add line breaks"}
+          </LinkButton>
+        )}
+        {payload.shown < payload.size && (
+          <span className="warn">
+            First {bytes(payload.shown)} of {bytes(payload.size)}.{" "}
+            <a href={bytesUrl(letter.id, part)} download>
+              All of it
+            </a>
+          </span>
+        )}
       </div>
       <div className={styles.bytes} data-testid="bytes" role="group" tabIndex={0} aria-label={`Text of the ${part}`}>
         {lines.slice(0, limit).map((line) => (
           <TextLine key={line.at} line={line} error={error} near={near} size={payload.size ?? 0} />
         ))}
-        {lines.length > limit && <div className={styles.more}><LinkButton onClick={() => setLimit(limit + LINES)}>{`Next ${Math.min(LINES, lines.length - limit)} lines`}</LinkButton></div>}
+        {lines.length > limit && (
+          <div className={styles.more}>
+            <LinkButton
+              onClick={() => setLimit(limit + LINES)}
+            >{`Next ${Math.min(LINES, lines.length - limit)} lines`}</LinkButton>
+          </div>
+        )}
       </div>
       {error && (
         <div className={styles.hexes} role="group" tabIndex={0} aria-label="Bytes around the error">
-          <HexRows data={data} from={Math.max(0, Math.min(error.byte, data.length - 1) - 16)} rows={3} error={error.byte} near={near} />
+          <HexRows
+            data={data}
+            from={Math.max(0, Math.min(error.byte, data.length - 1) - 16)}
+            rows={3}
+            error={error.byte}
+            near={near}
+          />
         </div>
       )}
     </>
@@ -56,24 +104,50 @@ function TextLine({ line, error, near, size }: { line: Line; error: ParseError |
       <div className={styles.line}>
         <i>{line.at}</i>
         <span style={{ paddingLeft: `${line.indent * 2}ch` }}>
-          {pieces(line.cells, error?.byte ?? null, near).map(({ kind, text }, index) => (kind === "" ? text : <span key={index} className={styles[kind]}>{text}</span>))}
+          {pieces(line.cells, error?.byte ?? null, near).map(({ kind, text }, index) =>
+            kind === "" ? (
+              text
+            ) : (
+              <span key={index} className={styles[kind]}>
+                {text}
+              </span>
+            ),
+          )}
           {here && error.byte >= size && <span className={styles.end} aria-label="end of the data" />}
         </span>
       </div>
       {here && (
         <div className={styles.line}>
           <i />
-          <span className={styles.say} style={{ paddingLeft: `min(${Math.max(0, line.cells.filter((cell) => cell.at < error.byte).length)}ch, 55%)` }}>▲ byte {error.byte}: {error.message}</span>
+          <span
+            className={styles.say}
+            style={{
+              paddingLeft: `min(${Math.max(0, line.cells.filter((cell) => cell.at < error.byte).length)}ch, 55%)`,
+            }}
+          >
+            ▲ byte {error.byte}: {error.message}
+          </span>
         </div>
       )}
     </>
   );
 }
 
-function pieces(all: readonly Cell[], error: number | null, near: number): { kind: "" | "hit" | "near" | "invalid"; text: string }[] {
+function pieces(
+  all: readonly Cell[],
+  error: number | null,
+  near: number,
+): { kind: "" | "hit" | "near" | "invalid"; text: string }[] {
   const out: { kind: "" | "hit" | "near" | "invalid"; text: string }[] = [];
   for (const cell of all) {
-    const kind = error !== null && cell.at <= error && error < cell.at + cell.length ? "hit" : cell.invalid ? "invalid" : error !== null && cell.at >= near && cell.at < error ? "near" : "";
+    const kind =
+      error !== null && cell.at <= error && error < cell.at + cell.length
+        ? "hit"
+        : cell.invalid
+          ? "invalid"
+          : error !== null && cell.at >= near && cell.at < error
+            ? "near"
+            : "";
     const last = out.at(-1);
     if (last?.kind === kind) last.text += cell.text;
     else out.push({ kind, text: cell.text });

@@ -3,6 +3,7 @@ import type { DeadLetter, Payload } from "../../api/types";
 import { bytes, plural } from "../../lib/format";
 import { TabRow } from "../../ui/controls";
 import { Notice, Panel } from "../../ui/Panel";
+import { Withheld } from "../../ui/Withheld";
 import { HeaderTable } from "./HeaderTable";
 import { HexView } from "./HexView";
 import { PayloadView } from "./PayloadView";
@@ -22,7 +23,9 @@ export function Payloads({ letter }: { letter: DeadLetter }) {
           { value: "key", label: "Key", note: sizeOf(letter.key) },
           { value: "headers", label: "Headers", note: String(letter.headers.length) },
           { value: "error", label: "Error" },
-          ...(letter.context.size === null ? [] : [{ value: "context", label: "Dead letter", note: bytes(letter.context.size) }]),
+          ...(letter.context.size === null
+            ? []
+            : [{ value: "context", label: "Dead letter", note: bytes(letter.context.size) }]),
           { value: "raw", label: "Raw hex" },
         ]}
       />
@@ -30,7 +33,14 @@ export function Payloads({ letter }: { letter: DeadLetter }) {
       {tab === "key" && <PayloadView letter={letter} part="key" />}
       {tab === "context" && <PayloadView letter={letter} part="context" />}
       {tab === "headers" && <HeaderTable headers={letter.headers} />}
-      {tab === "error" && (letter.exception?.text ? <pre className={styles.trace} role="group" tabIndex={0} aria-label="Trace">{letter.exception.text}</pre> : <Notice title="No trace came with this dead letter" />)}
+      {tab === "error" &&
+        (letter.exception?.text ? (
+          <pre className={styles.trace} role="group" tabIndex={0} aria-label="Trace">
+            {letter.exception.text}
+          </pre>
+        ) : (
+          <Notice title="No trace came with this dead letter" />
+        ))}
       {tab === "raw" && <Raw letter={letter} />}
     </Panel>
   );
@@ -42,11 +52,20 @@ function sizeOf(payload: Payload): string {
 }
 
 function Raw({ letter }: { letter: DeadLetter }) {
-  const [part, payload] = letter.value.base64 ? (["value", letter.value] as const) : (["dead letter", letter.context] as const);
-  if (!payload.base64) return <Notice title="There are no bytes">The value is {payload.is_null ? "null" : "not kept"}.</Notice>;
+  const [part, payload] = letter.value.base64
+    ? (["value", letter.value] as const)
+    : (["dead letter", letter.context] as const);
+  if (letter.value.withheld || letter.context.withheld) return <Withheld />;
+  if (!payload.base64)
+    return <Notice title="There are no bytes">The value is {payload.is_null ? "null" : "not kept"}.</Notice>;
   return (
     <>
-      <div className={styles.tools}>The {part}’s bytes, {payload.size !== null && payload.shown < payload.size ? `the first ${bytes(payload.shown)} of ${bytes(payload.size)}` : plural(payload.size ?? 0, "byte")}</div>
+      <div className={styles.tools}>
+        The {part}’s bytes,{" "}
+        {payload.size !== null && payload.shown < payload.size
+          ? `the first ${bytes(payload.shown)} of ${bytes(payload.size)}`
+          : plural(payload.size ?? 0, "byte")}
+      </div>
       <HexView base64={payload.base64} error={payload.parse_error?.byte ?? null} />
     </>
   );

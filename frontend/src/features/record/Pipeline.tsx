@@ -6,32 +6,53 @@ import styles from "./Record.module.css";
 
 /** The stages that the record went through, the failing one marked. */
 export function Pipeline({ letter }: { letter: DeadLetter }) {
-  if (letter.stages.length === 0) return <Notice title="No stages are known">{letter.readable ? "This dead letter does not say which pipeline it went through." : "The dead letter itself cannot be read."}</Notice>;
+  if (letter.stages.length === 0)
+    return (
+      <Notice title="No stages are known">
+        {letter.readable
+          ? "This dead letter does not say which pipeline it went through."
+          : "The dead letter itself cannot be read."}
+      </Notice>
+    );
   const place = placeOf(letter);
   return (
     <div className={styles.pipe} role="group" tabIndex={0} aria-label="Stages">
       <div className={join(styles.stage, styles.origin)}>
         <div className={styles.type}>{letter.source ? "SOURCE" : "ORIGIN"}</div>
-        <div className="b cut" title={place.name ?? undefined}>{place.name ?? "unknown"}</div>
+        <div className="b cut" title={place.name ?? undefined}>
+          {place.name ?? "unknown"}
+        </div>
         <div className="mono t3 cut">{place.position ?? "position unknown"}</div>
       </div>
-      {letter.stages.map((stage) => <Stage key={stage.index} stage={stage} letter={letter} />)}
+      {letter.stages.map((stage) => (
+        <Stage key={stage.index} stage={stage} letter={letter} />
+      ))}
     </div>
   );
 }
 
 /** Where the record came from: a topic's partition and offset, or what a source calls them. */
 function placeOf({ source, origin_topic, origin_partition, origin_offset }: DeadLetter) {
-  if (!source) return { name: origin_topic, position: origin_partition === null ? null : `${origin_partition} / ${count(origin_offset)}` };
+  if (!source)
+    return {
+      name: origin_topic,
+      position: origin_partition === null ? null : `${origin_partition} / ${count(origin_offset)}`,
+    };
   const told = (rows: NamedText[]) => rows.map(({ value }) => value).join(" / ") || null;
   return { name: told(source.partition), position: told(source.offset) };
 }
 
 function Stage({ stage, letter }: { stage: StageView; letter: DeadLetter }) {
   return (
-    <div className={join(styles.stage, stage.state !== "passed" && styles[stage.state])} title={configOf(stage)} data-state={stage.state}>
+    <div
+      className={join(styles.stage, stage.state !== "passed" && styles[stage.state])}
+      title={configOf(stage)}
+      data-state={stage.state}
+    >
       <div className="row" style={{ gap: 3 }}>
-        <span className={join(styles.type, "cut")}>{stage.index} {stage.type}</span>
+        <span className={join(styles.type, "cut")}>
+          {stage.index} {stage.type}
+        </span>
         <span className="sp" />
         {stage.state === "passed" && <Glyph tone="passed">✓</Glyph>}
         {stage.state === "failed" && <Glyph tone="failed">✕</Glyph>}

@@ -7,10 +7,32 @@ export function ReadingPanel({ letter }: { letter: DeadLetter }) {
   const { name, version, notes, problems } = letter.dialect;
   if (notes.length === 0 && problems.length === 0) return null;
   return (
-    <Panel className={styles.gap} title={<><h2>How we read this</h2><span className="s t3">{name}{version && `, version ${version}`}</span></>}>
+    <Panel
+      className={styles.gap}
+      title={
+        <>
+          <h2>How we read this</h2>
+          <span className="s t3">
+            {name}
+            {version && `, version ${version}`}
+          </span>
+        </>
+      }
+    >
       <div className={styles.reading}>
-        {problems.map((problem, index) => <Strip key={index} tone="warn">{problem}</Strip>)}
-        <Facts rows={notes.map((note) => [note.field, <span key={note.field} className="mono t2">{note.read_from}</span>])} />
+        {problems.map((problem, index) => (
+          <Strip key={index} tone="warn">
+            {problem}
+          </Strip>
+        ))}
+        <Facts
+          rows={notes.map((note) => [
+            note.field,
+            <span key={note.field} className="mono t2">
+              {note.read_from}
+            </span>,
+          ])}
+        />
       </div>
     </Panel>
   );

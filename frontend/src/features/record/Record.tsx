@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { bytesUrl, useDeadLetter } from "../../api/deadLetters";
 import { useReplaysOf } from "../../api/fixes";
-import { useMayWrite } from "../../api/session";
+import { useMayEdit, useMayNotRead } from "../../api/session";
 import type { DeadLetter } from "../../api/types";
 import { askFilter, readFilter, writeFilter } from "../../lib/filter";
 import { ago, bytes, count, dateTime } from "../../lib/format";
@@ -12,6 +12,7 @@ import { Broken } from "../../ui/Broken";
 import { Button, MenuButton } from "../../ui/controls";
 import { copied } from "../../ui/Copy";
 import { Bones, Chip, PageHead, Panel, Strip } from "../../ui/Panel";
+import { KeyText } from "../../ui/Withheld";
 import { useTitle } from "../../ui/useTitle";
 import { DisposedStrip } from "../disposing/DisposedStrip";
 import { SetAside } from "../disposing/SetAside";
@@ -34,7 +35,8 @@ export function Record() {
   const filter = readFilter(params);
   const address = writeFilter(filter).toString();
   const { data: letter, error, isPlaceholderData } = useDeadLetter(id, askFilter(filter));
-  const open = (other: number | null | undefined) => other && navigate(`/records/${other}?${address}`, { replace: true });
+  const open = (other: number | null | undefined) =>
+    other && navigate(`/records/${other}?${address}`, { replace: true });
   useKeys({
     j: () => open(letter?.neighbours.next),
     k: () => open(letter?.neighbours.previous),
@@ -43,15 +45,31 @@ export function Record() {
   });
   useTitle(letter ? `${letter.topic} / ${letter.partition} / ${letter.offset}` : "Record");
   if (!letter) {
-    return <Panel>{error ? <Broken title="This record did not come" error={error}><Button to={`/records?${address}`}>Back to the records</Button></Broken> : <Bones rows={10} />}</Panel>;
+    return (
+      <Panel>
+        {error ? (
+          <Broken title="This record did not come" error={error}>
+            <Button to={`/records?${address}`}>Back to the records</Button>
+          </Broken>
+        ) : (
+          <Bones rows={10} />
+        )}
+      </Panel>
+    );
   }
   return (
     <div style={isPlaceholderData ? { opacity: 0.6 } : undefined}>
       <Head letter={letter} onOpen={open} />
       <Decided letter={letter} />
-      {!letter.readable && <Strip tone="warn">This dead letter could not be read as any known form. Nothing is lost: its bytes are below as they came.</Strip>}
+      {!letter.readable && (
+        <Strip tone="warn">
+          This dead letter could not be read as any known form. Nothing is lost: its bytes are below as they came.
+        </Strip>
+      )}
       {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
-      <Panel label="Pipeline"><Pipeline letter={letter} /></Panel>
+      <Panel label="Pipeline">
+        <Pipeline letter={letter} />
+      </Panel>
       <div className={styles.body}>
         <div style={{ minWidth: 0 }}>
           <Payloads key={letter.id} letter={letter} />
@@ -80,6 +98,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
   const { zone } = useZone();
   const now = useNow(10_000);
   const { previous, next } = letter.neighbours;
+  const barred = useMayNotRead();
   const name = `${letter.topic} / ${letter.partition} / ${letter.offset}`;
   const sizes = { value: letter.value.size, key: letter.key.size, context: letter.context.size };
   return (
@@ -93,43 +112,120 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
       }
       note={
         <>
-          Key <span className="mono t2">{letter.key_text ?? "null"}</span>
-          {letter.origin_topic && <>, from <Link className="mono" to={`/records?origin_topic=${encodeURIComponent(letter.origin_topic)}&origin_partition=${letter.origin_partition ?? ""}`}>{letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}</Link></>}
+          Key{" "}
+          <span className="mono t2">
+            <KeyText of={letter} />
+          </span>
+          {letter.origin_topic && (
+            <>
+              , from{" "}
+              <Link
+                className="mono"
+                to={`/records?origin_topic=${encodeURIComponent(letter.origin_topic)}&origin_partition=${letter.origin_partition ?? ""}`}
+              >
+                {letter.origin_topic} / {letter.origin_partition} / {count(letter.origin_offset)}
+              </Link>
+            </>
+          )}
           , failed {dateTime(letter.failed_at, zone)} {zone === "utc" ? "UTC" : ""}, {ago(letter.failed_at, now)}
-          {letter.connector && <>, in <Link className="nw" to={`/connectors/${letter.connector}`}>{letter.task_id || letter.connector}</Link></>}
+          {letter.connector && (
+            <>
+              , in{" "}
+              <Link className="nw" to={`/connectors/${letter.connector}`}>
+                {letter.task_id || letter.connector}
+              </Link>
+            </>
+          )}
         </>
       }
     >
       <span className={styles.nav}>
-        <Button barred={previous ? undefined : "This is the first one that matches"} onClick={() => onOpen(previous)} title="The one above (k)"><span className="row" style={{ gap: 6 }}>‹ <kbd>k</kbd></span></Button>
-        <Button barred={next ? undefined : "This is the last one that matches"} onClick={() => onOpen(next)} title="The one below (j)"><span className="row" style={{ gap: 6 }}><kbd>j</kbd> ›</span></Button>
+        <Button
+          barred={previous ? undefined : "This is the first one that matches"}
+          onClick={() => onOpen(previous)}
+          title="The one above (k)"
+        >
+          <span className="row" style={{ gap: 6 }}>
+            ‹ <kbd>k</kbd>
+          </span>
+        </Button>
+        <Button
+          barred={next ? undefined : "This is the last one that matches"}
+          onClick={() => onOpen(next)}
+          title="The one below (j)"
+        >
+          <span className="row" style={{ gap: 6 }}>
+            <kbd>j</kbd> ›
+          </span>
+        </Button>
       </span>
       <Acts letter={letter} />
-      <MenuButton
-        label="Download exact bytes ▾"
-        items={(["value", "key", "context"] as const).filter((part) => sizes[part] !== null).map((part) => ({ label: `${part === "context" ? "dead letter" : part}, ${bytes(sizes[part])}`, href: bytesUrl(letter.id, part) }))}
-      />
+      {barred ? (
+        <Button barred={barred}>Download exact bytes ▾</Button>
+      ) : (
+        <MenuButton
+          label="Download exact bytes ▾"
+          items={(["value", "key", "context"] as const)
+            .filter((part) => sizes[part] !== null)
+            .map((part) => ({
+              label: `${part === "context" ? "dead letter" : part}, ${bytes(sizes[part])}`,
+              href: bytesUrl(letter.id, part),
+            }))}
+        />
+      )}
     </PageHead>
   );
 }
 
+/** Why there are no bytes to send. */
+const LOST: Partial<Record<DeadLetter["original"], string>> = {
+  expired: "expired",
+  unknown: "unknown",
+  forbidden: "not fetched: not allowed",
+};
+
 /** What can be done with it; a record whose bytes are gone says so. */
 function Acts({ letter }: { letter: DeadLetter }) {
-  const may = useMayWrite();
-  const gone = letter.original === "expired" || letter.original === "unknown" ? `Not replayable: ${letter.original}` : undefined;
+  const may = useMayEdit();
+  const gone = LOST[letter.original] && `Not replayable: ${LOST[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
   const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left
   return (
     <>
-      <SetAside key={`aside ${letter.id}`} what={{ ids: [letter.id] }} of="this record" only={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]} />
-      <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone ?? aside}><span className="row" style={{ gap: 6 }}>Replay… <kbd>r</kbd></span></ReplayButton>
-      {barred ? <Button kind="primary" barred={barred}>Fix and replay…</Button> : <Button kind="primary" to={`/records/${letter.id}/fix`} title="Fix and replay (e)">Fix and replay…</Button>}
+      <SetAside
+        key={`aside ${letter.id}`}
+        what={{ ids: [letter.id] }}
+        of="this record"
+        only={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]}
+      />
+      <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone ?? aside}>
+        <span className="row" style={{ gap: 6 }}>
+          Replay… <kbd>r</kbd>
+        </span>
+      </ReplayButton>
+      {barred ? (
+        <Button kind="primary" barred={barred}>
+          Fix and replay…
+        </Button>
+      ) : (
+        <Button kind="primary" to={`/records/${letter.id}/fix`} title="Fix and replay (e)">
+          Fix and replay…
+        </Button>
+      )}
     </>
   );
 }
 
 function CopyName({ text }: { text: string }) {
   const [said, setSaid] = useState("Copy");
-  return <Button kind="quiet" small onClick={() => void copied(text).then((done) => setSaid(done ? "Copied" : "Select and copy it"))}>{said}</Button>;
+  return (
+    <Button
+      kind="quiet"
+      small
+      onClick={() => void copied(text).then((done) => setSaid(done ? "Copied" : "Select and copy it"))}
+    >
+      {said}
+    </Button>
+  );
 }

@@ -3,24 +3,38 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { MemoryRouter } from "react-router";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import type { DeadLetter } from "../../api/types";
 import { TimelinePanel } from "./Side";
 
-vi.setConfig({ testTimeout: 20_000 });
-
 const at = (second: number) => `2026-11-22T10:00:0${second}Z`;
-const LETTER = { id: 4, failed_at: at(0), timeline: [{ at: at(0), kind: "failed", text: "Failed" }] } as unknown as DeadLetter;
+const LETTER = {
+  id: 4,
+  failed_at: at(0),
+  timeline: [{ at: at(0), kind: "failed", text: "Failed" }],
+} as unknown as DeadLetter;
 
 /** Where each row of the timeline leads, by time. */
 async function rows(replays: unknown): Promise<[string, string | null][]> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["replays-of", 4], replays);
   const host = document.createElement("div");
   const root = createRoot(host);
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><TimelinePanel letter={LETTER} /></MemoryRouter></QueryClientProvider></MantineProvider>));
-  const told = [...host.querySelectorAll("i + span")].map((row): [string, string | null] => [row.textContent, row.querySelector("a")?.getAttribute("href") ?? null]);
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <TimelinePanel letter={LETTER} />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+  const told = [...host.querySelectorAll("i + span")].map((row): [string, string | null] => [
+    row.textContent,
+    row.querySelector("a")?.getAttribute("href") ?? null,
+  ]);
   await act(() => root.unmount());
   return told;
 }

@@ -7,7 +7,8 @@ import { count, dateMinute, dayMonth, plural, timeOfDay } from "../../lib/format
 import { groupState } from "../../lib/states";
 import { merged } from "../../lib/timeline";
 import { useZone } from "../../lib/zone";
-import { Bones, Chip, Panel, join } from "../../ui/Panel";
+import { Bones, Chip, Panel, Strip, join } from "../../ui/Panel";
+import { KeyText } from "../../ui/Withheld";
 import { disposedWord } from "../disposing/words";
 import styles from "./Record.module.css";
 
@@ -25,10 +26,21 @@ export function TimelinePanel({ letter }: { letter: DeadLetter }) {
   const { zone } = useZone();
   const { data } = useReplaysOf(letter.id);
   return (
-    <Panel title="Timeline" aside={<span className="s t3">{dayMonth(letter.failed_at, zone)}, {zone === "utc" ? "UTC" : "local time"}</span>}>
+    <Panel
+      title="Timeline"
+      aside={
+        <span className="s t3">
+          {dayMonth(letter.failed_at, zone)}, {zone === "utc" ? "UTC" : "local time"}
+        </span>
+      }
+    >
       <div className={styles.timeline}>
         {moments(letter, data).map((event, index) => [
-          <span key={`a${index}`} className={styles.time} title={dateMinute(event.at, zone)}>{dayMonth(event.at, zone) === dayMonth(letter.failed_at, zone) ? timeOfDay(event.at, zone, true) : dateMinute(event.at, zone)}</span>,
+          <span key={`a${index}`} className={styles.time} title={dateMinute(event.at, zone)}>
+            {dayMonth(event.at, zone) === dayMonth(letter.failed_at, zone)
+              ? timeOfDay(event.at, zone, true)
+              : dateMinute(event.at, zone)}
+          </span>,
           <i key={`b${index}`} className={event.tone} />,
           <span key={`c${index}`}>{event.to ? <Link to={event.to}>{event.text}</Link> : event.text}</span>,
         ])}
@@ -39,29 +51,64 @@ export function TimelinePanel({ letter }: { letter: DeadLetter }) {
 
 /** What happened to the dead letter itself, in the order that it came in, and to it in replays, by time. */
 function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment[] {
-  const own = letter.timeline.map(({ at, kind, text }) => ({ at, text, tone: GOOD.test(kind) ? styles.good : BAD.test(kind) ? styles.bad : undefined, to: undefined }));
+  const own = letter.timeline.map(({ at, kind, text }) => ({
+    at,
+    text,
+    tone: GOOD.test(kind) ? styles.good : BAD.test(kind) ? styles.bad : undefined,
+    to: undefined,
+  }));
   const sent = (replays?.timeline ?? []).map(({ at, kind, text, replay, dead_letter: other }) => ({
     at,
     text,
     tone: /failed again/i.test(text) ? styles.bad : kind === "edited" ? undefined : styles.good,
-    to: kind === "replay_outcome" && other !== null && other !== letter.id ? `/records/${other}` : replay !== null ? `/replays/${replay}` : undefined,
+    to:
+      kind === "replay_outcome" && other !== null && other !== letter.id
+        ? `/records/${other}`
+        : replay !== null
+          ? `/replays/${replay}`
+          : undefined,
   }));
   const told = new Set([letter.id, ...(replays?.timeline ?? []).map((one) => one.dead_letter)]); // an outcome tells of its dead letter
-  const related = (replays?.lineage ?? []).filter((one) => !told.has(one.dead_letter)).map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
+  const related = (replays?.lineage ?? [])
+    .filter((one) => !told.has(one.dead_letter))
+    .map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
   const disposal = replays?.disposal;
-  const decided = disposal ? [{ at: disposal.at, text: `${disposedWord(disposal.kind)} by ${disposal.by ?? "somebody"}`, tone: undefined, to: undefined }] : [];
+  const decided = disposal
+    ? [
+        {
+          at: disposal.at,
+          text: `${disposedWord(disposal.kind)} by ${disposal.by ?? "somebody"}`,
+          tone: undefined,
+          to: undefined,
+        },
+      ]
+    : [];
   return merged<Moment>(own, [...sent, ...related, ...decided]);
 }
 
 /** The records beside this one in its origin partition, failed or not. */
 export function NeighbourPanel({ letter, address }: { letter: DeadLetter; address: string }) {
   const { data, isPending, isError } = useNeighbours(letter.id);
-  if (isError || (data && data.results.length === 0)) return null;
+  if (isError || (data && data.results.length === 0 && !data.not_allowed)) return null;
   return (
-    <Panel title={<><h2>Neighbours</h2>{letter.origin_partition !== null && <span className="s t3">origin partition {letter.origin_partition}</span>}</>}>
-      {isPending ? <Bones rows={5} height={14} /> : (
+    <Panel
+      title={
+        <>
+          <h2>Neighbours</h2>
+          {letter.origin_partition !== null && <span className="s t3">origin partition {letter.origin_partition}</span>}
+        </>
+      }
+    >
+      {data?.not_allowed && <Strip tone="warn">Not fetched: not allowed. {data.not_allowed}.</Strip>}
+      {isPending ? (
+        <Bones rows={5} height={14} />
+      ) : (
         <table className={styles.neighbours}>
-          <tbody>{data?.results.map((one) => <NeighbourRow key={one.offset} one={one} address={address} />)}</tbody>
+          <tbody>
+            {data?.results.map((one) => (
+              <NeighbourRow key={one.offset} one={one} address={address} />
+            ))}
+          </tbody>
         </table>
       )}
     </Panel>
@@ -70,13 +117,21 @@ export function NeighbourPanel({ letter, address }: { letter: DeadLetter; addres
 
 function NeighbourRow({ one, address }: { one: Neighbour; address: string }) {
   const { zone } = useZone();
-  const label = <span className={one.state === "passed" ? "passed" : one.state === "failed" ? "failed" : "t3"}>{one.state === "passed" ? "✓" : one.state === "failed" ? "✕" : "?"} {one.this ? "this record" : one.label}</span>;
+  const label = (
+    <span className={one.state === "passed" ? "passed" : one.state === "failed" ? "failed" : "t3"}>
+      {one.state === "passed" ? "✓" : one.state === "failed" ? "✕" : "?"} {one.this ? "this record" : one.label}
+    </span>
+  );
   return (
     <tr className={one.this ? styles.me : undefined}>
       <td className="mono">{count(one.offset)}</td>
-      <td className="mono cut" title={one.key_text ?? undefined}>{one.key_text ?? "null"}</td>
+      <td className="mono cut" title={one.key_text ?? undefined}>
+        <KeyText of={one} />
+      </td>
       <td className="mono t3">{one.at ? timeOfDay(one.at, zone) : ""}</td>
-      <td className={join("s cut", one.this && "b")} title={one.label}>{one.id && !one.this ? <Link to={`/records/${one.id}?${address}`}>{label}</Link> : label}</td>
+      <td className={join("s cut", one.this && "b")} title={one.label}>
+        {one.id && !one.this ? <Link to={`/records/${one.id}?${address}`}>{label}</Link> : label}
+      </td>
     </tr>
   );
 }
@@ -89,10 +144,20 @@ export function GroupCard({ letter }: { letter: DeadLetter }) {
   return (
     <Panel>
       <div style={{ padding: "11px 16px" }}>
-        <Link className="b" to={`/groups/${group.id}`} style={{ overflowWrap: "anywhere" }}>{group.title}</Link>
+        <Link className="b" to={`/groups/${group.id}`} style={{ overflowWrap: "anywhere" }}>
+          {group.title}
+        </Link>
         <div className="row s t3" style={{ marginTop: 4, flexWrap: "wrap" }}>
-          {state && <Chip tone={state.tone}>{state.glyph} {state.label}</Chip>}
-          {group.events !== undefined && <span>{plural(group.events, "event")} since {dateMinute(group.first_seen, zone)}</span>}
+          {state && (
+            <Chip tone={state.tone}>
+              {state.glyph} {state.label}
+            </Chip>
+          )}
+          {group.events !== undefined && (
+            <span>
+              {plural(group.events, "event")} since {dateMinute(group.first_seen, zone)}
+            </span>
+          )}
           {group.events_24h !== undefined && <span>{count(group.events_24h)} in 24 h</span>}
         </div>
       </div>

@@ -1,5 +1,6 @@
 import type { DeadLetter } from "../../api/types";
 import { Facts, Panel } from "../../ui/Panel";
+import { Withheld } from "../../ui/Withheld";
 import styles from "./Record.module.css";
 
 /** Where a source connector read the record, and what it read. */
@@ -7,16 +8,48 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
   const { source } = letter;
   if (!source) return null;
   const rows = [
-    ...source.partition.map(({ name, value }) => [name, <span key={name} className="mono">{value}</span>] as const),
-    ...source.offset.map(({ name, value }) => [`at ${name}`, <span key={name} className="mono">{value}</span>] as const),
+    ...source.partition.map(
+      ({ name, value }) =>
+        [
+          name,
+          <span key={name} className="mono">
+            {value}
+          </span>,
+        ] as const,
+    ),
+    ...source.offset.map(
+      ({ name, value }) =>
+        [
+          `at ${name}`,
+          <span key={name} className="mono">
+            {value}
+          </span>,
+        ] as const,
+    ),
   ];
   return (
-    <Panel className={styles.gap} title={<><h2>Source record</h2>{source.schema && <span className="s t3">{source.schema}</span>}</>}>
+    <Panel
+      className={styles.gap}
+      title={
+        <>
+          <h2>Source record</h2>
+          {source.schema && <span className="s t3">{source.schema}</span>}
+        </>
+      }
+    >
       <div className={styles.reading}>
-        <p className="s t2" style={{ marginBottom: 6 }}>It did not come from Kafka: it can’t go back there. Correct it where it was read, or take it through the stages that were left.</p>
+        <p className="s t2" style={{ marginBottom: 6 }}>
+          It did not come from Kafka: it can’t go back there. Correct it where it was read, or take it through the
+          stages that were left.
+        </p>
         <Facts rows={rows.map(([name, value]) => [name, value])} />
       </div>
-      {source.value !== null && <pre className={styles.trace} role="group" tabIndex={0} aria-label="What was read">{source.value}</pre>}
+      {source.withheld && <Withheld />}
+      {source.value !== null && (
+        <pre className={styles.trace} role="group" tabIndex={0} aria-label="What was read">
+          {source.value}
+        </pre>
+      )}
     </Panel>
   );
 }

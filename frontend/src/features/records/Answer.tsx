@@ -24,16 +24,41 @@ export function Answer({ shown, first, pages, exactFacets, filter, onChange }: P
   const quality = qualityOf(first.total, exactFacets);
   return (
     <>
-      <b style={{ color: "var(--text)" }} data-testid="shown">Showing {count(shown)}{isUncounted(first.total) ? ", total not counted" : ` of ${totalWords(first.total)}`}</b>
-      {quality && <><span className="t3">·</span>{quality}</>}
+      <b style={{ color: "var(--text)" }} data-testid="shown">
+        Showing {count(shown)}
+        {isUncounted(first.total) ? ", total not counted" : ` of ${totalWords(first.total)}`}
+      </b>
+      {quality && (
+        <>
+          <span className="t3">·</span>
+          {quality}
+        </>
+      )}
       <span className="t3">·</span>took {took(first.took_ms)}
       <span className="t3">·</span>ran {ago(first.ran_at, now)}
-      {searched !== null && <><span className="t3">·</span>looked into {count(searched)} records{pages.at(-1)?.next ? ", older ones not yet" : ""}</>}
-      {first.text_behind ? <span className="warn b"><span className="t3">·</span> words of the newest {plural(first.text_behind, "record")} are not searched yet</span> : null}
+      {searched !== null && (
+        <>
+          <span className="t3">·</span>looked into {count(searched)} records
+          {pages.at(-1)?.next ? ", older ones not yet" : ""}
+        </>
+      )}
+      {first.text_behind ? (
+        <span className="warn b">
+          <span className="t3">·</span> words of the newest {plural(first.text_behind, "record")} are not searched yet
+        </span>
+      ) : null}
       {isPartial(pages) && (
         <span className="warn b">
           Stopped at 2 s: this answer is partial, narrow the time
-          {shorter(filter).map(({ span, from, to }) => <span key={span}> · <LinkButton onClick={() => onChange({ ...filter, from, to })}>{to === "now" ? "last" : "its last"} {span}</LinkButton></span>)}
+          {shorter(filter).map(({ span, from, to }) => (
+            <span key={span}>
+              {" "}
+              ·{" "}
+              <LinkButton onClick={() => onChange({ ...filter, from, to })}>
+                {to === "now" ? "last" : "its last"} {span}
+              </LinkButton>
+            </span>
+          ))}
         </span>
       )}
     </>

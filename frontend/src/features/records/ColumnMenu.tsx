@@ -5,21 +5,39 @@ import { COLUMNS, USUAL } from "./columns";
 import styles from "./Records.module.css";
 
 /** Chooses what the list shows of each record; at least one column stays. */
-export function ColumnMenu({ columns, onChange }: { columns: readonly string[]; onChange: (columns: readonly string[]) => void }) {
+export function ColumnMenu({
+  columns,
+  onChange,
+}: {
+  columns: readonly string[];
+  onChange: (columns: readonly string[]) => void;
+}) {
   const [open, setOpen] = useState(false);
   const toggle = (id: string) => {
     const next = COLUMNS.filter((one) => (one.id === id) !== columns.includes(one.id)).map((one) => one.id);
     if (next.length > 0) onChange(next.join() === USUAL.join() ? USUAL : next);
   };
   return (
-    <Popover opened={open} onChange={setOpen} position="bottom-end" offset={4} transitionProps={{ duration: 0 }} trapFocus>
+    <Popover
+      opened={open}
+      onChange={setOpen}
+      position="bottom-end"
+      offset={4}
+      transitionProps={{ duration: 0 }}
+      trapFocus
+    >
       <Popover.Target>
-        <button type="button" className={styles.chooser} onClick={() => setOpen(!open)}>Columns</button>
+        <button type="button" className={styles.chooser} onClick={() => setOpen(!open)}>
+          Columns
+        </button>
       </Popover.Target>
       <Popover.Dropdown p={0} aria-label="Columns">
         <div className={styles.choose}>
           {COLUMNS.map(({ id, name }) => (
-            <label key={id}><input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} />{name}</label>
+            <label key={id}>
+              <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} />
+              {name}
+            </label>
           ))}
           {columns !== USUAL && <LinkButton onClick={() => onChange(USUAL)}>The usual ones</LinkButton>}
         </div>

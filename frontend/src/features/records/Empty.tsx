@@ -36,7 +36,17 @@ export function Empty({ filter, pages, onChange, onOlder }: Props) {
     const longest = filter.from === MONTH.from && filter.to === MONTH.to;
     if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
     return (
-      <Notice title={<><Glyph tone="passed">✓</Glyph> No failures {boundsWords(filter, zone)}.</>} actions={!longest && newest !== null && <Button onClick={() => onChange({ ...filter, ...MONTH })}>Look at the last 30 d</Button>}>
+      <Notice
+        title={
+          <>
+            <Glyph tone="passed">✓</Glyph> No failures {boundsWords(filter, zone)}.
+          </>
+        }
+        actions={
+          !longest &&
+          newest !== null && <Button onClick={() => onChange({ ...filter, ...MONTH })}>Look at the last 30 d</Button>
+        }
+      >
         {newest && <LastOne row={newest} />}
       </Notice>
     );
@@ -46,14 +56,25 @@ export function Empty({ filter, pages, onChange, onOlder }: Props) {
       title={partial ? "Nothing found before it stopped at 2 s" : found(pages, onOlder !== undefined, all)}
       actions={
         <>
-          {onOlder && <Button kind="primary" onClick={onOlder}>Look into older ones</Button>}
+          {onOlder && (
+            <Button kind="primary" onClick={onOlder}>
+              Look into older ones
+            </Button>
+          )}
           {active.map((clause, index) => (
-            <Button key={index} onClick={() => onChange({ ...filter, clauses: filter.clauses.filter((one) => one !== clause) })}>Without {clause.text.slice(0, 40)}</Button>
+            <Button
+              key={index}
+              onClick={() => onChange({ ...filter, clauses: filter.clauses.filter((one) => one !== clause) })}
+            >
+              Without {clause.text.slice(0, 40)}
+            </Button>
           ))}
         </>
       }
     >
-      {partial ? "What it did not reach may match. Choose a shorter time." : "Take something away, or choose a longer time."}
+      {partial
+        ? "What it did not reach may match. Choose a shorter time."
+        : "Take something away, or choose a longer time."}
     </Notice>
   );
 }

@@ -14,7 +14,11 @@ export function Every({ ms, onChange }: { ms: number; onChange: (ms: number) => 
     <label className={styles.every}>
       <span className="t3">look for new ones</span>
       <select value={ms} onChange={(event) => onChange(Number(event.currentTarget.value))}>
-        {EVERY_MS.map((one) => <option key={one} value={one}>{WORDS[one]}</option>)}
+        {EVERY_MS.map((one) => (
+          <option key={one} value={one}>
+            {WORDS[one]}
+          </option>
+        ))}
       </select>
     </label>
   );

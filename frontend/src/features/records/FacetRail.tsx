@@ -21,22 +21,49 @@ const RAIL: { field: Field; title: string; mono: boolean }[] = [
 ];
 
 /** What the matching records are made of; a click includes a value, an Alt-click excludes it. */
-export function FacetRail({ asked, filter, onChange }: { asked: UseQueryResult<Facets>; filter: Filter; onChange: (filter: Filter) => void }) {
+export function FacetRail({
+  asked,
+  filter,
+  onChange,
+}: {
+  asked: UseQueryResult<Facets>;
+  filter: Filter;
+  onChange: (filter: Filter) => void;
+}) {
   const { data: facets, error, isPlaceholderData: isStale, fetchStatus } = asked;
   if (faultOf(error)) return null;
   if (!facets || isStale) {
-    if (fetchStatus === "idle") return <p className="s t3">{error ? `The facets did not come: ${error.message}` : "Not counted"}</p>;
+    if (fetchStatus === "idle")
+      return <p className="s t3">{error ? `The facets did not come: ${error.message}` : "Not counted"}</p>;
     if (!facets) return <Bones rows={12} height={16} />;
   }
   return (
     <div className={join(isStale && styles.stale)} aria-busy={isStale}>
       {error && <p className="xs warn">Not refreshed: {error.message}</p>}
-      {!facets.exact && facets.of !== null && <p className="xs warn">of the newest {count(facets.of)} matching{facets.partial && "; stopped at 2 s"}</p>}
+      {!facets.exact && facets.of !== null && (
+        <p className="xs warn">
+          of the newest {count(facets.of)} matching{facets.partial && "; stopped at 2 s"}
+        </p>
+      )}
       {RAIL.map(({ field, title, mono }) => {
         const values = facets.facets[field] ?? [];
-        return values.length > 0 && <Facet key={field} field={field} title={title} mono={mono} values={values} filter={filter} onChange={onChange} />;
+        return (
+          values.length > 0 && (
+            <Facet
+              key={field}
+              field={field}
+              title={title}
+              mono={mono}
+              values={values}
+              filter={filter}
+              onChange={onChange}
+            />
+          )
+        );
       })}
-      <div className="xs t3" style={{ padding: "4px 6px" }}>Click to include, Alt-click to exclude</div>
+      <div className="xs t3" style={{ padding: "4px 6px" }}>
+        Click to include, Alt-click to exclude
+      </div>
     </div>
   );
 }
@@ -45,7 +72,21 @@ function labelOf(field: Field, { value, label }: FacetValue): string {
   return field === "replay_state" ? replayStateWords(String(value)) : label || "none";
 }
 
-function Facet({ field, title, mono, values, filter, onChange }: { field: Field; title: string; mono: boolean; values: FacetValue[]; filter: Filter; onChange: (filter: Filter) => void }) {
+function Facet({
+  field,
+  title,
+  mono,
+  values,
+  filter,
+  onChange,
+}: {
+  field: Field;
+  title: string;
+  mono: boolean;
+  values: FacetValue[];
+  filter: Filter;
+  onChange: (filter: Filter) => void;
+}) {
   const [all, setAll] = useState(false);
   const [part, setPart] = useState("");
   const total = values.reduce((sum, one) => sum + one.count, 0);
@@ -54,7 +95,15 @@ function Facet({ field, title, mono, values, filter, onChange }: { field: Field;
   return (
     <div className={styles.facet}>
       <h3>{title}</h3>
-      {all && <input className={styles.part} value={part} aria-label={`Find a value of ${title}`} placeholder="Find…" onChange={(event) => setPart(event.currentTarget.value)} />}
+      {all && (
+        <input
+          className={styles.part}
+          value={part}
+          aria-label={`Find a value of ${title}`}
+          placeholder="Find…"
+          onChange={(event) => setPart(event.currentTarget.value)}
+        />
+      )}
       {(all ? alike : values.slice(0, SHOWN)).map((one) => {
         const value = String(one.value ?? "");
         const place = stands(filter, field, value);
@@ -73,7 +122,11 @@ function Facet({ field, title, mono, values, filter, onChange }: { field: Field;
           </button>
         );
       })}
-      {more > 0 && <div className="xs" style={{ padding: "2px 6px" }}><LinkButton onClick={() => (setAll(!all), setPart(""))}>{all ? "Fewer" : `${more} more…`}</LinkButton></div>}
+      {more > 0 && (
+        <div className="xs" style={{ padding: "2px 6px" }}>
+          <LinkButton onClick={() => (setAll(!all), setPart(""))}>{all ? "Fewer" : `${more} more…`}</LinkButton>
+        </div>
+      )}
     </div>
   );
 }

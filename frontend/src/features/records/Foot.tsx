@@ -17,10 +17,18 @@ export function Foot({ loaded, partial, loading, onOlder }: Props) {
     <div className={join("row s t3", styles.foot)}>
       <span>{plural(loaded, "row")} loaded</span>
       <span className="sp" />
-      <span className={styles.keys}><kbd>j</kbd> <kbd>k</kbd> move</span>
-      <span className={styles.keys}><kbd>↵</kbd> open</span>
-      <span className={styles.keys}><kbd>x</kbd> tick</span>
-      <span className={styles.keys}><kbd>/</kbd> filter</span>
+      <span className={styles.keys}>
+        <kbd>j</kbd> <kbd>k</kbd> move
+      </span>
+      <span className={styles.keys}>
+        <kbd>↵</kbd> open
+      </span>
+      <span className={styles.keys}>
+        <kbd>x</kbd> tick
+      </span>
+      <span className={styles.keys}>
+        <kbd>/</kbd> filter
+      </span>
       {onOlder && <LinkButton onClick={onOlder}>{loading ? "Loading…" : `Older ${PAGE_SIZE}`}</LinkButton>}
       {!onOlder && <span>{partial ? "stopped at 2 s; there may be more" : "no older ones in this time"}</span>}
     </div>

@@ -4,10 +4,9 @@ import { act, useRef, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readFilter, writeFilter, type Filter } from "../../lib/filter";
+import { settle } from "../../testing";
 import { QueryBar } from "./QueryBar";
 import { SavedMenu } from "./SavedMenu";
-
-vi.setConfig({ testTimeout: 20_000 });
 
 let root: Root;
 let filter: Filter;
@@ -16,38 +15,55 @@ function Bar({ query }: { query: string }) {
   const [now, setNow] = useState(() => readFilter(new URLSearchParams(query)));
   const input = useRef<HTMLInputElement>(null);
   const change = (next: Filter) => (setNow(readFilter(writeFilter(next))), (filter = next));
-  return <><SavedMenu filter={now} onChange={change} /><QueryBar filter={now} groupLabels={new Map()} error={null} input={input} onChange={change}>{null}</QueryBar></>;
+  return (
+    <>
+      <SavedMenu filter={now} onChange={change} />
+      <QueryBar filter={now} groupLabels={new Map()} error={null} input={input} onChange={change}>
+        {null}
+      </QueryBar>
+    </>
+  );
 }
 
 const SEARCH = { id: 7, name: "mine", query: "a", shared: false, owner: "ada", mine: true };
 let sent: string[];
 
 /** The bar with a query; `saved` answers for the searches that are kept. */
-async function show(query: string, saved: Response = Response.json({ results: [SEARCH] }), role = "operator"): Promise<void> {
+async function show(
+  query: string,
+  saved: Response = Response.json({ results: [SEARCH] }),
+  role = "operator",
+): Promise<void> {
   vi.stubGlobal("fetch", (url: string, options: RequestInit) => {
     sent.push(`${options.method} ${url}`);
     if (options.method === "DELETE") return Promise.resolve(Response.json({ detail: "It stays." }, { status: 409 }));
-    return Promise.resolve(url.endsWith("saved-searches") ? saved.clone() : Response.json({ start: 0, end: 0, items: [] }));
+    return Promise.resolve(
+      url.endsWith("saved-searches") ? saved.clone() : Response.json({ start: 0, end: 0, items: [] }),
+    );
   });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
   client.setQueryData(["session"], { role, read_only: false });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><Bar query={query} /></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <Bar query={query} />
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   await settle();
 }
 
 beforeEach(() => {
   sent = [];
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
-const settle = () => act(() => new Promise((done) => setTimeout(done, 30)));
 const line = () => document.querySelector<HTMLInputElement>("[role=combobox]")!;
 const texts = () => filter.clauses.map((clause) => clause.text);
 
@@ -73,9 +89,17 @@ async function key(init: KeyboardEventInit, kind = "keydown"): Promise<void> {
 it("a chip that is switched off keeps its place, and two clicks switch it off and on", async () => {
   await show("q=a+b+c");
   await press("[data-testid=clause] button[aria-pressed]", "text a");
-  expect(filter.clauses).toEqual([{ text: "a", off: true }, { text: "b", off: false }, { text: "c", off: false }]);
+  expect(filter.clauses).toEqual([
+    { text: "a", off: true },
+    { text: "b", off: false },
+    { text: "c", off: false },
+  ]);
   await press("[data-testid=clause] button[aria-pressed]", "text a");
-  expect(filter.clauses).toEqual([{ text: "a", off: false }, { text: "b", off: false }, { text: "c", off: false }]);
+  expect(filter.clauses).toEqual([
+    { text: "a", off: false },
+    { text: "b", off: false },
+    { text: "c", off: false },
+  ]);
 });
 
 it("a chip that is edited joins what is typed already", async () => {
@@ -110,7 +134,6 @@ it("a search runs where the browser keeps nothing", async () => {
   });
   await type("word");
   await key({ key: "Enter" });
-  vi.restoreAllMocks();
   expect(texts()).toEqual(["word"]);
 });
 

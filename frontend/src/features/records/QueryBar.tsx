@@ -26,7 +26,10 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
   const { zone } = useZone();
   const wrong = faultOf(error);
   const without = (clause: Clause) => ({ ...filter, clauses: filter.clauses.filter((one) => one !== clause) });
-  const switched = (clause: Clause) => ({ ...filter, clauses: filter.clauses.map((one) => (one === clause ? { ...one, off: !one.off } : one)) });
+  const switched = (clause: Clause) => ({
+    ...filter,
+    clauses: filter.clauses.map((one) => (one === clause ? { ...one, off: !one.off } : one)),
+  });
   const edit = (clause: Clause) => {
     onChange(without(clause));
     setText([text.trim(), clause.text].filter(Boolean).join(" "));
@@ -68,7 +71,11 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
         <kbd>/</kbd>
         {children}
       </form>
-      {wrong && <p className={join("s failed", styles.sentence)} role="alert">{wrong.sentence}</p>}
+      {wrong && (
+        <p className={join("s failed", styles.sentence)} role="alert">
+          {wrong.sentence}
+        </p>
+      )}
     </>
   );
 }
@@ -79,9 +86,23 @@ function TimeToken({ filter, onChange }: { filter: Filter; onChange: (filter: Fi
   return (
     <span className={join(styles.token, styles.time)}>
       <em>time</em>
-      <select aria-label="Time" value={relative ? filter.from : "own"} onChange={(event) => event.currentTarget.value !== "own" && onChange({ ...filter, from: event.currentTarget.value, to: "now" })}>
-        {!relative && <option value="own">{boundWords(filter.from, zone)} to {boundWords(filter.to, zone)}</option>}
-        {RANGES.map((one) => <option key={one.value} value={`now-${one.value}`}>now-{one.value} to now</option>)}
+      <select
+        aria-label="Time"
+        value={relative ? filter.from : "own"}
+        onChange={(event) =>
+          event.currentTarget.value !== "own" && onChange({ ...filter, from: event.currentTarget.value, to: "now" })
+        }
+      >
+        {!relative && (
+          <option value="own">
+            {boundWords(filter.from, zone)} to {boundWords(filter.to, zone)}
+          </option>
+        )}
+        {RANGES.map((one) => (
+          <option key={one.value} value={`now-${one.value}`}>
+            now-{one.value} to now
+          </option>
+        ))}
       </select>
       <em aria-hidden="true">▾</em>
     </span>

@@ -23,7 +23,9 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   const scroll = useRef<HTMLDivElement>(null);
   const narrow = useMediaQuery("(max-width: 800px)") === true;
   const medium = useMediaQuery("(max-width: 1600px)") === true;
-  const shown = COLUMNS.filter(({ id }) => (narrow ? USUAL : columns).includes(id) && !(medium && columns === USUAL && id === "connector"));
+  const shown = COLUMNS.filter(
+    ({ id }) => (narrow ? USUAL : columns).includes(id) && !(medium && columns === USUAL && id === "connector"),
+  );
   const grid = narrow ? undefined : gridOf(shown);
   const head = narrow ? 0 : 30;
   // The virtualizer hands out functions that change under the compiler's feet; nothing here is memoised.
@@ -42,18 +44,50 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   }, [current, virtual]);
   useEffect(() => virtual.measure(), [narrow, virtual]);
   return (
-    <div className={styles.rows} ref={scroll} role="table" aria-label="Dead letters, newest first" aria-rowcount={rows.length}>
+    <div
+      className={styles.rows}
+      ref={scroll}
+      role="table"
+      aria-label="Dead letters, newest first"
+      aria-rowcount={rows.length}
+    >
       <div style={{ height: virtual.getTotalSize() + head, position: "relative" }} role="rowgroup">
         <div className={styles.head} role="row" style={grid}>
-          {shown.map(({ id, head: name, className }) => <span key={id} role="columnheader" className={className?.startsWith("num") ? "num" : undefined}>{name}</span>)}
+          {shown.map(({ id, head: name, className }) => (
+            <span key={id} role="columnheader" className={className?.startsWith("num") ? "num" : undefined}>
+              {name}
+            </span>
+          ))}
         </div>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
-          return row && (
-            <Fragment key={row.id}>
-              <Row row={row} columns={shown} grid={grid} top={item.start} current={String(row.id) === at} ticked={ticked.has(row.id)} to={`/records/${row.id}?${address}`} />
-              <span role="row"><span role="cell"><input type="checkbox" className={styles.tick} style={{ top: item.start }} checked={ticked.has(row.id)} aria-label={`Tick ${row.key_text ?? row.id}`} onChange={() => undefined} onClick={(event) => onTick(row.id, event.shiftKey)} /></span></span>
-            </Fragment>
+          return (
+            row && (
+              <Fragment key={row.id}>
+                <Row
+                  row={row}
+                  columns={shown}
+                  grid={grid}
+                  top={item.start}
+                  current={String(row.id) === at}
+                  ticked={ticked.has(row.id)}
+                  to={`/records/${row.id}?${address}`}
+                />
+                <span role="row">
+                  <span role="cell">
+                    <input
+                      type="checkbox"
+                      className={styles.tick}
+                      style={{ top: item.start }}
+                      checked={ticked.has(row.id)}
+                      aria-label={`Tick ${row.key_text ?? row.id}`}
+                      onChange={() => undefined}
+                      onClick={(event) => onTick(row.id, event.shiftKey)}
+                    />
+                  </span>
+                </span>
+              </Fragment>
+            )
           );
         })}
       </div>
@@ -74,9 +108,24 @@ interface RowProps {
 function Row({ row, columns, grid, top, current, ticked, to }: RowProps) {
   const { zone } = useZone();
   return (
-    <Link to={to} role="row" className={join(styles.record, ticked && styles.ticked, current && styles.current)} style={{ top, ...grid }} data-testid="record" data-stage={row.stage}>
+    <Link
+      to={to}
+      role="row"
+      className={join(styles.record, ticked && styles.ticked, current && styles.current)}
+      style={{ top, ...grid }}
+      data-testid="record"
+      data-stage={row.stage}
+    >
       {columns.map(({ id, cell, title, className, narrow }) => (
-        <span key={id} role="cell" className={join("cut", className)} data-narrow={narrow ?? "none"} title={title?.(row)}>{cell(row, zone)}</span>
+        <span
+          key={id}
+          role="cell"
+          className={join("cut", className)}
+          data-narrow={narrow ?? "none"}
+          title={title?.(row)}
+        >
+          {cell(row, zone)}
+        </span>
       ))}
     </Link>
   );

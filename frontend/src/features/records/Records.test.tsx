@@ -6,19 +6,50 @@ import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { DeadLetterPage, DeadLetterRow } from "../../api/types";
 import { EVER } from "../../lib/ranges";
+import { settle } from "../../testing";
 import { Records } from "./Records";
-
-vi.setConfig({ testTimeout: 20_000 });
 
 type Answer = object | "broken" | "never";
 
 let answers: (path: string, params: URLSearchParams) => Answer;
 let root: Root;
-const ROW = { id: 1, readable: true, message: "no such column", failed_at: "2026-11-21T03:04:12Z", origin_partition: 0, origin_offset: 1, stage: "TASK_PUT", value_size: 1 } as DeadLetterRow;
-const PAGE: DeadLetterPage = { results: [ROW], next: "older", total: { count: 495, exact: true }, took_ms: 1, ran_at: "2026-11-21T03:04:12Z", from: null, to: null, partial: false, searched: null, text_behind: null };
+const ROW = {
+  id: 1,
+  readable: true,
+  message: "no such column",
+  failed_at: "2026-11-21T03:04:12Z",
+  origin_partition: 0,
+  origin_offset: 1,
+  stage: "TASK_PUT",
+  value_size: 1,
+} as DeadLetterRow;
+const PAGE: DeadLetterPage = {
+  results: [ROW],
+  next: "older",
+  total: { count: 495, exact: true },
+  took_ms: 1,
+  ran_at: "2026-11-21T03:04:12Z",
+  from: null,
+  to: null,
+  partial: false,
+  searched: null,
+  text_behind: null,
+};
 const NONE: DeadLetterPage = { ...PAGE, results: [], next: null, total: { count: 0, exact: true } };
-const FACETS = { facets: { stage: [{ value: "VALUE_CONVERTER", label: "VALUE_CONVERTER", count: 25 }] }, exact: true, of: null, partial: false, took_ms: 1 };
-const TIMES = { from: "2026-11-14T00:00:00Z", to: "2026-11-21T00:00:00Z", bucket_ms: 3_600_000, series: [], exact: true };
+const FACETS = {
+  facets: { stage: [{ value: "VALUE_CONVERTER", label: "VALUE_CONVERTER", count: 25 }] },
+  exact: true,
+  of: null,
+  partial: false,
+  took_ms: 1,
+};
+const TIMES = {
+  from: "2026-11-14T00:00:00Z",
+  to: "2026-11-21T00:00:00Z",
+  bucket_ms: 3_600_000,
+  series: [],
+  exact: true,
+};
 
 /** What each list answers, whatever is asked, unless said otherwise. */
 function lists(path: string, page: Answer = PAGE): Answer {
@@ -27,32 +58,44 @@ function lists(path: string, page: Answer = PAGE): Answer {
 }
 
 beforeEach(() => {
-  localStorage.clear();
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
-  vi.stubGlobal("fetch", vi.fn((url: string, options: RequestInit) => {
-    const { pathname, searchParams } = new URL(url, "http://here");
-    const answer = options.method === "GET" ? answers(pathname, searchParams) : {};
-    if (answer !== "never") return Promise.resolve(new Response(JSON.stringify(answer === "broken" ? { detail: "It broke." } : answer), { status: answer === "broken" ? 500 : 200 }));
-    return new Promise((_, reject) => options.signal?.addEventListener("abort", () => reject(new DOMException("gone", "AbortError"))));
-  }));
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((url: string, options: RequestInit) => {
+      const { pathname, searchParams } = new URL(url, "http://here");
+      const answer = options.method === "GET" ? answers(pathname, searchParams) : {};
+      if (answer !== "never")
+        return Promise.resolve(
+          new Response(JSON.stringify(answer === "broken" ? { detail: "It broke." } : answer), {
+            status: answer === "broken" ? 500 : 200,
+          }),
+        );
+      return new Promise((_, reject) =>
+        options.signal?.addEventListener("abort", () => reject(new DOMException("gone", "AbortError"))),
+      );
+    }),
+  );
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 async function show(address = "/records"): Promise<void> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role: "operator", read_only: false });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter initialEntries={[address]}><Records /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter initialEntries={[address]}>
+            <Records />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   await settle();
-}
-
-async function settle(): Promise<void> {
-  await act(() => new Promise((done) => setTimeout(done, 30)));
 }
 
 function button(name: string): HTMLButtonElement {
@@ -128,7 +171,8 @@ it("a time-out that found nothing is not called nothing", async () => {
 });
 
 it("a later page that stopped says so", async () => {
-  answers = (path, params) => lists(path, params.has("cursor") ? { ...PAGE, results: [{ ...ROW, id: 2 }], next: null, partial: true } : PAGE);
+  answers = (path, params) =>
+    lists(path, params.has("cursor") ? { ...PAGE, results: [{ ...ROW, id: 2 }], next: null, partial: true } : PAGE);
   await show();
   await press("Older 100");
   expect(text()).toContain("this answer is partial");
@@ -166,12 +210,26 @@ it("a quiet time is told with the last failure before it", async () => {
 });
 
 it("where nothing was ever indexed the steps are shown, with the topics that look like dead letters", async () => {
-  const clusters = { results: [{ name: "local", own: true, bootstrap_servers: ["kafka:9092"] }], index: { reachable: true, patterns: [".*dlq"], start: "earliest", topics: [], lookalikes: ["orders-dlt"], text: {} } };
+  const clusters = {
+    results: [{ name: "local", own: true, bootstrap_servers: ["kafka:9092"] }],
+    index: {
+      reachable: true,
+      patterns: [".*dlq"],
+      start: "earliest",
+      topics: [],
+      lookalikes: ["orders-dlt"],
+      text: {},
+    },
+  };
   answers = (path) => (path.endsWith("/clusters") ? clusters : lists(path, NONE));
   await show();
   await settle();
   expect(text()).toContain("Nothing is followed yet");
-  expect([...document.querySelectorAll("li")].map((one) => one.textContent?.includes("(done)"))).toEqual([true, false, false]);
+  expect([...document.querySelectorAll("li")].map((one) => one.textContent?.includes("(done)"))).toEqual([
+    true,
+    false,
+    false,
+  ]);
   expect(text()).toContain("DLQ_TOPICS='.*dlq,orders-dlt'");
   expect(text()).toContain("python manage.py index_deadletters");
 });
@@ -194,12 +252,15 @@ it("chosen columns are shown and kept, and at least one stays", async () => {
 
 it("new records are told and not moved in; nobody looks for them where that is off", async () => {
   let total = 495;
-  answers = (path, params) => lists(path, params.get("limit") === "1" ? { ...PAGE, total: { count: total, exact: true } } : PAGE);
+  answers = (path, params) =>
+    lists(path, params.get("limit") === "1" ? { ...PAGE, total: { count: total, exact: true } } : PAGE);
   total = 503;
   await show();
   await settle();
   expect(text()).toContain("8 new: show");
-  const every = [...document.querySelectorAll("select")].find((one) => one.closest("label")?.textContent?.startsWith("look"))!;
+  const every = [...document.querySelectorAll("select")].find((one) =>
+    one.closest("label")?.textContent?.startsWith("look"),
+  )!;
   await act(() => ((every.value = "0"), every.dispatchEvent(new Event("change", { bubbles: true }))));
   expect(text()).not.toContain("8 new");
   expect(localStorage.getItem("dlqadmin.look-every")).toBe("0");
@@ -212,14 +273,28 @@ it("words that are not searched yet are told", async () => {
 });
 
 it("a state of no replay is said in words", async () => {
-  answers = (path) => (path.endsWith("/facets") ? { ...FACETS, facets: { replay_state: [{ value: "none", label: "none", count: 3 }, { value: "failed_again", label: "failed_again", count: 1 }] } } : lists(path));
+  answers = (path) =>
+    path.endsWith("/facets")
+      ? {
+          ...FACETS,
+          facets: {
+            replay_state: [
+              { value: "none", label: "none", count: 3 },
+              { value: "failed_again", label: "failed_again", count: 1 },
+            ],
+          },
+        }
+      : lists(path);
   await show();
   expect(text()).toContain("not replayed");
   expect(text()).toContain("failed again");
 });
 
 it("columns that do not count all say so", async () => {
-  answers = (path) => (path.endsWith("/histogram") ? { ...TIMES, exact: false, series: [{ key: "a", total: 10_000, points: [10_000] }] } : lists(path));
+  answers = (path) =>
+    path.endsWith("/histogram")
+      ? { ...TIMES, exact: false, series: [{ key: "a", total: 10_000, points: [10_000] }] }
+      : lists(path);
   await show();
   expect(text()).toContain("of the newest 10,000 matching");
 });

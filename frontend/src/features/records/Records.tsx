@@ -50,7 +50,11 @@ export function Records() {
   const [rows, earlier] = list.isPlaceholderData ? [NO_ROWS, loaded] : [loaded, NO_ROWS];
   const pages = list.isPlaceholderData ? [] : (list.data?.pages ?? []);
   const first = pages[0];
-  const present = useDeadLetterTotal(query, everyMs, everyMs > 0 && first !== undefined && !isProbed(filter) && !list.isError);
+  const present = useDeadLetterTotal(
+    query,
+    everyMs,
+    everyMs > 0 && first !== undefined && !isProbed(filter) && !list.isError,
+  );
   const refused = list.error ?? present.error;
   const older = () => void list.fetchNextPage();
   const set = (next: Filter) => setParams(writeFilter(next));
@@ -82,29 +86,88 @@ export function Records() {
         <SavedMenu filter={filter} onChange={set} />
         <ExportButton query={query} total={first?.total} />
       </PageHead>
-      <QueryBar input={input} filter={filter} groupLabels={labels(facets.data?.facets.group)} error={list.error} onChange={set}>
-        {isAsked || facets.isFetching ? <Button onClick={asking.cancel}>Cancel</Button> : <Button kind="primary" onClick={asking.again}>Refresh</Button>}
+      <QueryBar
+        input={input}
+        filter={filter}
+        groupLabels={labels(facets.data?.facets.group)}
+        error={list.error}
+        onChange={set}
+      >
+        {isAsked || facets.isFetching ? (
+          <Button onClick={asking.cancel}>Cancel</Button>
+        ) : (
+          <Button kind="primary" onClick={asking.again}>
+            Refresh
+          </Button>
+        )}
       </QueryBar>
       <div className={join("row s t2", styles.line)}>
-        {first ? <Answer shown={rows.length} first={first} pages={pages} exactFacets={facets.isPlaceholderData ? undefined : facets.data?.exact} filter={filter} onChange={set} /> : isAsked ? "Asking…" : " "}
+        {first ? (
+          <Answer
+            shown={rows.length}
+            first={first}
+            pages={pages}
+            exactFacets={facets.isPlaceholderData ? undefined : facets.data?.exact}
+            filter={filter}
+            onChange={set}
+          />
+        ) : isAsked ? (
+          "Asking…"
+        ) : (
+          " "
+        )}
         <span className="sp" />
         <Fresh present={everyMs > 0 ? present.data : undefined} shown={first?.total} onShow={asking.again} />
         <Every ms={everyMs} onChange={setEveryMs} />
         <ColumnMenu columns={columns} onChange={setColumns} />
-        <span className={styles.railToggle}><LinkButton onClick={() => setRailOpen(!railOpen)}>{railOpen ? "Hide facets" : "Facets"}</LinkButton></span>
+        <span className={styles.railToggle}>
+          <LinkButton onClick={() => setRailOpen(!railOpen)}>{railOpen ? "Hide facets" : "Facets"}</LinkButton>
+        </span>
       </div>
-      {first && refused && <NotRefreshed error={refused} at={list.dataUpdatedAt} onAgain={list.isFetchNextPageError ? older : asking.again} />}
+      {first && refused && (
+        <NotRefreshed
+          error={refused}
+          at={list.dataUpdatedAt}
+          onAgain={list.isFetchNextPageError ? older : asking.again}
+        />
+      )}
       <div className={styles.body}>
         <aside className={join(styles.rail, railOpen && styles.railOpen)} aria-label="Facets">
           <FacetRail asked={facets} filter={filter} onChange={set} />
         </aside>
         <Panel className={styles.panel} label="Dead letters">
           <TimeStrip query={query} onNarrow={(from, to) => set({ ...filter, from, to })} />
-          {!first && <Unanswered error={list.error} asking={isAsked} earlier={earlier} columns={columns} onAgain={asking.again} />}
-          {first && rows.length === 0 && <Empty filter={filter} pages={pages} onChange={set} onOlder={list.hasNextPage ? older : undefined} />}
+          {!first && (
+            <Unanswered
+              error={list.error}
+              asking={isAsked}
+              earlier={earlier}
+              columns={columns}
+              onAgain={asking.again}
+            />
+          )}
+          {first && rows.length === 0 && (
+            <Empty filter={filter} pages={pages} onChange={set} onOlder={list.hasNextPage ? older : undefined} />
+          )}
           {first && ticks.ticked.size > 0 && <TickBar ticks={ticks} total={first.total} query={query} />}
-          {rows.length > 0 && <RecordRows rows={rows} at={at} address={address} ticked={ticks.ticked} columns={columns} onTick={ticks.tick} />}
-          {rows.length > 0 && <Foot loaded={rows.length} partial={isPartial(pages)} loading={list.isFetchingNextPage} onOlder={list.hasNextPage ? older : undefined} />}
+          {rows.length > 0 && (
+            <RecordRows
+              rows={rows}
+              at={at}
+              address={address}
+              ticked={ticks.ticked}
+              columns={columns}
+              onTick={ticks.tick}
+            />
+          )}
+          {rows.length > 0 && (
+            <Foot
+              loaded={rows.length}
+              partial={isPartial(pages)}
+              loading={list.isFetchingNextPage}
+              onOlder={list.hasNextPage ? older : undefined}
+            />
+          )}
         </Panel>
       </div>
     </>
@@ -112,7 +175,15 @@ export function Records() {
 }
 
 /** Says what arrived meanwhile; the list itself never moves under the pointer. */
-function Fresh({ present, shown, onShow }: { present: Total | undefined; shown: Total | undefined; onShow: () => void }) {
+function Fresh({
+  present,
+  shown,
+  onShow,
+}: {
+  present: Total | undefined;
+  shown: Total | undefined;
+  onShow: () => void;
+}) {
   const fresh = present?.exact && shown?.exact ? present.count - shown.count : 0;
   if (fresh <= 0) return null;
   return <LinkButton onClick={onShow}>{count(fresh)} new: show</LinkButton>;

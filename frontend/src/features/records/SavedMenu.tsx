@@ -20,19 +20,49 @@ export function SavedMenu({ filter, onChange }: { filter: Filter; onChange: (fil
   const open = (query: string) => onChange(openQuery(query));
   return (
     <>
-      <Menu opened={opened} onChange={setOpened} position="bottom-end" offset={4} transitionProps={{ duration: 0 }} classNames={{ dropdown: controls.dropdown!, item: controls.item! }}>
+      <Menu
+        opened={opened}
+        onChange={setOpened}
+        position="bottom-end"
+        offset={4}
+        transitionProps={{ duration: 0 }}
+        classNames={{ dropdown: controls.dropdown!, item: controls.item! }}
+      >
         <Menu.Target>
           <MantineButton className={join(controls.button, controls.quiet)}>Saved searches ▾</MantineButton>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => setSaving(true)} disabled={!may.allowed}>
-            Save this search…{!may.allowed && <span className="s t3" style={{ display: "block" }}>{may.reason}</span>}
+            Save this search…
+            {!may.allowed && (
+              <span className="s t3" style={{ display: "block" }}>
+                {may.reason}
+              </span>
+            )}
           </Menu.Item>
-          {error && <p className={join("s failed", styles.trouble)} role="alert">Saved searches did not come: {error.message}</p>}
+          {error && (
+            <p className={join("s failed", styles.trouble)} role="alert">
+              Saved searches did not come: {error.message}
+            </p>
+          )}
           {saved.length > 0 && <Menu.Label>Saved</Menu.Label>}
-          {saved.map((one) => <SavedItem key={one.id} one={one} barred={may.allowed ? undefined : may.reason} onOpen={() => open(one.query)} onForget={() => setLeaving(one)} />)}
+          {saved.map((one) => (
+            <SavedItem
+              key={one.id}
+              one={one}
+              barred={may.allowed ? undefined : may.reason}
+              onOpen={() => open(one.query)}
+              onForget={() => setLeaving(one)}
+            />
+          ))}
           {recent.length > 0 && <Menu.Label>Recent, in this browser</Menu.Label>}
-          {recent.map((query) => <Menu.Item key={query} onClick={() => open(query)}><span className={styles.saved}><code className="cut">{query}</code></span></Menu.Item>)}
+          {recent.map((query) => (
+            <Menu.Item key={query} onClick={() => open(query)}>
+              <span className={styles.saved}>
+                <code className="cut">{query}</code>
+              </span>
+            </Menu.Item>
+          ))}
         </Menu.Dropdown>
       </Menu>
       {saving && <SaveDialog query={keptQuery(filter)} onClose={() => setSaving(false)} />}
@@ -41,7 +71,17 @@ export function SavedMenu({ filter, onChange }: { filter: Filter; onChange: (fil
   );
 }
 
-function SavedItem({ one, barred, onOpen, onForget }: { one: SavedSearch; barred: string | undefined; onOpen: () => void; onForget: () => void }) {
+function SavedItem({
+  one,
+  barred,
+  onOpen,
+  onForget,
+}: {
+  one: SavedSearch;
+  barred: string | undefined;
+  onOpen: () => void;
+  onForget: () => void;
+}) {
   return (
     <div className={styles.pair}>
       <Menu.Item onClick={onOpen}>
@@ -51,7 +91,17 @@ function SavedItem({ one, barred, onOpen, onForget }: { one: SavedSearch; barred
           <code className="cut">{one.query}</code>
         </span>
       </Menu.Item>
-      {one.mine && <Menu.Item className={styles.forget} aria-label={`Delete ${one.name}`} title={barred ?? "Delete"} disabled={barred !== undefined} onClick={onForget}>×</Menu.Item>}
+      {one.mine && (
+        <Menu.Item
+          className={styles.forget}
+          aria-label={`Delete ${one.name}`}
+          title={barred ?? "Delete"}
+          disabled={barred !== undefined}
+          onClick={onForget}
+        >
+          ×
+        </Menu.Item>
+      )}
     </div>
   );
 }
@@ -59,7 +109,16 @@ function SavedItem({ one, barred, onOpen, onForget }: { one: SavedSearch; barred
 function ForgetDialog({ one, onClose }: { one: SavedSearch; onClose: () => void }) {
   const forget = useForgetSearch();
   return (
-    <Confirm open danger title={`Delete the saved search ${one.name}?`} yes="Delete" busy={forget.isPending} error={forget.error?.message ?? null} onClose={onClose} onYes={() => forget.mutate(one.id, { onSuccess: onClose })}>
+    <Confirm
+      open
+      danger
+      title={`Delete the saved search ${one.name}?`}
+      yes="Delete"
+      busy={forget.isPending}
+      error={forget.error?.message ?? null}
+      onClose={onClose}
+      onYes={() => forget.mutate(one.id, { onSuccess: onClose })}
+    >
       {one.shared && "It is shared: nobody finds it any more."}
     </Confirm>
   );
@@ -71,10 +130,34 @@ function SaveDialog({ query, onClose }: { query: string; onClose: () => void }) 
   const save = useSaveSearch();
   const barred = name.trim() === "" ? "Give it a name first" : undefined;
   return (
-    <Confirm open title="Save this search" yes="Save" barred={barred} busy={save.isPending} error={save.error?.message ?? null} onClose={onClose} onYes={() => !barred && save.mutate({ name: name.trim(), query, shared }, { onSuccess: onClose })}>
-      <p className="mono xs" style={{ margin: "0 0 12px", overflowWrap: "anywhere" }}>{query}</p>
-      <TextInput label="Name" value={name} maxLength={100} data-autofocus onChange={(event) => setName(event.currentTarget.value)} classNames={{ label: controls.label!, input: controls.input! }} />
-      <Checkbox mt={12} size="xs" label="Show it to everybody" checked={shared} onChange={(event) => setShared(event.currentTarget.checked)} />
+    <Confirm
+      open
+      title="Save this search"
+      yes="Save"
+      barred={barred}
+      busy={save.isPending}
+      error={save.error?.message ?? null}
+      onClose={onClose}
+      onYes={() => !barred && save.mutate({ name: name.trim(), query, shared }, { onSuccess: onClose })}
+    >
+      <p className="mono xs" style={{ margin: "0 0 12px", overflowWrap: "anywhere" }}>
+        {query}
+      </p>
+      <TextInput
+        label="Name"
+        value={name}
+        maxLength={100}
+        data-autofocus
+        onChange={(event) => setName(event.currentTarget.value)}
+        classNames={{ label: controls.label!, input: controls.input! }}
+      />
+      <Checkbox
+        mt={12}
+        size="xs"
+        label="Show it to everybody"
+        checked={shared}
+        onChange={(event) => setShared(event.currentTarget.checked)}
+      />
     </Confirm>
   );
 }

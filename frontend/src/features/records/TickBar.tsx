@@ -17,7 +17,9 @@ export function TickBar({ ticks, total, query }: { ticks: Ticks; total: Total; q
   return (
     <div className={join("row s", styles.chosen)} role="status">
       <b>{ticks.all ? `All ${all} that match` : `${count(ticks.ticked.size)} ticked`}</b>
-      <ReplayButton key={String(ticks.all)} what={what}>Replay {many}…</ReplayButton>
+      <ReplayButton key={String(ticks.all)} what={what}>
+        Replay {many}…
+      </ReplayButton>
       <FixInBulkButton key={`fix ${ticks.all}`} what={what} />
       <SetAside what={what} of={many === "1" ? "1 record" : `${many} records`} onDone={ticks.clear} />
       {!ticks.all && <LinkButton onClick={ticks.takeAll}>Select all {all} that match</LinkButton>}

@@ -13,10 +13,21 @@ export function TimeStrip({ query, onNarrow }: { query: string; onNarrow: (from:
   const { data, error, isPlaceholderData: isStale, fetchStatus } = useHistogram(query);
   if (faultOf(error)) return null;
   if (!data || isStale) {
-    if (fetchStatus === "idle") return <p className={join("xs t3", styles.strip)}>{error ? `Errors over time did not come: ${error.message}` : "Errors over time: not counted"}</p>;
+    if (fetchStatus === "idle")
+      return (
+        <p className={join("xs t3", styles.strip)}>
+          {error ? `Errors over time did not come: ${error.message}` : "Errors over time: not counted"}
+        </p>
+      );
     if (!data) return <Bones rows={1} height={40} />;
   }
-  const series = data.series.map((one) => ({ key: one.key, label: one.label ?? one.key, colour: stageColour(one.key), total: one.total, points: one.points }));
+  const series = data.series.map((one) => ({
+    key: one.key,
+    label: one.label ?? one.key,
+    colour: stageColour(one.key),
+    total: one.total,
+    points: one.points,
+  }));
   return (
     <div className={join(styles.strip, isStale && styles.stale)} inert={isStale}>
       <Columns
@@ -30,7 +41,10 @@ export function TimeStrip({ query, onNarrow }: { query: string; onNarrow: (from:
       />
       <div className={`xs t3 ${styles.ends}`}>
         <span>{dateMinute(data.from, zone)}</span>
-        <span className="cut">errors per {bucket(data.bucket_ms)}{extent(data)}; drag to narrow</span>
+        <span className="cut">
+          errors per {bucket(data.bucket_ms)}
+          {extent(data)}; drag to narrow
+        </span>
         <span>{dateMinute(data.to, zone)}</span>
       </div>
     </div>
@@ -41,5 +55,7 @@ export function TimeStrip({ query, onNarrow }: { query: string; onNarrow: (from:
 function extent({ exact, series }: TimeSeries) {
   if (exact) return null;
   const counted = series.reduce((sum, one) => sum + one.total, 0);
-  return <span className="warn">, {counted > 0 ? `of the newest ${count(counted)} matching` : "not counted in 2 s"}</span>;
+  return (
+    <span className="warn">, {counted > 0 ? `of the newest ${count(counted)} matching` : "not counted in 2 s"}</span>
+  );
 }

@@ -27,7 +27,8 @@ export function Unanswered({ error, asking, earlier, columns, onAgain }: Props) 
       </div>
     );
   }
-  if (faultOf(error)) return <Notice title="This query cannot be read">What is wrong is marked in it: click there to correct it.</Notice>;
+  if (faultOf(error))
+    return <Notice title="This query cannot be read">What is wrong is marked in it: click there to correct it.</Notice>;
   if (error) return <Broken title="The records did not come" error={error} onAgain={onAgain} />;
   return <Notice title="Cancelled, nothing was read" actions={<Button onClick={onAgain}>Ask again</Button>} />;
 }

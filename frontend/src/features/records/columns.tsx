@@ -30,29 +30,146 @@ const missing = (words: string) => <span className="t3">{words}</span>;
 
 /** Every column that the list can have, in their order. */
 export const COLUMNS: readonly Column[] = [
-  { id: "failed_at", head: "Failed at ↓", name: "Failed at", min: 118, narrow: "first", usual: true, cell: (row, zone) => dateTime(row.failed_at, zone) },
   {
-    id: "origin", head: "Part. / offset", name: "Origin partition and offset", min: 92, narrow: null, usual: true,
-    cell: (row) => (row.origin_partition === null ? missing("unknown") : <><span className="t3">{row.origin_partition} /</span> {count(row.origin_offset)}</>),
+    id: "failed_at",
+    head: "Failed at ↓",
+    name: "Failed at",
+    min: 118,
+    narrow: "first",
+    usual: true,
+    cell: (row, zone) => dateTime(row.failed_at, zone),
+  },
+  {
+    id: "origin",
+    head: "Part. / offset",
+    name: "Origin partition and offset",
+    min: 92,
+    narrow: null,
+    usual: true,
+    cell: (row) =>
+      row.origin_partition === null ? (
+        missing("unknown")
+      ) : (
+        <>
+          <span className="t3">{row.origin_partition} /</span> {count(row.origin_offset)}
+        </>
+      ),
     title: (row) => `Origin ${row.origin_topic ?? "unknown"}`,
   },
-  { id: "origin_topic", head: "Origin topic", name: "Origin topic", min: 90, most: "150px", narrow: null, usual: false, cell: (row) => row.origin_topic ?? missing("unknown"), title: (row) => row.origin_topic ?? undefined },
-  { id: "topic", head: "Dead letter topic", name: "Dead letter topic", min: 90, most: "150px", narrow: null, usual: false, cell: (row) => row.topic, title: (row) => `${row.topic} / ${row.partition} / ${row.offset}` },
-  { id: "key", head: "Key", name: "Key", min: 84, most: "120px", narrow: "first", usual: true, cell: (row) => row.key_text ?? missing("null"), title: (row) => row.key_text ?? undefined },
   {
-    id: "stage", head: "Stage", name: "Stage", min: 142, narrow: "end", usual: true, className: styles.stage!,
-    cell: (row) => <><Swatch colour={stageColour(row.stage)} /><span className="cut">{row.stage ?? "unreadable"}</span></>,
+    id: "origin_topic",
+    head: "Origin topic",
+    name: "Origin topic",
+    min: 90,
+    most: "150px",
+    narrow: null,
+    usual: false,
+    cell: (row) => row.origin_topic ?? missing("unknown"),
+    title: (row) => row.origin_topic ?? undefined,
   },
-  { id: "exception", head: "Exception", name: "Exception", min: 90, most: "150px", narrow: null, usual: false, cell: (row) => row.exception_class ?? missing("none"), title: (row) => row.exception_full ?? undefined },
   {
-    id: "error", head: "Error", name: "Error", min: 180, most: "1fr", narrow: "second", usual: true,
+    id: "topic",
+    head: "Dead letter topic",
+    name: "Dead letter topic",
+    min: 90,
+    most: "150px",
+    narrow: null,
+    usual: false,
+    cell: (row) => row.topic,
+    title: (row) => `${row.topic} / ${row.partition} / ${row.offset}`,
+  },
+  {
+    id: "key",
+    head: "Key",
+    name: "Key",
+    min: 84,
+    most: "120px",
+    narrow: "first",
+    usual: true,
+    cell: (row) => (row.withheld ? missing("withheld") : (row.key_text ?? missing("null"))),
+    title: (row) =>
+      row.withheld ? "Content withheld. It needs the right payload reader." : (row.key_text ?? undefined),
+  },
+  {
+    id: "stage",
+    head: "Stage",
+    name: "Stage",
+    min: 142,
+    narrow: "end",
+    usual: true,
+    className: styles.stage!,
+    cell: (row) => (
+      <>
+        <Swatch colour={stageColour(row.stage)} />
+        <span className="cut">{row.stage ?? "unreadable"}</span>
+      </>
+    ),
+  },
+  {
+    id: "exception",
+    head: "Exception",
+    name: "Exception",
+    min: 90,
+    most: "150px",
+    narrow: null,
+    usual: false,
+    cell: (row) => row.exception_class ?? missing("none"),
+    title: (row) => row.exception_full ?? undefined,
+  },
+  {
+    id: "error",
+    head: "Error",
+    name: "Error",
+    min: 180,
+    most: "1fr",
+    narrow: "second",
+    usual: true,
     cell: (row) => (row.readable ? row.message : "unreadable dead letter"),
     title: (row) => (row.readable ? (row.message ?? undefined) : undefined),
   },
-  { id: "connector", head: "Connector", name: "Connector", min: 108, narrow: null, usual: true, className: styles.words!, cell: (row) => row.connector ?? missing("unknown"), title: (row) => row.connector ?? undefined },
-  { id: "group", head: "Group", name: "Group", min: 90, most: "160px", narrow: null, usual: false, className: styles.words!, cell: (row) => row.group?.title ?? missing("none"), title: (row) => row.group?.title },
-  { id: "replay", head: "Replay", name: "Replay state", min: 92, narrow: null, usual: false, className: styles.words!, cell: (row) => replayStateWords(row.replay_state) },
-  { id: "size", head: "Value", name: "Size of the value", min: 66, narrow: null, usual: true, className: `num t2 ${styles.words}`, cell: (row) => bytes(row.value_size) },
+  {
+    id: "connector",
+    head: "Connector",
+    name: "Connector",
+    min: 108,
+    narrow: null,
+    usual: true,
+    className: styles.words!,
+    cell: (row) => row.connector ?? missing("unknown"),
+    title: (row) => row.connector ?? undefined,
+  },
+  {
+    id: "group",
+    head: "Group",
+    name: "Group",
+    min: 90,
+    most: "160px",
+    narrow: null,
+    usual: false,
+    className: styles.words!,
+    cell: (row) => row.group?.title ?? missing("none"),
+    title: (row) => row.group?.title,
+  },
+  {
+    id: "replay",
+    head: "Replay",
+    name: "Replay state",
+    min: 92,
+    narrow: null,
+    usual: false,
+    className: styles.words!,
+    cell: (row) => replayStateWords(row.replay_state),
+  },
+  {
+    id: "size",
+    head: "Value",
+    name: "Size of the value",
+    min: 66,
+    narrow: null,
+    usual: true,
+    className: `num t2 ${styles.words}`,
+    cell: (row) => bytes(row.value_size),
+  },
 ];
 
 export const USUAL: readonly string[] = COLUMNS.filter((one) => one.usual).map((one) => one.id);

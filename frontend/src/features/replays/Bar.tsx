@@ -11,10 +11,19 @@ export function Bar({ figures, small }: { figures: Figures; small?: boolean }) {
   const parts = shares(figures);
   const words = parts.map((part) => `${count(part.count)} ${itemState(part.state).label.toLowerCase()}`).join(", ");
   return (
-    <div className={join(styles.bar, small && styles.smallBar)} role="img" aria-label={words || "no records"} title={words}>
+    <div
+      className={join(styles.bar, small && styles.smallBar)}
+      role="img"
+      aria-label={words || "no records"}
+      title={words}
+    >
       {parts.map((part) => (
         <span key={part.state} className={styles[part.state]} style={{ flexGrow: part.count }}>
-          {!small && part.count / figures.total > WIDE_PART && ["passed", "queued", "skipped"].includes(part.state) && <b>{count(part.count)} {itemState(part.state).label.toLowerCase()}</b>}
+          {!small && part.count / figures.total > WIDE_PART && ["passed", "queued", "skipped"].includes(part.state) && (
+            <b>
+              {count(part.count)} {itemState(part.state).label.toLowerCase()}
+            </b>
+          )}
         </span>
       ))}
     </div>

@@ -8,6 +8,7 @@ import { itemState } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Choice, LinkButton } from "../../ui/controls";
 import { Bones, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
+import { KeyText } from "../../ui/Withheld";
 import styles from "./Replays.module.css";
 
 const CALM_MS = 1_500;
@@ -28,15 +29,48 @@ export function Items({ replay }: { replay: Replay }) {
       title={
         <>
           <h2>Items</h2>
-          <Choice label="Order" value={order} options={[{ value: "attention", label: "Need a look first" }, { value: "newest", label: "Newest" }, { value: "ordinal", label: `All ${count(replay.counts.total)}` }]} onChange={setOrder} />
+          <Choice
+            label="Order"
+            value={order}
+            options={[
+              { value: "attention", label: "Need a look first" },
+              { value: "newest", label: "Newest" },
+              { value: "ordinal", label: `All ${count(replay.counts.total)}` },
+            ]}
+            onChange={setOrder}
+          />
         </>
       }
-      aside={changed && over ? <LinkButton onClick={show}>Changed since: show</LinkButton> : <span className="s t3">{planned ? "Nothing is sent yet" : "Nothing is final: a late dead letter still changes an outcome"}</span>}
+      aside={
+        changed && over ? (
+          <LinkButton onClick={show}>Changed since: show</LinkButton>
+        ) : (
+          <span className="s t3">
+            {planned ? "Nothing is sent yet" : "Nothing is final: a late dead letter still changes an outcome"}
+          </span>
+        )
+      }
     >
       <div className={styles.scroll} onPointerEnter={() => hover(true)} onPointerLeave={() => hover(false)}>
-        {list.isPending ? <Bones rows={8} height={18} /> : list.error && rows.length === 0 ? <Notice title="The items did not come">{list.error.message}</Notice> : rows.length === 0 ? <Notice title="No items" /> : <Table rows={rows} />}
+        {list.isPending ? (
+          <Bones rows={8} height={18} />
+        ) : list.error && rows.length === 0 ? (
+          <Notice title="The items did not come">{list.error.message}</Notice>
+        ) : rows.length === 0 ? (
+          <Notice title="No items" />
+        ) : (
+          <Table rows={rows} />
+        )}
       </div>
-      {list.hasNextPage && <div className={styles.more}><LinkButton onClick={() => void list.fetchNextPage()}>{list.isFetchingNextPage ? "Loading…" : `${plural(rows.length, "row")} of ${count(list.data?.pages[0]?.total)}: more`}</LinkButton></div>}
+      {list.hasNextPage && (
+        <div className={styles.more}>
+          <LinkButton onClick={() => void list.fetchNextPage()}>
+            {list.isFetchingNextPage
+              ? "Loading…"
+              : `${plural(rows.length, "row")} of ${count(list.data?.pages[0]?.total)}: more`}
+          </LinkButton>
+        </div>
+      )}
     </Panel>
   );
 }
@@ -46,7 +80,15 @@ function Table({ rows }: { rows: readonly Item[] }) {
   return (
     <table className={styles.table}>
       <thead>
-        <tr><th>Outcome</th><th>Key</th><th>From</th><th>Sent to</th><th className={`num ${styles.optional}`}>Try</th><th>Evidence</th><th>At</th></tr>
+        <tr>
+          <th>Outcome</th>
+          <th>Key</th>
+          <th>From</th>
+          <th>Sent to</th>
+          <th className={`num ${styles.optional}`}>Try</th>
+          <th>Evidence</th>
+          <th>At</th>
+        </tr>
       </thead>
       <tbody>
         {rows.map((item) => {
@@ -54,15 +96,30 @@ function Table({ rows }: { rows: readonly Item[] }) {
           return (
             <tr key={item.ordinal} data-testid="item" data-state={item.state}>
               <td className="nw">
-                <span className={`row b ${tone}`}><Glyph tone={tone}>{glyph}</Glyph>{label}</span>
+                <span className={`row b ${tone}`}>
+                  <Glyph tone={tone}>{glyph}</Glyph>
+                  {label}
+                </span>
                 {item.outcomes.length > 0 && <span className="s t3">{item.watched || "no reader"}</span>}
-                {item.outcomes.map((one) => <InGroup key={one.group} outcome={one} />)}
+                {item.outcomes.map((one) => (
+                  <InGroup key={one.group} outcome={one} />
+                ))}
               </td>
-              <td className="mono cut" style={{ maxWidth: 130 }} title={item.dead_letter.key_text ?? "null"}><Link to={`/records/${item.dead_letter.id}`}>{item.dead_letter.key_text ?? "null"}</Link></td>
-              <td className="mono nw t2"><Place at={item.from} /></td>
-              <td className="mono nw"><Place at={item.sent_to} /></td>
+              <td className="mono cut" style={{ maxWidth: 130 }} title={item.dead_letter.key_text ?? undefined}>
+                <Link to={`/records/${item.dead_letter.id}`}>
+                  <KeyText of={item.dead_letter} />
+                </Link>
+              </td>
+              <td className="mono nw t2">
+                <Place at={item.from} />
+              </td>
+              <td className="mono nw">
+                <Place at={item.sent_to} />
+              </td>
               <td className={`num t3 ${styles.optional}`}>{item.attempt}</td>
-              <td className={styles.evidence}><Evidence item={item} /></td>
+              <td className={styles.evidence}>
+                <Evidence item={item} />
+              </td>
               <td className="mono nw t3">{timeOfDay(item.at, zone)}</td>
             </tr>
           );
@@ -76,16 +133,25 @@ function Table({ rows }: { rows: readonly Item[] }) {
 function InGroup({ outcome }: { outcome: OutcomeInGroup }) {
   const { zone } = useZone();
   const { label, glyph, tone } = itemState(outcome.state);
-  const before = outcome.history.map((one) => ` Was ${itemState(one.state).label.toLowerCase()} until ${timeOfDay(one.at, zone)}.`).join("");
+  const before = outcome.history
+    .map((one) => ` Was ${itemState(one.state).label.toLowerCase()} until ${timeOfDay(one.at, zone)}.`)
+    .join("");
   return (
     <span className="row s" data-testid="in-group" title={`${outcome.evidence}${before}`}>
-      <Glyph tone={tone}>{glyph}</Glyph>{label} in {outcome.group}
+      <Glyph tone={tone}>{glyph}</Glyph>
+      {label} in {outcome.group}
     </span>
   );
 }
 
 function Place({ at }: { at: Coordinates | null }) {
-  return at ? <span title={at.topic}>{at.partition} / {count(at.offset)}</span> : <span className="t3">–</span>;
+  return at ? (
+    <span title={at.topic}>
+      {at.partition} / {count(at.offset)}
+    </span>
+  ) : (
+    <span className="t3">–</span>
+  );
 }
 
 function Evidence({ item }: { item: Item }) {
@@ -93,10 +159,27 @@ function Evidence({ item }: { item: Item }) {
   const { refailure: again, history, downstream } = item;
   return (
     <>
-      {item.edited && <Chip>edited</Chip>} {item.known_by && <Chip>{item.known_by}</Chip>} {item.state === "unknown" && item.reason && !item.evidence.startsWith(item.reason) && `${item.reason}: `}
+      {item.edited && <Chip>edited</Chip>} {item.known_by && <Chip>{item.known_by}</Chip>}{" "}
+      {item.state === "unknown" && item.reason && !item.evidence.startsWith(item.reason) && `${item.reason}: `}
       <span title={item.evidence}>{said(item) || item.reason.replaceAll("_", " ")}</span>
-      {again && <>{downstream ? "; failed downstream" : ""} → <Link className="mono nw" to={`/records/${again.id}`} data-testid="refailure">{again.topic} / {again.partition} / {count(again.offset)}</Link></>}
-      {history.length > 0 && <span className="t3"> Was {history.map((one) => `${itemState(one.state).label.toLowerCase()} until then (${timeOfDay(one.at, zone)})`).join(", ")}.</span>}
+      {again && (
+        <>
+          {downstream ? "; failed downstream" : ""} →{" "}
+          <Link className="mono nw" to={`/records/${again.id}`} data-testid="refailure">
+            {again.topic} / {again.partition} / {count(again.offset)}
+          </Link>
+        </>
+      )}
+      {history.length > 0 && (
+        <span className="t3">
+          {" "}
+          Was{" "}
+          {history
+            .map((one) => `${itemState(one.state).label.toLowerCase()} until then (${timeOfDay(one.at, zone)})`)
+            .join(", ")}
+          .
+        </span>
+      )}
     </>
   );
 }
@@ -118,11 +201,14 @@ function useCalm(id: string, figures: string, held: boolean) {
   const still = over || held;
   useEffect(() => {
     if (!changed || still) return;
-    const timer = setTimeout(() => {
-      last.current = Date.now();
-      setShown(figures);
-      void client.invalidateQueries({ queryKey: ["items", id] });
-    }, Math.max(0, last.current + CALM_MS - Date.now()));
+    const timer = setTimeout(
+      () => {
+        last.current = Date.now();
+        setShown(figures);
+        void client.invalidateQueries({ queryKey: ["items", id] });
+      },
+      Math.max(0, last.current + CALM_MS - Date.now()),
+    );
     return () => clearTimeout(timer);
   }, [changed, still, figures, client, id]);
   const show = () => {

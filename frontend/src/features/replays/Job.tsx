@@ -33,18 +33,34 @@ function ById({ id }: { id: string }) {
   const { data: replay, error } = useReplay(id, !wanted ? RESTING_MS : live.streaming ? RESTING_MS : POLL_MS);
   useTitle(replay ? `${replayName(replay.id)}: ${replay.title}` : "Replay");
   if (!replay) {
-    return <Panel>{error ? <Notice title="This replay did not come" actions={<Button to="/replays">All replays</Button>}>{error.message}</Notice> : <Bones rows={10} />}</Panel>;
+    return (
+      <Panel>
+        {error ? (
+          <Notice title="This replay did not come" actions={<Button to="/replays">All replays</Button>}>
+            {error.message}
+          </Notice>
+        ) : (
+          <Bones rows={10} />
+        )}
+      </Panel>
+    );
   }
   if (replay.status === "planned" || replay.status === "planning") return <Planned replay={replay} />;
   const everyMs = wanted ? POLL_MS : RESTING_MS;
   return (
     <>
       <JobHead replay={replay} />
-      {replay.trouble && <Strip tone="failed">{replay.status === "paused" ? `Paused: ${replay.trouble}` : replay.trouble}</Strip>}
+      {replay.trouble && (
+        <Strip tone="failed">{replay.status === "paused" ? `Paused: ${replay.trouble}` : replay.trouble}</Strip>
+      )}
       {error && <Strip tone="warn">{error.message} What you see is from before.</Strip>}
       <Steps replay={replay} />
       <Outcome replay={replay} />
-      {replay.steps.length > 0 && <div className={styles.gap}><Canary replay={replay} /></div>}
+      {replay.steps.length > 0 && (
+        <div className={styles.gap}>
+          <Canary replay={replay} />
+        </div>
+      )}
       <div className={styles.half}>
         <Progress replay={replay} everyMs={everyMs} />
         <Reasons replay={replay} />
@@ -60,5 +76,8 @@ function ById({ id }: { id: string }) {
 /** Whether its figures may still move without somebody's doing. */
 function unfinished(replay: Replay): boolean {
   const { queued, sending, waiting } = replay.counts;
-  return ["planning", "running", "paused", "watching"].includes(replay.status) || (replay.status === "cancelled" && sending + waiting + queued > 0);
+  return (
+    ["planning", "running", "paused", "watching"].includes(replay.status) ||
+    (replay.status === "cancelled" && sending + waiting + queued > 0)
+  );
 }

@@ -3,26 +3,58 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { MemoryRouter } from "react-router";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import type { Replay } from "../../api/replayTypes";
 import { JobHead } from "./JobHead";
 
-vi.setConfig({ testTimeout: 20_000 });
-
-const COUNTS = { total: 2, planned: 0, queued: 0, sending: 0, waiting: 2, passed: 0, failed_again: 0, unknown: 0, skipped: 0 };
-const REPLAY = { id: 3, title: "topic a", status: "watching", target_topic: "", target_cluster: "", rate: 100, edited: 0, watching: [], counts: COUNTS, steps: [], canary: null, trouble: "", selection: { id: 7 } } as unknown as Replay;
+const COUNTS = {
+  total: 2,
+  planned: 0,
+  queued: 0,
+  sending: 0,
+  waiting: 2,
+  passed: 0,
+  failed_again: 0,
+  unknown: 0,
+  skipped: 0,
+};
+const REPLAY = {
+  id: 3,
+  title: "topic a",
+  status: "watching",
+  target_topic: "",
+  target_cluster: "",
+  rate: 100,
+  edited: 0,
+  watching: [],
+  counts: COUNTS,
+  steps: [],
+  canary: null,
+  trouble: "",
+  selection: { id: 7 },
+  approval: { rate: null },
+} as unknown as Replay;
 const RESOLVES = "Each group whose records here all pass is resolved at the end, unless it fails meanwhile.";
 
 /** What is said above this replay. */
 async function words(replay: Partial<Replay>): Promise<string> {
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["session"], { username: "eve", role: "operator", approver: false, read_only: false });
   client.setQueryData(["health"], { broker: { reachable: true } });
   const host = document.createElement("div");
   const root = createRoot(host);
-  const screen = <MemoryRouter><JobHead replay={{ ...REPLAY, ...replay }} /></MemoryRouter>;
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}>{screen}</QueryClientProvider></MantineProvider>));
+  const screen = (
+    <MemoryRouter>
+      <JobHead replay={{ ...REPLAY, ...replay }} />
+    </MemoryRouter>
+  );
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>{screen}</QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   const said = host.textContent;
   await act(() => root.unmount());
   return said;

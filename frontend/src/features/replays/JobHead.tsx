@@ -23,18 +23,58 @@ export function JobHead({ replay }: { replay: Replay }) {
     <PageHead
       title={
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 8px" }}>
-          <h1 style={{ overflowWrap: "anywhere" }}>{replayName(replay.id)}: {replay.title}</h1>
-          <span data-testid="status"><Chip tone={tone}>{glyph && <span aria-hidden="true">{glyph}</span>}{label}</Chip></span>
+          <h1 style={{ overflowWrap: "anywhere" }}>
+            {replayName(replay.id)}: {replay.title}
+          </h1>
+          <span data-testid="status">
+            <Chip tone={tone}>
+              {glyph && <span aria-hidden="true">{glyph}</span>}
+              {label}
+            </Chip>
+          </span>
         </div>
       }
       note={
         <>
-          {plural(replay.counts.total, "record")} to {replay.shadow ? "a shadow topic" : replay.target_topic ? <span className="mono t2">{replay.target_topic}</span> : "their origin topic"}
-          {replay.target_cluster && <> on cluster <span className="mono t2">{replay.target_cluster}</span></>}
+          {plural(replay.counts.total, "record")} to{" "}
+          {replay.shadow ? (
+            "a shadow topic"
+          ) : replay.target_topic ? (
+            <span className="mono t2">{replay.target_topic}</span>
+          ) : (
+            "their origin topic"
+          )}
+          {replay.target_cluster && (
+            <>
+              {" "}
+              on cluster <span className="mono t2">{replay.target_cluster}</span>
+            </>
+          )}
           {replay.edited > 0 && <>, {count(replay.edited)} edited</>}, selection {selectionName(replay.selection.id)}.{" "}
-          {replay.watching.length > 0 ? <>Watching {replay.watching.map((name, at) => <span key={name}>{at > 0 && ", "}<Link className="mono" to={`/connectors/${name}`}>{name}</Link></span>)}.</> : "No connector is watched: outcomes will be unknown."}{" "}
-          {replay.started_by && <>Begun by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}</>}
-          {replay.resolve_groups && replay.status !== "cancelled" && " Each group whose records here all pass is resolved at the end, unless it fails meanwhile."}
+          {replay.watching.length > 0 ? (
+            <>
+              Watching{" "}
+              {replay.watching.map((name, at) => (
+                <span key={name}>
+                  {at > 0 && ", "}
+                  <Link className="mono" to={`/connectors/${name}`}>
+                    {name}
+                  </Link>
+                </span>
+              ))}
+              .
+            </>
+          ) : (
+            "No connector is watched: outcomes will be unknown."
+          )}{" "}
+          {replay.started_by && (
+            <>
+              Begun by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}
+            </>
+          )}
+          {replay.resolve_groups &&
+            replay.status !== "cancelled" &&
+            " Each group whose records here all pass is resolved at the end, unless it fails meanwhile."}
         </>
       }
     >
@@ -55,12 +95,19 @@ function Controls({ replay }: { replay: Replay }) {
   const held = replay.status === "paused";
   const stays = held && !send.allowed ? send.reason : barred; // it can be paused and cancelled while Kafka is away
   const sending = held || replay.status === "running";
-  const run = (what: Act) => act.mutate(what, { onSuccess: (answer) => (setSaid(answer.said ?? ""), setAsking(false), setPassing(false)) });
+  const run = (what: Act) =>
+    act.mutate(what, { onSuccess: (answer) => (setSaid(answer.said ?? ""), setAsking(false), setPassing(false)) });
   const stopped = held && replay.canary?.stopped === true;
   const turn = () => (stopped ? (act.reset(), setPassing(true)) : run({ act: held ? "resume" : "pause" }));
   useKeys({
     " ": (event) => {
-      if (!sending || stays || act.isPending || (event.target instanceof HTMLElement && event.target.closest("button, a, label, input"))) return;
+      if (
+        !sending ||
+        stays ||
+        act.isPending ||
+        (event.target instanceof HTMLElement && event.target.closest("button, a, label, input"))
+      )
+        return;
       event.preventDefault();
       turn();
     },
@@ -69,13 +116,29 @@ function Controls({ replay }: { replay: Replay }) {
     <div className={styles.controls}>
       <div className={styles.acts}>
         <ReportButton of={`replays/${replay.id}`} />
-        {sending && <>
-          <Button barred={stays} busy={act.isPending} onClick={turn}><span className="row" style={{ gap: 6 }}>{stopped ? "Resume…" : held ? "Resume" : "Pause"} <kbd>Space</kbd></span></Button>
-          <Rate rate={replay.rate} barred={barred} busy={act.isPending} onRate={(rate) => run({ act: "rate", body: { rate } })} />
-          <Button kind="danger" barred={barred} onClick={() => (act.reset(), setAsking(true))}>Cancel…</Button>
-        </>}
+        {sending && (
+          <>
+            <Button barred={stays} busy={act.isPending} onClick={turn}>
+              <span className="row" style={{ gap: 6 }}>
+                {stopped ? "Resume…" : held ? "Resume" : "Pause"} <kbd>Space</kbd>
+              </span>
+            </Button>
+            <Rate
+              rate={replay.rate}
+              most={replay.approval.rate}
+              barred={barred}
+              busy={act.isPending}
+              onRate={(rate) => run({ act: "rate", body: { rate } })}
+            />
+            <Button kind="danger" barred={barred} onClick={() => (act.reset(), setAsking(true))}>
+              Cancel…
+            </Button>
+          </>
+        )}
       </div>
-      <span className={`s ${act.error && !asking && !passing ? "failed" : "t2"}`} role="status" data-testid="said">{act.error && !asking && !passing ? act.error.message : said}</span>
+      <span className={`s ${act.error && !asking && !passing ? "failed" : "t2"}`} role="status" data-testid="said">
+        {act.error && !asking && !passing ? act.error.message : said}
+      </span>
       <Confirm
         open={passing}
         title={`Go past the canary of ${replayName(replay.id)}`}
@@ -104,7 +167,8 @@ function Controls({ replay }: { replay: Replay }) {
         onClose={() => setAsking(false)}
         onYes={(reason) => run({ act: "cancel", body: { reason } })}
       >
-        {plural(sentOf(replay.counts), "record")} went out already and cannot be recalled; {sentOf(replay.counts) === 1 ? "its outcome is" : "their outcomes are"} still watched.
+        {plural(sentOf(replay.counts), "record")} went out already and cannot be recalled;{" "}
+        {sentOf(replay.counts) === 1 ? "its outcome is" : "their outcomes are"} still watched.
       </Confirm>
     </div>
   );

@@ -21,8 +21,17 @@ export function Log({ replay, live, everyMs }: { replay: Replay; live: Live | nu
           {data.results.map((entry, index) => (
             <div key={index}>
               <span className="mono xs t3">{timeOfDay(entry.at, zone)}</span>
-              {entry.actor === MACHINE || entry.actor === "" ? <Glyph tone="plain">·</Glyph> : <Avatar name={entry.actor} me={entry.actor === session?.username} size={16} />}
-              <span className="s">{entry.actor !== MACHINE && entry.actor !== "" && !entry.text.startsWith(entry.actor) && <b>{entry.actor} </b>}{entry.text}</span>
+              {entry.actor === MACHINE || entry.actor === "" ? (
+                <Glyph tone="plain">·</Glyph>
+              ) : (
+                <Avatar name={entry.actor} me={entry.actor === session?.username} size={16} />
+              )}
+              <span className="s">
+                {entry.actor !== MACHINE && entry.actor !== "" && !entry.text.startsWith(entry.actor) && (
+                  <b>{entry.actor} </b>
+                )}
+                {entry.text}
+              </span>
             </div>
           ))}
         </div>
@@ -35,6 +44,18 @@ export function Log({ replay, live, everyMs }: { replay: Replay; live: Live | nu
 function Pulse({ live }: { live: Live | null }) {
   const now = useNow(1_000);
   if (!live) return <span className="s t3">settled</span>;
-  if (live.streaming) return <span className="s"><span className="passed" aria-hidden="true">●</span> live</span>;
-  return <span className="s warn b" role="status">! stream lost {ago(new Date(live.heardAt).toISOString(), now)}; asked every 2 s</span>;
+  if (live.streaming)
+    return (
+      <span className="s">
+        <span className="passed" aria-hidden="true">
+          ●
+        </span>{" "}
+        live
+      </span>
+    );
+  return (
+    <span className="s warn b" role="status">
+      ! stream lost {ago(new Date(live.heardAt).toISOString(), now)}; asked every 2 s
+    </span>
+  );
 }

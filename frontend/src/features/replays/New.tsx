@@ -23,19 +23,37 @@ export function NewReplay() {
     key.current = freshKey();
     mutate(
       { selection, options: { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE }, key: key.current },
-      { onSuccess: (replay) => void navigate(`/replays/${replay.id}`, { replace: true }), onError: () => (key.current = undefined) },
+      {
+        onSuccess: (replay) => void navigate(`/replays/${replay.id}`, { replace: true }),
+        onError: () => (key.current = undefined),
+      },
     );
   }, [ready, selection, mutate, navigate]);
   return (
     <>
-      <PageHead title="Replay" note={selection > 0 ? `Selection ${selectionName(selection)} is checked. Nothing is written.` : "Nothing is selected."} />
+      <PageHead
+        title="Replay"
+        note={
+          selection > 0
+            ? `Selection ${selectionName(selection)} is checked. Nothing is written.`
+            : "Nothing is selected."
+        }
+      />
       <Panel>
         {!may.allowed ? (
           <Notice title="No replay can be planned now">{may.reason}.</Notice>
         ) : selection > 0 ? (
-          error ? <Notice title="The plan did not come" actions={<Button onClick={reset}>Try again</Button>}>{error.message}</Notice> : <Bones rows={8} />
+          error ? (
+            <Notice title="The plan did not come" actions={<Button onClick={reset}>Try again</Button>}>
+              {error.message}
+            </Notice>
+          ) : (
+            <Bones rows={8} />
+          )
         ) : (
-          <Notice title="Nothing is selected" actions={<Button to="/records">Choose records</Button>}>Tick records, or take all that match a filter.</Notice>
+          <Notice title="Nothing is selected" actions={<Button to="/records">Choose records</Button>}>
+            Tick records, or take all that match a filter.
+          </Notice>
         )}
       </Panel>
     </>

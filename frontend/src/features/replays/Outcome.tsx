@@ -12,10 +12,21 @@ export function Outcome({ replay }: { replay: Replay }) {
   const { counts } = replay;
   const figures = [
     { state: "passed", value: counts.passed, note: reasons(replay, "passed") || "none yet" },
-    { state: "failed_again", value: counts.failed_again, note: counts.failed_again > 0 ? `${percent(counts.failed_again, counts.total)} of ${count(counts.total)}; ${percent(counts.failed_again, settledOf(counts))} of settled` : "none so far" },
+    {
+      state: "failed_again",
+      value: counts.failed_again,
+      note:
+        counts.failed_again > 0
+          ? `${percent(counts.failed_again, counts.total)} of ${count(counts.total)}; ${percent(counts.failed_again, settledOf(counts))} of settled`
+          : "none so far",
+    },
     { state: "unknown", value: counts.unknown, note: reasons(replay, "unknown") || "none" },
     { state: "sent", value: counts.waiting, note: reasons(replay, "sent") || "sent, not settled yet" },
-    { state: "queued", value: counts.queued + counts.sending, note: counts.sending > 0 ? `${count(counts.sending)} of them sending` : "not sent" },
+    {
+      state: "queued",
+      value: counts.queued + counts.sending,
+      note: counts.sending > 0 ? `${count(counts.sending)} of them sending` : "not sent",
+    },
     ...(counts.skipped > 0 ? [{ state: "skipped", value: counts.skipped, note: reasons(replay, "skipped") }] : []),
   ];
   return (
@@ -23,9 +34,13 @@ export function Outcome({ replay }: { replay: Replay }) {
       <div className={styles.outcome}>
         <div className="row" style={{ flexWrap: "wrap", gap: "2px 10px" }}>
           <h2>Outcome</h2>
-          <span className="s t2" data-testid="adds-up">{addingUp(counts, count)}</span>
+          <span className="s t2" data-testid="adds-up">
+            {addingUp(counts, count)}
+          </span>
           <span className="sp" />
-          <span className="s t2"><Left replay={replay} /></span>
+          <span className="s t2">
+            <Left replay={replay} />
+          </span>
         </div>
         <Bar figures={counts} />
         <Resolvable replay={replay} />
@@ -36,7 +51,9 @@ export function Outcome({ replay }: { replay: Replay }) {
               <div key={state} data-testid={`figure-${state}`}>
                 <Glyph tone={tone}>{glyph}</Glyph>
                 <div>
-                  <div><b className={value > 0 ? tone : "t3"}>{count(value)}</b> {label}</div>
+                  <div>
+                    <b className={value > 0 ? tone : "t3"}>{count(value)}</b> {label}
+                  </div>
                   <div className="s t3">{note}</div>
                 </div>
               </div>
@@ -54,16 +71,27 @@ function Left({ replay }: { replay: Replay }) {
   const left = counts.queued + counts.sending;
   const ms = leftMs(counts, rate, status);
   const recall = sent > 0 && left > 0 ? ` Cancel cannot recall the ${count(sent)} sent.` : "";
-  if (left === 0) return counts.waiting > 0 ? `${plural(counts.waiting, "outcome")} awaited.` : "Nothing is final: a late dead letter still changes an outcome.";
+  if (left === 0)
+    return counts.waiting > 0
+      ? `${plural(counts.waiting, "outcome")} awaited.`
+      : "Nothing is final: a late dead letter still changes an outcome.";
   if (status === "paused") return `${count(left)} left, paused.${recall}`;
   if (status !== "running") return `${count(left)} left.${recall}`;
-  return ms !== null ? <>{count(left)} left at {rateWords(rate)}: <b>{span(ms)}</b>.{recall}</> : `${count(left)} left, no limit.${recall}`;
+  return ms !== null ? (
+    <>
+      {count(left)} left at {rateWords(rate)}: <b>{span(ms)}</b>.{recall}
+    </>
+  ) : (
+    `${count(left)} left, no limit.${recall}`
+  );
 }
 
 function reasons(replay: Replay, state: string): string {
   const found = reasonRows(replay.counts, replay.reasons).filter((one) => one.state === state);
   if (found.length > 2) return `${found.length} reasons, told below`;
-  return found.map((one) => (found.length > 1 ? `${count(one.count)} ${short(state, one.reason)}` : short(state, one.reason))).join(", ");
+  return found
+    .map((one) => (found.length > 1 ? `${count(one.count)} ${short(state, one.reason)}` : short(state, one.reason)))
+    .join(", ");
 }
 
 function short(state: string, reason: string): string {

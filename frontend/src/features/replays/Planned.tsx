@@ -23,11 +23,38 @@ export function Planned({ replay }: { replay: Replay }) {
   const act = useReplayAct(replay.id);
   const [wanted, setWanted] = useState<ReplayOptions | null>(null);
   const { selection, plan } = replay;
-  const { target_topic, use_fixes, resend, rate, target_cluster, shadow, keep_timestamps, order, steps, breaker_percent, max_lag } = replay;
-  const options = wanted ?? { target_topic, use_fixes, resend, rate, target_cluster, shadow, keep_timestamps, order, steps, breaker_percent, max_lag };
+  const {
+    target_topic,
+    use_fixes,
+    resend,
+    rate,
+    target_cluster,
+    shadow,
+    keep_timestamps,
+    order,
+    steps,
+    breaker_percent,
+    max_lag,
+    resolve_groups,
+  } = replay;
+  const options = wanted ?? {
+    target_topic,
+    use_fixes,
+    resend,
+    rate,
+    target_cluster,
+    shadow,
+    keep_timestamps,
+    order,
+    steps,
+    breaker_percent,
+    max_lag,
+    resolve_groups,
+  };
   const turn = (next: ReplayOptions) => {
     setWanted(next);
-    if (next.rate !== options.rate) act.mutate({ act: "rate", body: { rate: next.rate } }); // of which no check knows
+    if (next.rate !== options.rate)
+      act.mutate({ act: "rate", body: { rate: next.rate } }); // of the plan only its digest changes
     else again.mutate(next);
   };
   const now = useNow(5_000);
@@ -41,14 +68,23 @@ export function Planned({ replay }: { replay: Replay }) {
         title={`Replay ${plural(selection.count, "record")}`}
         note={
           <>
-            {replayName(replay.id)}: {replay.title}. Frozen {dateTime(selection.created_at, zone)} as selection {selectionName(selection.id)}{selection.created_by && ` by ${selection.created_by}`}: {count(selection.count)} dead letters, digest <span className="mono">{shortDigest(selection.digest)}</span>.
+            {replayName(replay.id)}: {replay.title}. Frozen {dateTime(selection.created_at, zone)} as selection{" "}
+            {selectionName(selection.id)}
+            {selection.created_by && ` by ${selection.created_by}`}: {count(selection.count)} dead letters, digest{" "}
+            <span className="mono">{shortDigest(selection.digest)}</span>.
           </>
         }
       >
         <Chip tone="accent">Dry run: nothing has been written</Chip>
       </PageHead>
       <div className={styles.plan}>
-        <PlanPanel plan={plan} checking={again.isPending} error={again.error} stale={stale} onCheck={may.allowed ? () => again.mutate(options) : undefined} />
+        <PlanPanel
+          plan={plan}
+          checking={again.isPending}
+          error={again.error}
+          stale={stale}
+          onCheck={may.allowed ? () => again.mutate(options) : undefined}
+        />
         <SendPanel
           key={replay.id}
           plan={plan}
@@ -61,7 +97,13 @@ export function Planned({ replay }: { replay: Replay }) {
           error={act.error}
           barred={again.isPending ? "The plan is checked again" : stale && "Check again first"}
           onCheck={() => again.mutate(options)}
-          onRun={(why, typed, resolveGroups) => plan && act.mutate({ act: "run", body: { reason: why, plan_digest: plan.digest, typed, resolve_groups: resolveGroups } })}
+          onRun={(why, typed, resolveGroups) =>
+            plan &&
+            act.mutate({
+              act: "run",
+              body: { reason: why, plan_digest: plan.digest, typed, resolve_groups: resolveGroups },
+            })
+          }
           approval={replay.approval}
           onAsk={(why) => plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: plan.digest } })}
           onApprove={() => plan && act.mutate({ act: "approve", body: { reason: "", plan_digest: plan.digest } })}

@@ -14,12 +14,32 @@ export function Planning({ replay }: { replay: Replay }) {
   const { selection, planned_count: done } = replay;
   return (
     <>
-      <PageHead title={`Replay ${plural(selection.count, "record")}`} note={`${replayName(replay.id)}: ${replay.title}. Selection ${selectionName(selection.id)}${selection.created_by ? ` by ${selection.created_by}` : ""}.`}>
+      <PageHead
+        title={`Replay ${plural(selection.count, "record")}`}
+        note={`${replayName(replay.id)}: ${replay.title}. Selection ${selectionName(selection.id)}${selection.created_by ? ` by ${selection.created_by}` : ""}.`}
+      >
         <Chip tone="accent">Dry run: nothing has been written</Chip>
       </PageHead>
-      <Panel label="Plan" title="Plan" aside={<Button small barred={may.allowed ? undefined : may.reason} busy={act.isPending} onClick={() => act.mutate({ act: "cancel", body: { reason: "" } })}>Cancel</Button>}>
+      <Panel
+        label="Plan"
+        title="Plan"
+        aside={
+          <Button
+            small
+            barred={may.allowed ? undefined : may.reason}
+            busy={act.isPending}
+            onClick={() => act.mutate({ act: "cancel", body: { reason: "" } })}
+          >
+            Cancel
+          </Button>
+        }
+      >
         <div className={styles.planning} role="status" data-testid="planning">
-          <span>{done === 0 ? "Looking at the targets and the origin topics" : `Looked through ${count(done)} of ${plural(selection.count, "record")}`}</span>
+          <span>
+            {done === 0
+              ? "Looking at the targets and the origin topics"
+              : `Looked through ${count(done)} of ${plural(selection.count, "record")}`}
+          </span>
           <Meter part={selection.count === 0 ? 0 : done / selection.count} colour="var(--accent)" />
           {act.error && <Strip tone="failed">{act.error.message}</Strip>}
         </div>

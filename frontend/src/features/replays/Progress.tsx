@@ -23,16 +23,42 @@ export function Progress({ replay, everyMs }: { replay: Replay; everyMs: number 
       title={
         <>
           <h2>Sent and settled</h2>
-          <span className={styles.keys}><i style={{ background: "var(--accent)" }} /> sent <i style={{ background: "var(--passed)" }} /> settled <i className={styles.between} /> waiting {rest !== null && <><i className={styles.dots} /> at this rate</>}</span>
+          <span className={styles.keys}>
+            <i style={{ background: "var(--accent)" }} /> sent <i style={{ background: "var(--passed)" }} /> settled{" "}
+            <i className={styles.between} /> waiting{" "}
+            {rest !== null && (
+              <>
+                <i className={styles.dots} /> at this rate
+              </>
+            )}
+          </span>
         </>
       }
     >
-      {error && !data ? <Notice title="The course did not come">{error.message}</Notice> : !data ? <Bones rows={5} /> : data.sent.length === 0 ? <Notice title="Nothing is sent yet" /> : <Lines series={data} total={replay.counts.total - replay.counts.skipped} rest={rest} zone={zone} />}
+      {error && !data ? (
+        <Notice title="The course did not come">{error.message}</Notice>
+      ) : !data ? (
+        <Bones rows={5} />
+      ) : data.sent.length === 0 ? (
+        <Notice title="Nothing is sent yet" />
+      ) : (
+        <Lines series={data} total={replay.counts.total - replay.counts.skipped} rest={rest} zone={zone} />
+      )}
     </Panel>
   );
 }
 
-function Lines({ series, total, rest, zone }: { series: ReplaySeries; total: number; rest: number | null; zone: Zone }) {
+function Lines({
+  series,
+  total,
+  rest,
+  zone,
+}: {
+  series: ReplaySeries;
+  total: number;
+  rest: number | null;
+  zone: Zone;
+}) {
   const { ref, width: measured } = useElementSize();
   const width = Math.max(280, measured || 600);
   const start = Date.parse(series.from);
@@ -41,8 +67,12 @@ function Lines({ series, total, rest, zone }: { series: ReplaySeries; total: num
   const top = Math.max(1, total, series.sent.at(-1) ?? 0);
   const time = (index: number) => Math.min(now, start + (index + 1) * series.bucket_ms);
   const y = (value: number) => PAD.top + (1 - value / top) * (HEIGHT - PAD.top - PAD.bottom);
-  const points = (values: readonly number[]) => [[x(start), y(0)] as const, ...values.map((value, index) => [x(time(index)), y(value)] as const)];
-  const path = (values: readonly (readonly [number, number])[]) => values.map(([px, py], index) => `${index ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
+  const points = (values: readonly number[]) => [
+    [x(start), y(0)] as const,
+    ...values.map((value, index) => [x(time(index)), y(value)] as const),
+  ];
+  const path = (values: readonly (readonly [number, number])[]) =>
+    values.map(([px, py], index) => `${index ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
   const [sentNow, settledNow] = [series.sent.at(-1) ?? 0, series.settled.at(-1) ?? 0];
   const apart = Math.abs(y(sentNow) - y(settledNow)) > 16;
   const settledText = `${count(settledNow)} settled`;
@@ -62,21 +92,50 @@ function Lines({ series, total, rest, zone }: { series: ReplaySeries; total: num
         {marks.map((value) => (
           <g key={value}>
             <path d={`M${left} ${y(value)}H${width - PAD.right}`} stroke="var(--line)" />
-            <text x={left - 8} y={y(value) + 4} textAnchor="end">{count(value)}</text>
+            <text x={left - 8} y={y(value) + 4} textAnchor="end">
+              {count(value)}
+            </text>
           </g>
         ))}
         {(width - left - right < 4 * TIME ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((part) => (
-          <text key={part} x={x(start + part * (end - start))} y={HEIGHT - 8} textAnchor={part === 0 ? "start" : part === 1 ? "end" : "middle"}>
+          <text
+            key={part}
+            x={x(start + part * (end - start))}
+            y={HEIGHT - 8}
+            textAnchor={part === 0 ? "start" : part === 1 ? "end" : "middle"}
+          >
             {timeOfDay(new Date(start + part * (end - start)).toISOString(), zone)}
           </text>
         ))}
         <path d={`${path(sent)}${path([...settled].reverse()).replace("M", "L")}Z`} fill="var(--waiting-soft)" />
         <path d={path(settled)} fill="none" stroke="var(--passed)" strokeWidth="2" strokeLinejoin="round" />
         <path d={path(sent)} fill="none" stroke="var(--accent)" strokeWidth="2" strokeLinejoin="round" />
-        {ahead !== null && <path d={path([sent.at(-1)!, [x(end), y(ahead)]])} fill="none" stroke="var(--accent)" strokeWidth="1.5" strokeDasharray="2 4" data-testid="ahead" />}
-        {([[sent, "var(--accent)"], [settled, "var(--passed)"]] as const).map(([line, colour]) => <circle key={colour} cx={line.at(-1)?.[0]} cy={line.at(-1)?.[1]} r="3.5" fill={colour} />)}
-        <text x={x(now) - 8} y={y(sentNow) - 8} textAnchor="end" className={styles.sentText}>{count(sentNow)} sent{!apart && `, ${settledText}`}</text>
-        {apart && <text x={x(now) + 8} y={y(settledNow) + 4} className={styles.settledText}>{settledText}</text>}
+        {ahead !== null && (
+          <path
+            d={path([sent.at(-1)!, [x(end), y(ahead)]])}
+            fill="none"
+            stroke="var(--accent)"
+            strokeWidth="1.5"
+            strokeDasharray="2 4"
+            data-testid="ahead"
+          />
+        )}
+        {(
+          [
+            [sent, "var(--accent)"],
+            [settled, "var(--passed)"],
+          ] as const
+        ).map(([line, colour]) => (
+          <circle key={colour} cx={line.at(-1)?.[0]} cy={line.at(-1)?.[1]} r="3.5" fill={colour} />
+        ))}
+        <text x={x(now) - 8} y={y(sentNow) - 8} textAnchor="end" className={styles.sentText}>
+          {count(sentNow)} sent{!apart && `, ${settledText}`}
+        </text>
+        {apart && (
+          <text x={x(now) + 8} y={y(settledNow) + 4} className={styles.settledText}>
+            {settledText}
+          </text>
+        )}
       </svg>
     </div>
   );

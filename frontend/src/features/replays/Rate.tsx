@@ -7,24 +7,36 @@ const PRESETS = [10, 100, 1000, 0];
 
 interface Props {
   rate: number;
+  /** The highest speed that was approved; 0: no limit, null: nobody approved one. */
+  most: number | null;
   barred: string | undefined;
   busy: boolean;
   onRate: (rate: number) => void;
 }
 
 /** How fast it sends: one step slower or faster, any speed by the slider, or one that many choose. */
-export function Rate({ rate, barred, busy, onRate }: Props) {
+export function Rate({ rate, most, barred, busy, onRate }: Props) {
   const [held, setHeld] = useState<number | null>(null);
   const at = held ?? place(rate);
   const words = rateWords(held === null ? rate : rateAt(held));
+  const beyond = (next: number) =>
+    most !== null && most !== 0 && (next === 0 || next > most)
+      ? `Approved for ${rateWords(most)}: a faster plan must be approved anew`
+      : undefined;
   const settle = () => {
     if (held === null) return;
-    if (rateAt(held) !== rate) onRate(rateAt(held));
+    if (rateAt(held) !== rate && !beyond(rateAt(held))) onRate(rateAt(held));
     setHeld(null);
   };
   return (
     <div className={styles.rate} role="group" aria-label="Speed">
-      <Button barred={barred ?? (rate === 1 ? "1 / s is the slowest" : undefined)} busy={busy} onClick={() => onRate(slower(rate))}>Slower</Button>
+      <Button
+        barred={barred ?? (rate === 1 ? "1 / s is the slowest" : undefined)}
+        busy={busy}
+        onClick={() => onRate(slower(rate))}
+      >
+        Slower
+      </Button>
       <label className={styles.slide}>
         <b data-testid="rate">{words}</b>
         <input
@@ -42,10 +54,25 @@ export function Rate({ rate, barred, busy, onRate }: Props) {
           onBlur={settle}
         />
       </label>
-      <Button barred={barred ?? (rate === 0 ? "There is no limit" : undefined)} busy={busy} onClick={() => onRate(faster(rate))}>Faster</Button>
+      <Button
+        barred={barred ?? (rate === 0 ? "There is no limit" : beyond(faster(rate)))}
+        busy={busy}
+        onClick={() => onRate(faster(rate))}
+      >
+        Faster
+      </Button>
       <span className={styles.presets}>
         {PRESETS.map((one) => (
-          <button key={one} type="button" aria-pressed={one === rate} disabled={barred !== undefined || busy} title={barred} onClick={() => onRate(one)}>{rateWords(one)}</button>
+          <button
+            key={one}
+            type="button"
+            aria-pressed={one === rate}
+            disabled={barred !== undefined || busy || beyond(one) !== undefined}
+            title={barred ?? beyond(one)}
+            onClick={() => onRate(one)}
+          >
+            {rateWords(one)}
+          </button>
         ))}
       </span>
     </div>

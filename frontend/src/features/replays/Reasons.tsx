@@ -9,17 +9,38 @@ import styles from "./Replays.module.css";
 export function Reasons({ replay }: { replay: Replay }) {
   const rows = reasonRows(replay.counts, replay.reasons);
   return (
-    <Panel title={<><h2>How we know</h2><span className="s t3">an unknown outcome is not a pass</span></>}>
-      {rows.length === 0 ? <Notice title="Nothing to say yet" /> : (
+    <Panel
+      title={
+        <>
+          <h2>How we know</h2>
+          <span className="s t3">an unknown outcome is not a pass</span>
+        </>
+      }
+    >
+      {rows.length === 0 ? (
+        <Notice title="Nothing to say yet" />
+      ) : (
         <div className={styles.scroll}>
           <table className={styles.table}>
-            <thead><tr><th>Outcome</th><th className="num">Records</th><th>Reason</th><th>Which means</th></tr></thead>
+            <thead>
+              <tr>
+                <th>Outcome</th>
+                <th className="num">Records</th>
+                <th>Reason</th>
+                <th>Which means</th>
+              </tr>
+            </thead>
             <tbody>
               {rows.map((row) => {
                 const { label, glyph, tone } = itemState(row.state);
                 return (
                   <tr key={`${row.state} ${row.reason}`}>
-                    <td className="nw"><span className={`row b ${tone}`}><Glyph tone={tone}>{glyph}</Glyph>{label}</span></td>
+                    <td className="nw">
+                      <span className={`row b ${tone}`}>
+                        <Glyph tone={tone}>{glyph}</Glyph>
+                        {label}
+                      </span>
+                    </td>
                     <td className="num">{count(row.count)}</td>
                     <td className="mono nw t2">{row.reason || (row.state === "passed" ? "proven" : "–")}</td>
                     <td className="s t2">{reasonWords(row.state, row.reason)}</td>

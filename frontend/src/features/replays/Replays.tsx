@@ -8,6 +8,7 @@ import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { LinkButton, TabRow } from "../../ui/controls";
 import { Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { KeyText } from "../../ui/Withheld";
 import { useTitle } from "../../ui/useTitle";
 import { Bar } from "./Bar";
 import styles from "./Replays.module.css";
@@ -23,19 +24,36 @@ export function Replays() {
   useTitle("Replays");
   return (
     <>
-      <PageHead title="Replays" note="Dead letters written back to their topic, each with its outcome as far as it is known." />
+      <PageHead
+        title="Replays"
+        note="Dead letters written back to their topic, each with its outcome as far as it is known."
+      />
       <Drafts />
       <div style={{ marginBottom: 12 }}>
-        <TabRow value={status} onChange={(next) => setParams(next === "all" ? {} : { status: next })} items={TABS.map((tab) => ({ value: tab, label: tab === "all" ? "All" : replayStatus(tab).label }))} />
+        <TabRow
+          value={status}
+          onChange={(next) => setParams(next === "all" ? {} : { status: next })}
+          items={TABS.map((tab) => ({ value: tab, label: tab === "all" ? "All" : replayStatus(tab).label }))}
+        />
       </div>
       <Panel label="Replays">
         {list.isPending && <Bones rows={6} height={34} />}
         {list.isError && rows.length === 0 && <Notice title="The replays did not come">{list.error.message}</Notice>}
         {list.isSuccess && rows.length === 0 && (
-          <Notice title={status === "all" ? "Nothing was replayed yet" : `No replay is ${status}`}>{status === "all" && <>Open a <Link to="/records">record</Link> and fix it, or take a whole <Link to="/groups">group</Link>.</>}</Notice>
+          <Notice title={status === "all" ? "Nothing was replayed yet" : `No replay is ${status}`}>
+            {status === "all" && (
+              <>
+                Open a <Link to="/records">record</Link> and fix it, or take a whole <Link to="/groups">group</Link>.
+              </>
+            )}
+          </Notice>
         )}
         {rows.length > 0 && <Table rows={rows} />}
-        {list.hasNextPage && <div className={styles.more}><LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton></div>}
+        {list.hasNextPage && (
+          <div className={styles.more}>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+          </div>
+        )}
       </Panel>
     </>
   );
@@ -48,7 +66,16 @@ function Table({ rows }: { rows: readonly Replay[] }) {
   return (
     <div className={styles.scroll}>
       <table className={`${styles.table} ${styles.list}`}>
-        <thead><tr><th>Replay</th><th>Status</th><th>Outcome</th><th className={`num ${styles.optional}`}>Records</th><th className={styles.optional}>By</th><th className={styles.optional}>Begun</th></tr></thead>
+        <thead>
+          <tr>
+            <th>Replay</th>
+            <th>Status</th>
+            <th>Outcome</th>
+            <th className={`num ${styles.optional}`}>Records</th>
+            <th className={styles.optional}>By</th>
+            <th className={styles.optional}>Begun</th>
+          </tr>
+        </thead>
         <tbody>
           {rows.map((replay) => {
             const { label, glyph, tone } = replayStatus(replay.status);
@@ -56,17 +83,51 @@ function Table({ rows }: { rows: readonly Replay[] }) {
             return (
               <tr key={replay.id} onClick={() => void navigate(`/replays/${replay.id}`)} data-testid="replay">
                 <td className={styles.title}>
-                  <Link className="b cut" style={{ display: "block" }} to={`/replays/${replay.id}`} onClick={(event) => event.stopPropagation()}>{replayName(replay.id)}: {replay.title}</Link>
-                  <span className="s t3 cut" style={{ display: "block" }}>to {replay.target_topic || "their origin topic"}{replay.edited > 0 && `, ${count(replay.edited)} edited`}{replay.reason && `: ${replay.reason}`}</span>
+                  <Link
+                    className="b cut"
+                    style={{ display: "block" }}
+                    to={`/replays/${replay.id}`}
+                    onClick={(event) => event.stopPropagation()}
+                  >
+                    {replayName(replay.id)}: {replay.title}
+                  </Link>
+                  <span className="s t3 cut" style={{ display: "block" }}>
+                    to {replay.target_topic || "their origin topic"}
+                    {replay.edited > 0 && `, ${count(replay.edited)} edited`}
+                    {replay.reason && `: ${replay.reason}`}
+                  </span>
                 </td>
-                <td><Chip tone={tone}>{glyph && <span aria-hidden="true">{glyph}</span>}{label}</Chip></td>
+                <td>
+                  <Chip tone={tone}>
+                    {glyph && <span aria-hidden="true">{glyph}</span>}
+                    {label}
+                  </Chip>
+                </td>
                 <td className={styles.mini}>
                   <Bar figures={counts} small />
-                  <span className="s t3 nw">{count(counts.passed)} passed, <span className={counts.failed_again > 0 ? "failed b" : undefined}>{count(counts.failed_again)} failed again</span>, <span className={counts.unknown > 0 ? "unknown b" : undefined}>{count(counts.unknown)} unknown</span></span>
+                  <span className="s t3 nw">
+                    {count(counts.passed)} passed,{" "}
+                    <span className={counts.failed_again > 0 ? "failed b" : undefined}>
+                      {count(counts.failed_again)} failed again
+                    </span>
+                    ,{" "}
+                    <span className={counts.unknown > 0 ? "unknown b" : undefined}>
+                      {count(counts.unknown)} unknown
+                    </span>
+                  </span>
                 </td>
                 <td className={`num b ${styles.optional}`}>{count(counts.total)}</td>
                 <td className={`s t2 ${styles.optional}`}>{replay.started_by ?? replay.created_by ?? "–"}</td>
-                <td className={`s nw ${styles.optional}`} title={dateMinute(replay.started_at ?? replay.created_at, zone)}>{replay.started_at ? ago(replay.started_at, now) : <span className="t3">planned {ago(replay.created_at, now)}</span>}</td>
+                <td
+                  className={`s nw ${styles.optional}`}
+                  title={dateMinute(replay.started_at ?? replay.created_at, zone)}
+                >
+                  {replay.started_at ? (
+                    ago(replay.started_at, now)
+                  ) : (
+                    <span className="t3">planned {ago(replay.created_at, now)}</span>
+                  )}
+                </td>
               </tr>
             );
           })}
@@ -82,12 +143,26 @@ function Drafts() {
   const now = useNow(10_000);
   if (!data || data.results.length === 0) return null;
   return (
-    <Panel className={styles.drafts} title={<><h2>My drafts</h2><span className="s t3">{plural(data.results.length, "record")}</span></>}>
+    <Panel
+      className={styles.drafts}
+      title={
+        <>
+          <h2>My drafts</h2>
+          <span className="s t3">{plural(data.results.length, "record")}</span>
+        </>
+      }
+    >
       <div className={styles.draftRows}>
         {data.results.slice(0, 8).map((fix) => (
           <Link key={fix.id} to={`/records/${fix.dead_letter.id}/fix`} className="s">
-            <b>{fixName(fix.id)}</b> <span className="mono">{fix.dead_letter.topic} / {fix.dead_letter.partition} / {count(fix.dead_letter.offset)}</span>
-            <span className="t3">key {fix.dead_letter.key_text ?? "null"}, saved {ago(fix.updated_at, now)}{fix.identical && ", identical"}</span>
+            <b>{fixName(fix.id)}</b>{" "}
+            <span className="mono">
+              {fix.dead_letter.topic} / {fix.dead_letter.partition} / {count(fix.dead_letter.offset)}
+            </span>
+            <span className="t3">
+              key <KeyText of={fix.dead_letter} />, saved {ago(fix.updated_at, now)}
+              {fix.identical && ", identical"}
+            </span>
           </Link>
         ))}
         {data.results.length > 8 && <span className="s t3">and {count(data.results.length - 8)} more</span>}

@@ -12,7 +12,10 @@ export function Resolvable({ replay }: { replay: Replay }) {
   const act = useGroupsAct();
   const may = useMayWrite();
   const resolve = (id: number, records: string) => {
-    act.mutate({ groups: [id], act: "resolve", body: { reason: `all ${records} passed in ${replayName(replay.id)}` } }, { onSuccess: () => void list.refetch() });
+    act.mutate(
+      { groups: [id], act: "resolve", body: { reason: `all ${records} passed in ${replayName(replay.id)}` } },
+      { onSuccess: () => void list.refetch() },
+    );
   };
   return (
     <>
@@ -20,12 +23,25 @@ export function Resolvable({ replay }: { replay: Replay }) {
         const records = plural(group.count, "record");
         return (
           <div key={group.id} className="row s" style={{ flexWrap: "wrap", marginBottom: 6 }} data-testid="resolvable">
-            <span className="t2">All {records} of <b>{group.title}</b> that went out passed, and none failed since.</span>
-            <Button small busy={act.isPending} barred={may.allowed ? undefined : may.reason} onClick={() => resolve(group.id, records)}>Resolve the group</Button>
+            <span className="t2">
+              All {records} of <b>{group.title}</b> that went out passed, and none failed since.
+            </span>
+            <Button
+              small
+              busy={act.isPending}
+              barred={may.allowed ? undefined : may.reason}
+              onClick={() => resolve(group.id, records)}
+            >
+              Resolve the group
+            </Button>
           </div>
         );
       })}
-      {act.error && <p className="s" role="alert">{act.error.message}</p>}
+      {act.error && (
+        <p className="s" role="alert">
+          {act.error.message}
+        </p>
+      )}
     </>
   );
 }

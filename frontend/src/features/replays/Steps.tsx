@@ -28,7 +28,8 @@ export function Steps({ replay }: { replay: Replay }) {
           <li key={step.name} className={styles[step.where]} aria-current={step.where === "here" ? "step" : undefined}>
             <i aria-hidden="true">{MARKS[step.where]}</i>
             <div>
-              <b>{step.name}</b><span className="sr">, {SAYS[step.where]}</span>
+              <b>{step.name}</b>
+              <span className="sr">, {SAYS[step.where]}</span>
               <div className="s t2">{step.text}</div>
               <div className="mono xs t3">{step.at ? timeOfDay(step.at, zone) : ""}</div>
             </div>
@@ -48,11 +49,31 @@ function steps(replay: Replay): Step[] {
   const over = status === "done" || (cancelled && open === 0);
   const sending = status === "running" || status === "paused";
   return [
-    { name: "Freeze", text: `${count(selection.count)}, ${selectionName(selection.id)}`, at: selection.created_at, where: "past" },
-    { name: "Check", text: plan ? plural(plan.checks.length, "check") : "the plan", at: replay.planned_at, where: "past" },
+    {
+      name: "Freeze",
+      text: `${count(selection.count)}, ${selectionName(selection.id)}`,
+      at: selection.created_at,
+      where: "past",
+    },
+    {
+      name: "Check",
+      text: plan ? plural(plan.checks.length, "check") : "the plan",
+      at: replay.planned_at,
+      where: "past",
+    },
     ...canaryStep(replay, sending, cancelled),
-    { name: replay.steps.length > 0 ? "Rest" : "Send", text: `${count(sent)} of ${count(cancelled ? counts.total : toSend)} sent${status === "paused" ? ", paused" : cancelled ? ", cancelled" : ""}`, at: replay.sent_at ?? (inCanary(replay) ? null : replay.started_at), where: inCanary(replay) ? "ahead" : sending ? "here" : cancelled ? "broken" : "past" },
-    { name: "Watch", text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles", at: null, where: over ? "past" : sending ? "ahead" : "here" },
+    {
+      name: replay.steps.length > 0 ? "Rest" : "Send",
+      text: `${count(sent)} of ${count(cancelled ? counts.total : toSend)} sent${status === "paused" ? ", paused" : cancelled ? ", cancelled" : ""}`,
+      at: replay.sent_at ?? (inCanary(replay) ? null : replay.started_at),
+      where: inCanary(replay) ? "ahead" : sending ? "here" : cancelled ? "broken" : "past",
+    },
+    {
+      name: "Watch",
+      text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles",
+      at: null,
+      where: over ? "past" : sending ? "ahead" : "here",
+    },
     { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, where: over ? "past" : "ahead" },
   ];
 }
@@ -65,6 +86,17 @@ function inCanary(replay: Replay): boolean {
 function canaryStep(replay: Replay, sending: boolean, cancelled: boolean): Step[] {
   const { steps, step, canary } = replay;
   if (steps.length === 0) return [];
-  const text = !canary ? steps.map(count).join(", ") : canary.stopped ? `stopped at ${count(canary.size)}` : `${count(canary.sent)} of ${count(canary.size)}${canary.waiting > 0 ? `, ${count(canary.waiting)} awaited` : ""}`;
-  return [{ name: "Canary", text, at: replay.started_at, where: canary && sending ? "here" : cancelled && step < steps.length ? "broken" : "past" }];
+  const text = !canary
+    ? steps.map(count).join(", ")
+    : canary.stopped
+      ? `stopped at ${count(canary.size)}`
+      : `${count(canary.sent)} of ${count(canary.size)}${canary.waiting > 0 ? `, ${count(canary.waiting)} awaited` : ""}`;
+  return [
+    {
+      name: "Canary",
+      text,
+      at: replay.started_at,
+      where: canary && sending ? "here" : cancelled && step < steps.length ? "broken" : "past",
+    },
+  ];
 }

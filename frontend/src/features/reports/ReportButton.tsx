@@ -10,7 +10,8 @@ interface Props {
 
 /** Downloads an incident report: to read, or for a program. */
 export function ReportButton({ of, span }: Props) {
-  const href = (format: "md" | "json") => `${API}/${of}/report?${new URLSearchParams({ ...(span ? { from: span.from, to: span.to } : {}), format })}`;
+  const href = (format: "md" | "json") =>
+    `${API}/${of}/report?${new URLSearchParams({ ...(span ? { from: span.from, to: span.to } : {}), format })}`;
   return (
     <MenuButton
       label="Incident report ▾"

@@ -9,8 +9,13 @@ export function RetentionLine({ group }: { group: number }) {
   if (!data) return null;
   const of = data.complete ? "" : " Of its oldest thousand.";
   return (
-    <p className="s t2" data-testid="group-retention" title="Earliest times, from the topics’ retention; segments leave whole. What is indexed keeps its bytes here.">
-      <b>In Kafka:</b> {tallyWords(data.dead_letters, "dead letter", now)}; {tallyWords(data.origins, "origin record", now)}.{of}
+    <p
+      className="s t2"
+      data-testid="group-retention"
+      title="Earliest times, from the topics’ retention; segments leave whole. What is indexed keeps its bytes here."
+    >
+      <b>In Kafka:</b> {tallyWords(data.dead_letters, "dead letter", now)};{" "}
+      {tallyWords(data.origins, "origin record", now)}.{of}
     </p>
   );
 }

@@ -11,6 +11,7 @@ const COPIES: Record<DeadLetter["original"], string> = {
   fetched: "kept",
   expired: "none: the origin was gone before it was indexed",
   unknown: "none: the dead letter does not say where the record was",
+  forbidden: "none: not fetched, not allowed",
 };
 
 /** How long the broker still has a dead letter and its origin, and whether the index has the bytes anyway. */
@@ -23,7 +24,12 @@ export function RetentionPanel({ letter }: { letter: DeadLetter }) {
       <dl className={styles.clocks} data-testid="retention">
         {data && <Row name="Dead letter" clock={data.dead_letter} colour="var(--put-1)" />}
         {data?.origin && <Row name="Origin record" clock={data.origin} colour="var(--waiting)" />}
-        {error && <div><dt>In Kafka</dt><dd className="t2">not known: {error.message}</dd></div>}
+        {error && (
+          <div>
+            <dt>In Kafka</dt>
+            <dd className="t2">not known: {error.message}</dd>
+          </div>
+        )}
         <div>
           <dt>Copy in index</dt>
           <dd className={styles.fact}>
@@ -47,7 +53,9 @@ function Row({ name, clock, colour }: { name: string; clock: RetentionClock; col
       {clock.state === "leaves" && clock.keeps_ms && left > 0 ? (
         <dd className={styles.fact} title={`Not before ${dateTime(clock.until, zone)}${zone === "utc" ? " UTC" : ""}`}>
           <Meter part={left / clock.keeps_ms} colour={colour} />
-          <span className="nw"><b>{remaining(left)}</b> <span className="t3">of {span(clock.keeps_ms)}</span></span>
+          <span className="nw">
+            <b>{remaining(left)}</b> <span className="t3">of {span(clock.keeps_ms)}</span>
+          </span>
         </dd>
       ) : (
         <dd className="t2">{words(clock)}</dd>

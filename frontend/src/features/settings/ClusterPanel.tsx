@@ -28,14 +28,34 @@ export function ClusterPanel({ cluster }: { cluster: Cluster }) {
         <>
           <h2>{cluster.name}</h2>
           {cluster.environment && <Chip>{cluster.environment}</Chip>}
-          {cluster.own ? <Chip tone={cluster.read_only ? "warn" : "plain"}>{cluster.read_only ? "read-only" : "writes allowed"}</Chip> : <Chip>replays may write here</Chip>}
+          {cluster.own ? (
+            <Chip tone={cluster.read_only ? "warn" : "plain"}>
+              {cluster.read_only ? "read-only" : "writes allowed"}
+            </Chip>
+          ) : (
+            <Chip>replays may write here</Chip>
+          )}
         </>
       }
-      aside={<Button barred={barred} busy={test.isPending} onClick={() => test.mutate(cluster.name)}>{test.isPending ? "Connecting…" : "Test connection"}</Button>}
+      aside={
+        <Button barred={barred} busy={test.isPending} onClick={() => test.mutate(cluster.name)}>
+          {test.isPending ? "Connecting…" : "Test connection"}
+        </Button>
+      }
     >
-      {cluster.trouble && <div className={styles.strip}><Strip tone="failed">{cluster.trouble}</Strip></div>}
-      <div className={styles.facts}><Facts rows={factsOf(cluster)} /></div>
-      {test.error && <div className={styles.strip}><Strip tone="failed">{test.error.message}</Strip></div>}
+      {cluster.trouble && (
+        <div className={styles.strip}>
+          <Strip tone="failed">{cluster.trouble}</Strip>
+        </div>
+      )}
+      <div className={styles.facts}>
+        <Facts rows={factsOf(cluster)} />
+      </div>
+      {test.error && (
+        <div className={styles.strip}>
+          <Strip tone="failed">{test.error.message}</Strip>
+        </div>
+      )}
       {test.data && <TrialResult trial={test.data} asking={test.isPending} />}
     </Panel>
   );
@@ -43,16 +63,61 @@ export function ClusterPanel({ cluster }: { cluster: Cluster }) {
 
 function factsOf({ bootstrap_servers, security_protocol, sasl, tls, principal }: Cluster): [ReactNode, ReactNode][] {
   return [
-    ["Bootstrap servers", <span key="b" className="mono">{bootstrap_servers.join(", ")}</span>],
-    ["Protocol", <span key="p"><span className="mono">{security_protocol}</span> <span className="t3">{PROTOCOLS[security_protocol]}</span></span>],
-    ...(sasl ? [["Signs in", <span key="s"><span className="mono">{sasl.mechanism}</span>{sasl.username !== null && <> as <b>{sasl.username}</b></>}</span>] as [ReactNode, ReactNode]] : []),
+    [
+      "Bootstrap servers",
+      <span key="b" className="mono">
+        {bootstrap_servers.join(", ")}
+      </span>,
+    ],
+    [
+      "Protocol",
+      <span key="p">
+        <span className="mono">{security_protocol}</span> <span className="t3">{PROTOCOLS[security_protocol]}</span>
+      </span>,
+    ],
+    ...(sasl
+      ? [
+          [
+            "Signs in",
+            <span key="s">
+              <span className="mono">{sasl.mechanism}</span>
+              {sasl.username !== null && (
+                <>
+                  {" "}
+                  as <b>{sasl.username}</b>
+                </>
+              )}
+            </span>,
+          ] as [ReactNode, ReactNode],
+        ]
+      : []),
     ...(tls
       ? ([
-          ["Trusts", <span key="t">{tls.ca ? <span className="mono">{tls.ca}</span> : "the authorities that the system trusts"}{!tls.checks_host_name && <b className="warn"> ! host names are not checked</b>}</span>],
-          ["Shows", tls.certificate ? <Shown key="c" certificate={tls.certificate} /> : <span key="n" className="t3">no certificate</span>],
+          [
+            "Trusts",
+            <span key="t">
+              {tls.ca ? <span className="mono">{tls.ca}</span> : "the authorities that the system trusts"}
+              {!tls.checks_host_name && <b className="warn"> ! host names are not checked</b>}
+            </span>,
+          ],
+          [
+            "Shows",
+            tls.certificate ? (
+              <Shown key="c" certificate={tls.certificate} />
+            ) : (
+              <span key="n" className="t3">
+                no certificate
+              </span>
+            ),
+          ],
         ] as [ReactNode, ReactNode][])
       : []),
-    ["Known there as", <span key="k" className="mono">{principal}</span>],
+    [
+      "Known there as",
+      <span key="k" className="mono">
+        {principal}
+      </span>,
+    ],
   ];
 }
 
@@ -62,7 +127,10 @@ function Shown({ certificate: { subject, issuer, expires } }: { certificate: Cer
   return (
     <>
       <span className="mono">{subject}</span> <span className="t3">by {issuer},</span>{" "}
-      <span className={left < 0 ? "failed b" : left < SOON_MS ? "warn b" : "t2"}>{left < 0 ? "expired" : "until"} {dateMinute(expires, zone)}{left > 0 && left < SOON_MS && `, in ${span(left)}`}</span>
+      <span className={left < 0 ? "failed b" : left < SOON_MS ? "warn b" : "t2"}>
+        {left < 0 ? "expired" : "until"} {dateMinute(expires, zone)}
+        {left > 0 && left < SOON_MS && `, in ${span(left)}`}
+      </span>
     </>
   );
 }

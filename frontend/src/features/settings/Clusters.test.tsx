@@ -5,22 +5,56 @@ import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ClusterList, Trial } from "../../api/clusters";
+import { settle } from "../../testing";
 import { Clusters } from "./Clusters";
-
-vi.setConfig({ testTimeout: 20_000 });
 
 const SOON = new Date(Date.now() + 5 * 86_400_000).toISOString();
 const LIST: ClusterList = {
   results: [
-    { name: "main", own: true, environment: "PRODUCTION", read_only: true, bootstrap_servers: ["kafka:9093"], security_protocol: "SSL", sasl: null, tls: { ca: "/etc/ca.pem", checks_host_name: true, certificate: { subject: "CN=dash", issuer: "CN=us", expires: SOON } }, principal: "User:CN=dash", trouble: "" },
-    { name: "dr", own: false, environment: null, read_only: null, bootstrap_servers: ["dr:9092"], security_protocol: "SASL_SSL", sasl: { mechanism: "SCRAM-SHA-512", username: "dash" }, tls: { ca: null, checks_host_name: false, certificate: null }, principal: "User:dash", trouble: "" },
+    {
+      name: "main",
+      own: true,
+      environment: "PRODUCTION",
+      read_only: true,
+      bootstrap_servers: ["kafka:9093"],
+      security_protocol: "SSL",
+      sasl: null,
+      tls: {
+        ca: "/etc/ca.pem",
+        checks_host_name: true,
+        certificate: { subject: "CN=dash", issuer: "CN=us", expires: SOON },
+      },
+      principal: "User:CN=dash",
+      trouble: "",
+    },
+    {
+      name: "dr",
+      own: false,
+      environment: null,
+      read_only: null,
+      bootstrap_servers: ["dr:9092"],
+      security_protocol: "SASL_SSL",
+      sasl: { mechanism: "SCRAM-SHA-512", username: "dash" },
+      tls: { ca: null, checks_host_name: false, certificate: null },
+      principal: "User:dash",
+      trouble: "",
+    },
   ],
   index: {
     reachable: true,
     patterns: [".*dlq"],
     start: "earliest",
     topics: [
-      { topic: "a.dlq", partitions: 2, read: 250, of: 1000, records_behind: 750, seconds_behind: 40, rate: 50, eta_s: 15 },
+      {
+        topic: "a.dlq",
+        partitions: 2,
+        read: 250,
+        of: 1000,
+        records_behind: 750,
+        seconds_behind: 40,
+        rate: 50,
+        eta_s: 15,
+      },
       { topic: "b.dlq", partitions: 1, read: 9, of: 9, records_behind: 0, seconds_behind: 0, rate: null, eta_s: 0 },
     ],
     lookalikes: ["mail-dlt"],
@@ -28,10 +62,38 @@ const LIST: ClusterList = {
   },
 };
 const TRIAL: Trial = {
-  reached: true, kind: "ok", verdict: "1 broker reached over TLS; 2 topics can be seen.", detail: "", took_ms: 12, brokers: [{ id: 1, address: "kafka:9093" }], topics: 2, dead_letter_topics: ["a.dlq"], principal: "User:CN=dash",
+  reached: true,
+  kind: "ok",
+  verdict: "1 broker reached over TLS; 2 topics can be seen.",
+  detail: "",
+  took_ms: 12,
+  brokers: [{ id: 1, address: "kafka:9093" }],
+  topics: 2,
+  dead_letter_topics: ["a.dlq"],
+  principal: "User:CN=dash",
   permissions: [
-    { operations: ["Read", "DescribeConfigs"], resource: "topic", name: "a.dlq", prefixed: false, why: "Indexes it", verdict: "missing", missing: ["Read"], note: "", command: "kafka-acls.sh --add" },
-    { operations: ["Read"], resource: "group", name: "dlqadmin-index", prefixed: false, why: "Keeps", verdict: "ok", missing: [], note: "", command: "" },
+    {
+      operations: ["Read", "DescribeConfigs"],
+      resource: "topic",
+      name: "a.dlq",
+      prefixed: false,
+      why: "Indexes it",
+      verdict: "missing",
+      missing: ["Read"],
+      note: "",
+      command: "kafka-acls.sh --add",
+    },
+    {
+      operations: ["Read"],
+      resource: "group",
+      name: "dlqadmin-index",
+      prefixed: false,
+      why: "Keeps",
+      verdict: "ok",
+      missing: [],
+      note: "",
+      command: "",
+    },
   ],
 };
 
@@ -40,13 +102,10 @@ let posted: string[];
 
 beforeEach(() => {
   posted = [];
-  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
 });
 
 afterEach(async () => {
   await act(() => root.unmount());
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 async function show(role = "operator", trial: Response = Response.json(TRIAL)): Promise<void> {
@@ -57,16 +116,27 @@ async function show(role = "operator", trial: Response = Response.json(TRIAL)): 
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role, read_only: true });
   root = createRoot(document.body.appendChild(document.createElement("div")));
-  await act(() => root.render(<MantineProvider env="test"><QueryClientProvider client={client}><MemoryRouter><Clusters /></MemoryRouter></QueryClientProvider></MantineProvider>));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <Clusters />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
   await settle();
 }
 
-const settle = () => act(() => new Promise((done) => setTimeout(done, 30)));
 const text = () => document.body.textContent ?? "";
 
 async function test(cluster: string): Promise<void> {
   const panel = document.querySelector(`section[aria-label=${cluster}]`);
-  await act(() => [...(panel?.querySelectorAll("button") ?? [])].find((one) => one.textContent === "Test connection")?.click());
+  await act(() =>
+    [...(panel?.querySelectorAll("button") ?? [])].find((one) => one.textContent === "Test connection")?.click(),
+  );
   await settle();
 }
 
@@ -99,7 +169,17 @@ it("a trial tells what was reached, what is missing, and the line that grants it
 });
 
 it("a trial that fails says why in plain words and in the client's own", async () => {
-  await show("operator", Response.json({ ...TRIAL, reached: false, kind: "refused", verdict: "Nobody listens at this address and port.", detail: "Connection refused", brokers: [] }));
+  await show(
+    "operator",
+    Response.json({
+      ...TRIAL,
+      reached: false,
+      kind: "refused",
+      verdict: "Nobody listens at this address and port.",
+      detail: "Connection refused",
+      brokers: [],
+    }),
+  );
   await test("dr");
   expect(text()).toContain("Nobody listens at this address and port.");
   expect(text()).toContain("could not be asked");

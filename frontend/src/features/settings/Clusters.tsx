@@ -15,13 +15,36 @@ export function Clusters() {
   useTitle("Clusters");
   return (
     <>
-      <PageHead title="Clusters" note={data ? `How the dashboard connects to Kafka${others > 0 ? `, and to ${plural(others, "other cluster")} that replays may write to` : ""}: set by its environment, shown without secrets.` : " "} />
+      <PageHead
+        title="Clusters"
+        note={
+          data
+            ? `How the dashboard connects to Kafka${others > 0 ? `, and to ${plural(others, "other cluster")} that replays may write to` : ""}: set by its environment, shown without secrets.`
+            : " "
+        }
+      />
       {isError && data && <NotRefreshed error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
-      {!data && <Panel>{error ? <Broken title="The clusters did not come" error={error} onAgain={() => void refetch()} /> : <Bones rows={8} />}</Panel>}
+      {!data && (
+        <Panel>
+          {error ? (
+            <Broken title="The clusters did not come" error={error} onAgain={() => void refetch()} />
+          ) : (
+            <Bones rows={8} />
+          )}
+        </Panel>
+      )}
       <div className={styles.list}>
-        {data?.results.filter((one) => one.own).map((one) => <ClusterPanel key={one.name} cluster={one} />)}
+        {data?.results
+          .filter((one) => one.own)
+          .map((one) => (
+            <ClusterPanel key={one.name} cluster={one} />
+          ))}
         {data && <Following index={data.index} />}
-        {data?.results.filter((one) => !one.own).map((one) => <ClusterPanel key={one.name} cluster={one} />)}
+        {data?.results
+          .filter((one) => !one.own)
+          .map((one) => (
+            <ClusterPanel key={one.name} cluster={one} />
+          ))}
       </div>
     </>
   );

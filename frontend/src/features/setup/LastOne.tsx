@@ -6,5 +6,11 @@ import { useNow } from "../../lib/zone";
 /** "Last one 3 d ago, orders.dlq." */
 export function LastOne({ row }: { row: DeadLetterRow }) {
   const now = useNow(10_000);
-  return <>Last one <Link to={`/records/${row.id}?from=${encodeURIComponent(row.failed_at)}`}>{ago(row.failed_at, now)}</Link>, <span className="mono">{row.topic}</span>.</>;
+  return (
+    <>
+      Last one{" "}
+      <Link to={`/records/${row.id}?from=${encodeURIComponent(row.failed_at)}`}>{ago(row.failed_at, now)}</Link>,{" "}
+      <span className="mono">{row.topic}</span>.
+    </>
+  );
 }

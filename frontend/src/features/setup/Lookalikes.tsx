@@ -10,7 +10,8 @@ export function Lookalikes({ index }: { index: IndexProgress }) {
   return (
     <div className={styles.found}>
       <div className="s">
-        <b>{plural(index.lookalikes.length, "topic")}</b> {index.lookalikes.length === 1 ? "looks" : "look"} like dead letters and {index.lookalikes.length === 1 ? "is" : "are"} not followed:{" "}
+        <b>{plural(index.lookalikes.length, "topic")}</b> {index.lookalikes.length === 1 ? "looks" : "look"} like dead
+        letters and {index.lookalikes.length === 1 ? "is" : "are"} not followed:{" "}
         <span className="mono">{index.lookalikes.join(", ")}</span>
       </div>
       <Copy label="the setting that follows them too" text={followSetting(index.patterns, index.lookalikes)} />

@@ -18,15 +18,36 @@ export function NeverSetUp({ clusters: { results, index } }: { clusters: Cluster
       <strong>{isRead || found > 0 ? "No dead letter was indexed yet" : "Nothing is followed yet"}</strong>
       <ol>
         <Step done={index.reachable} title="Connect to Kafka">
-          {index.reachable ? <>{own?.bootstrap_servers.join(", ")} answers.</> : <>{own?.bootstrap_servers.join(", ")} does not answer: set KAFKA_BOOTSTRAP_SERVERS, and see <Link to="/settings/clusters">Settings</Link> for why.</>}
+          {index.reachable ? (
+            <>{own?.bootstrap_servers.join(", ")} answers.</>
+          ) : (
+            <>
+              {own?.bootstrap_servers.join(", ")} does not answer: set KAFKA_BOOTSTRAP_SERVERS, and see{" "}
+              <Link to="/settings/clusters">Settings</Link> for why.
+            </>
+          )}
         </Step>
         <Step done={found > 0} title="Name the dead letter topics">
-          {found > 0 ? `${plural(found, "topic")} followed: ${index.topics.slice(0, 5).map((one) => one.topic).join(", ")}${found > 5 ? ", …" : ""}.` : "None of the topics there matches. The setting takes names and regular expressions:"}
-          {found === 0 && index.lookalikes.length === 0 && <Copy label="the setting" text={followSetting(index.patterns, [])} />}
+          {found > 0
+            ? `${plural(found, "topic")} followed: ${index.topics
+                .slice(0, 5)
+                .map((one) => one.topic)
+                .join(", ")}${found > 5 ? ", …" : ""}.`
+            : "None of the topics there matches. The setting takes names and regular expressions:"}
+          {found === 0 && index.lookalikes.length === 0 && (
+            <Copy label="the setting" text={followSetting(index.patterns, [])} />
+          )}
           <Lookalikes index={index} />
         </Step>
         <Step done={isRead} title="Run the indexer">
-          {isRead ? "It has read them; nothing has failed there." : <>It reads them from their beginning, and goes on:<Copy label="the command" text="python manage.py index_deadletters" /></>}
+          {isRead ? (
+            "It has read them; nothing has failed there."
+          ) : (
+            <>
+              It reads them from their beginning, and goes on:
+              <Copy label="the command" text="python manage.py index_deadletters" />
+            </>
+          )}
         </Step>
       </ol>
     </div>
@@ -36,8 +57,14 @@ export function NeverSetUp({ clusters: { results, index } }: { clusters: Cluster
 function Step({ done, title, children }: { done: boolean; title: string; children: ReactNode }) {
   return (
     <li>
-      <Glyph tone={done ? "passed" : "waiting"} large>{done ? "✓" : "·"}</Glyph>
-      <div><b>{title}</b><span className="sr">{done ? " (done)" : " (to do)"}</span><div className="s t2">{children}</div></div>
+      <Glyph tone={done ? "passed" : "waiting"} large>
+        {done ? "✓" : "·"}
+      </Glyph>
+      <div>
+        <b>{title}</b>
+        <span className="sr">{done ? " (done)" : " (to do)"}</span>
+        <div className="s t2">{children}</div>
+      </div>
     </li>
   );
 }

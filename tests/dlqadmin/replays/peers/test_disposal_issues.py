@@ -7,18 +7,18 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters.marks import STATE
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.replay_marks import STATE
 from dlqadmin.replays import tasks
-from dlqadmin.replays.disposing import acting
+from dlqadmin.replays.disposals import disposal_jobs
+from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, ReplayItem
-from dlqadmin.replays.sending import items
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.asking import get, post
 from tests.dlqadmin.replays.world import World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 WEEK = f"from={ALL['from']}&to={ALL['to']}"
 
 
@@ -37,13 +37,13 @@ def test_crossbusexplorer_64_closing_the_dialog_loses_nothing(
     one did the next one goes on from. The records, and their bytes, are never touched by it.
     """
     for name, value in (("INLINE", 2), ("SLICE", 2), ("SITTING", 4)):
-        monkeypatch.setattr(acting, name, value)
+        monkeypatch.setattr(disposal_jobs, name, value)
     monkeypatch.setattr(tasks.dispose, "apply_async", lambda *_, **__: None)  # the message to the worker is lost
     index([letter(offset) for offset in range(9)])
     before = list(DeadLetter.objects.order_by("pk").values_list("pk", "offset", "body__value", "body__headers"))
     act = decided(as_operator, [row[0] for row in before], expect=202)
     as_operator.logout()
-    while acting.unsettled(timezone.now() + 2 * acting.QUIET).exists():  # what the sweep finds
+    while disposal_jobs.unsettled(timezone.now() + 2 * disposal_jobs.QUIET).exists():  # what the sweep finds
         tasks.dispose(act)
     after = list(DeadLetter.objects.order_by("pk").values_list("pk", "offset", "body__value", "body__headers"))
     assert [tuple(map(as_it_is, row)) for row in after] == [tuple(map(as_it_is, row)) for row in before]
@@ -54,6 +54,7 @@ def as_it_is(value: object) -> object:
     return bytes(value) if isinstance(value, memoryview) else value
 
 
+@pytest.mark.slow
 def test_servicebusexplorer_708_it_does_not_get_stuck_after_some_hundreds(as_operator: APIClient) -> None:
     index([letter(offset) for offset in range(1_100)])
     chosen = post(as_operator, "selections", {"filter": WEEK})["id"]
@@ -66,7 +67,7 @@ def test_rabbitmq_queue_management_8_what_was_replayed_or_decided_is_remembered(
 ) -> None:
     """There, nothing told a message that had been moved or requeued from one that had not."""
     world = World(engine, items=3)
-    items.move([world.item(0)], ItemState.SENT, ItemState.PASSED, NOW)
+    item_states.move([world.item(0)], ItemState.SENT, ItemState.PASSED, NOW)
     decided_about, waiting = world.item(1).dead_letter_id, world.item(2).dead_letter_id
     ReplayItem.objects.filter(dead_letter__in=[decided_about]).update(state=ItemState.FAILED_AGAIN)
     decided(as_operator, [decided_about])

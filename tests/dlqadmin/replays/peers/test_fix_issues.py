@@ -11,13 +11,14 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.fixing import bulk, drafts
-from dlqadmin.replays.fixing.bulk import Asked
-from dlqadmin.replays.fixing.drafts import Edit
-from dlqadmin.replays.planning import plans, selecting
-from dlqadmin.replays.planning.plans import Options
-from dlqadmin.replays.sending.loading import Loaded, load
-from dlqadmin.replays.sending.messages import stamped
+from dlqadmin.replays.fixes import bulk_fixes, drafts
+from dlqadmin.replays.fixes.bulk_fixes import Asked
+from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.items.item_rows import Loaded, load
+from dlqadmin.replays.items.messages import stamped
+from dlqadmin.replays.plans import planner
+from dlqadmin.replays.plans.planner import Options
+from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import Once
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.dlqadmin.conftest import person
@@ -36,15 +37,17 @@ def operator() -> User:
 
 
 def planned(actor: User) -> list[Loaded]:
-    chosen = selecting.by_filter(WEEK, actor, Once(), NOW)
-    replay = plans.create(chosen, Options(), "", actor, Once(), NOW, FakeCluster())
+    chosen = frozen_selections.by_filter(WEEK, actor, Once(), NOW)
+    replay = planner.create(chosen, Options(), "", actor, Once(), NOW, FakeCluster())
     return load(replay.items.all())
 
 
 def fixed_in_bulk(actor: User) -> None:
-    chosen = selecting.by_filter(WEEK, actor, Once(), NOW)
-    made = bulk.start(selecting.rows(chosen), chosen, Asked("jq", ".gap //= 0"), actor, Once(), timezone.now())
-    bulk.go_on(made.pk, selecting.rows, timezone.now)
+    chosen = frozen_selections.by_filter(WEEK, actor, Once(), NOW)
+    made = bulk_fixes.start(
+        frozen_selections.rows(chosen), chosen, Asked("jq", ".gap //= 0"), actor, Once(), timezone.now()
+    )
+    bulk_fixes.go_on(made.pk, frozen_selections.rows, timezone.now)
 
 
 def test_servicepulse_2424_of_an_edited_record_only_the_edited_one_is_sent(operator: User) -> None:

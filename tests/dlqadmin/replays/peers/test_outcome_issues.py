@@ -7,13 +7,14 @@ from datetime import timedelta
 import pytest
 
 from dlqadmin.deadletters.models import Group, GroupActivity
-from dlqadmin.replays import history, queries
+from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.replays.jobs import history, queries
 from dlqadmin.replays.models import Replay, ReplayItem
-from dlqadmin.replays.planning.lineage import roots
+from dlqadmin.replays.plans.lineage import roots
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.world import BASE, TOPIC, World, carrying, past
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 
 
 def test_rocketmq_dashboard_4316_no_number_of_successes_is_invented(engine: FakeEngine) -> None:
@@ -58,7 +59,7 @@ def test_rabbitmq_queue_management_8_a_record_that_was_replayed_says_so_for_ever
     world.watch()
     dead = world.item().dead_letter
     ReplayItem.objects.update(lineage=roots([dead])[dead.pk])
-    way = history.way(dead)
+    way = history.way(dead, Reader(None, may_read=True))
     assert dead.replay_state == "passed"
     assert [event["kind"] for event in way["timeline"]] == ["replay_sent", "replay_outcome"]
     assert way["results"][0]["sent_to"] == {"topic": TOPIC, "partition": 0, "offset": BASE}

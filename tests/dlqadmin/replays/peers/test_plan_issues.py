@@ -6,17 +6,17 @@ import pytest
 from django.contrib.auth.models import User
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.fixing import drafts
-from dlqadmin.replays.fixing.drafts import Edit
-from dlqadmin.replays.planning import selecting
-from dlqadmin.replays.sending.messages import headers_of, kept, stamped
+from dlqadmin.replays.fixes import drafts
+from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.items.messages import headers_of, kept, stamped
+from dlqadmin.replays.selections import frozen_selections
 from dlqadmin.rest.idempotency import Once
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.clusters import FakeCluster
-from tests.dlqadmin.replays.planning.making import WEEK, check, levels, plan, reasons, sends, sent
+from tests.dlqadmin.replays.plans.making import WEEK, check, levels, plan, reasons, sends, sent
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def engine_is_there(engine: FakeEngine) -> None:
 def test_servicecontrol_660_a_replay_sends_what_was_seen(operator: User) -> None:
     """What arrives between the look and the replay stays out, however often the plan is checked."""
     index([letter(number) for number in range(3)])
-    chosen = selecting.by_filter(WEEK, operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(WEEK, operator, Once(), NOW)
     index([letter(number) for number in range(10, 15)])
     first, second = plan(operator, chosen=chosen), plan(operator, chosen=chosen)
     ids = [
@@ -41,7 +41,7 @@ def test_servicecontrol_660_a_replay_sends_what_was_seen(operator: User) -> None
 
 def test_servicepulse_267_a_set_that_is_another_one_now_can_t_be_sent(operator: User) -> None:
     index([letter(1), letter(2)])
-    chosen = selecting.by_filter(f"{WEEK}&topic=usgs.earthquakes.dlq", operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(f"{WEEK}&topic=usgs.earthquakes.dlq", operator, Once(), NOW)
     DeadLetter.objects.filter(offset=2).update(topic="renamed.dlq")
     replay = plan(operator, chosen=chosen)
     assert (levels(replay)["Selection drifted"], replay.plan["runnable"]) == ("stop", False)

@@ -12,16 +12,17 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays import controlling
-from dlqadmin.replays.disposing import disposals
+from dlqadmin.replays.disposals import disposal_rows
+from dlqadmin.replays.items import item_states, lineage_claims
+from dlqadmin.replays.items.item_rows import Loaded, load
+from dlqadmin.replays.jobs import controls
 from dlqadmin.replays.models import Chunk, DisposalAct, ItemCount, ItemState, LedgerEntry, Replay, ReplayItem, Selection
-from dlqadmin.replays.outcome import several, spots
-from dlqadmin.replays.sending import items, leaving, ledger, recovering
-from dlqadmin.replays.sending.loading import Loaded, load
+from dlqadmin.replays.outcomes import consumer_groups, waiting_partitions
+from dlqadmin.replays.sending import cancellation, chunk_settlement
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("several_writers")]
+pytestmark = [pytest.mark.sql, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("several_writers")]
 WAIT_S = 10
 SOON_S = 0.5  # that long the other one is let run before it is sure that it waits
 COUNTED = ("state", "reason", "watched")
@@ -39,7 +40,7 @@ def replay() -> Replay:
             state=ItemState.QUEUED, state_at=NOW,
         )  # fmt: skip
         LedgerEntry.objects.create(lineage=item.lineage, target_topic="o", item=item)
-    items.created(made)
+    item_states.created(made)
     Chunk.objects.create(replay=made, first=3, after=6, records=3, opened_at=NOW)
     return made
 
@@ -53,11 +54,11 @@ def on_its_way(replay: Replay) -> tuple[Chunk, list[Loaded]]:
 
 def commit(replay: Replay) -> None:
     chunk, batch = on_its_way(replay)
-    assert recovering.committed(chunk, batch, NOW)
+    assert chunk_settlement.committed(chunk, batch, NOW)
 
 
 def abort(replay: Replay) -> None:
-    recovering._aborted(*on_its_way(replay), NOW)
+    chunk_settlement._aborted(*on_its_way(replay), NOW)
 
 
 def counted(replay: Replay) -> set[tuple[Any, ...]]:
@@ -89,10 +90,10 @@ def test_a_chunk_is_committed_while_its_replay_is_cancelled(
 
     def cancel() -> None:
         again = Replay.objects.get(pk=replay.pk)
-        others.append(beside(lambda: controlling.cancel(again, operator, "", NOW)))
+        others.append(beside(lambda: controls.cancel(again, operator, "", NOW)))
         Event().wait(SOON_S)
 
-    after(monkeypatch, items, "sent", cancel)
+    after(monkeypatch, item_states, "sent", cancel)
     commit(replay)
     assert others[0].result(WAIT_S) == "cancelled after 3; 7 records not sent"
     assert counted(replay) == there(replay) == {("sent", "waiting", "", 3), ("skipped", "cancelled", "", 7)}
@@ -108,10 +109,10 @@ def test_what_turns_out_not_to_be_sent_is_left_out_whole(
         others.append(beside(lambda: abort(replay)))
         Event().wait(SOON_S)
 
-    after(monkeypatch, ledger, "release", settle)
-    leaving.leave_out(replay, NOW)
+    after(monkeypatch, lineage_claims, "release", settle)
+    cancellation.leave_out(replay, NOW)
     others[0].result(WAIT_S)
-    leaving.leave_out(replay, NOW)
+    cancellation.leave_out(replay, NOW)
     assert counted(replay) == there(replay) == {("skipped", "cancelled", "", 10)}
     assert not LedgerEntry.objects.exists()
 
@@ -121,8 +122,8 @@ def test_records_that_are_sent_while_others_get_a_reader_are_counted_where_they_
 ) -> None:
     first = replay.items.filter(ordinal__lt=3)
     first.update(state=ItemState.SENT, reason="waiting", sent_partition=0, sent_offset=1, sent_at=NOW)
-    items.created(replay)
-    (spot,) = spots.waiting(NOW, unknown=False)
+    item_states.created(replay)
+    (spot,) = waiting_partitions.waiting(NOW, unknown=False)
     plain = QuerySet.update
 
     def update(rows: QuerySet[Any], **values: Any) -> int:
@@ -132,18 +133,18 @@ def test_records_that_are_sent_while_others_get_a_reader_are_counted_where_they_
         return plain(rows, **values)
 
     monkeypatch.setattr(QuerySet, "update", update)
-    several._adopt(spot, "group:billing")
+    consumer_groups._adopt(spot, "group:billing")
     assert counted(replay) == there(replay)
 
 
 def test_an_outcome_that_comes_while_dead_letters_say_sent_is_what_they_say_in_the_end(
     replay: Replay, beside: Beside
 ) -> None:
-    items.on_their_way(replay.items.all())
+    item_states.on_their_way(replay.items.all())
     commit(replay)
     with transaction.atomic():
-        items.move(replay.items.filter(state=ItemState.SENT), ItemState.SENT, ItemState.PASSED, NOW)
-        late = beside(lambda: items.show_sent(replay.pk, 0, 10))
+        item_states.move(replay.items.filter(state=ItemState.SENT), ItemState.SENT, ItemState.PASSED, NOW)
+        late = beside(lambda: item_states.show_sent(replay.pk, 0, 10))
         with pytest.raises(TimeoutError):
             late.result(SOON_S)
     late.result(WAIT_S)
@@ -153,16 +154,16 @@ def test_an_outcome_that_comes_while_dead_letters_say_sent_is_what_they_say_in_t
 def test_who_decides_about_a_record_waits_for_the_replay_that_takes_it_up_though_it_says_queued_already(
     replay: Replay, beside: Beside, operator: User
 ) -> None:
-    items.on_their_way(replay.items.all())
+    item_states.on_their_way(replay.items.all())
     ReplayItem.objects.update(state=ItemState.PLANNED)
     act = DisposalAct.objects.create(
         selection=replay.selection, kind="discarded", actor=operator, created_at=NOW, touched_at=NOW
     )
     one = replay.items.get(ordinal=8).dead_letter_id
     with transaction.atomic():
-        items.move_all(replay.items.all(), ItemState.PLANNED, ItemState.QUEUED, NOW)
-        items.on_their_way(replay.items.all())
-        late = beside(lambda: disposals.dispose([one], act, NOW))
+        item_states.move_all(replay.items.all(), ItemState.PLANNED, ItemState.QUEUED, NOW)
+        item_states.on_their_way(replay.items.all())
+        late = beside(lambda: disposal_rows.dispose([one], act, NOW))
         with pytest.raises(TimeoutError):
             late.result(SOON_S)
     assert late.result(WAIT_S).busy == 1

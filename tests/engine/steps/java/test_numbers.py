@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.steps.java.numbers import (
-    decimal_of,
-    float32,
-    float_of,
-    float_text,
-    integer_of,
-    narrow,
-    shortest_float32,
-)
+from engine.steps.java.numbers import decimal_of, float32, float_of, float_text, integer_of, narrow, shortest_float32
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Sessions, API tokens and passwords: everything that authenticates a request."""

@@ -1,0 +1,102 @@
+"""REST views of a user's password and API tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.accounts import passwords, tokens
+from dlqadmin.accounts.models import ApiToken
+from dlqadmin.accounts.serializers import (
+    CreatedToken,
+    PasswordBody,
+    TokenBody,
+    TokenDocument,
+    TokenListDocument,
+    token_document,
+)
+from dlqadmin.rest.pagination import MAX_ID
+
+SHOWN = 200  # tokens, ended ones included
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+class IsSession(BasePermission):
+    """Permission to manage an account, for users who signed in with a password.
+
+    A stolen API token must not create tokens or change a password.
+    """
+
+    message = "API tokens can't do this. Sign in with a password."
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return request.user.is_authenticated and request.auth is None
+
+
+class PasswordView(APIView):
+    """The user's own password."""
+
+    permission_classes = (IsSession,)
+
+    @extend_schema(operation_id="account_password", request=PasswordBody, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """Change the password. This session continues; other sessions and all API tokens end."""
+        body = PasswordBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        passwords.change(request, body.validated_data["current"], body.validated_data["new"])
+        return Response(status=204)
+
+
+class TokenList(APIView):
+    """The user's own API tokens."""
+
+    permission_classes = (IsSession,)
+
+    @extend_schema(operation_id="tokens_list", responses=TokenListDocument)
+    def get(self, request: Request) -> Response:
+        """Return the tokens, newest first, including ended ones."""
+        now = timezone.now()
+        rows = ApiToken.objects.select_related("owner").filter(owner=request.user.pk).order_by("-id")[:SHOWN]
+        return Response(
+            {
+                "results": [token_document(row, now) for row in rows],
+                "default_days": min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS),
+                "max_days": settings.API_TOKEN_MAX_DAYS,
+            }
+        )
+
+    @extend_schema(operation_id="tokens_create", request=TokenBody, responses={201: CreatedToken})
+    def post(self, request: Request) -> Response:
+        """Create a token with some of the user's own rights. Only this response contains its secret."""
+        form = TokenBody(data=request.data)
+        form.is_valid(raise_exception=True)
+        body, now = form.validated_data, timezone.now()
+        owner: Any = request.user
+        days = body.get("days", min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS))
+        token, secret = tokens.create(owner, owner, body["name"], body["scopes"], days, now)
+        return Response({**token_document(token, now), "secret": secret}, status=201, headers=NO_STORE)
+
+
+class TokenRecord(APIView):
+    """One API token."""
+
+    permission_classes = (IsSession,)
+
+    @extend_schema(operation_id="tokens_destroy", responses=TokenDocument)
+    def delete(self, request: Request, pk: int) -> Response:
+        """Revoke the token permanently. A superuser may revoke the tokens of all users."""
+        found = ApiToken.objects.select_related("owner").filter(pk=pk).first() if pk <= MAX_ID else None
+        if found is None or not (found.owner_id == request.user.pk or request.user.is_superuser):
+            raise Http404("You have no API token with this id.")
+        now = timezone.now()
+        tokens.revoke(found, request.user, now)
+        found.refresh_from_db()
+        return Response(token_document(found, now))

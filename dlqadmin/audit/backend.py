@@ -1,0 +1,49 @@
+"""Password authentication for the API, the admin, and all other callers of authenticate()."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+
+from dlqadmin.audit import sign_in_limits
+from dlqadmin.audit.entries import record
+from dlqadmin.audit.sign_ins import door, shown_account
+from dlqadmin.rest.current_request import client_address
+
+
+class LimitedBackend(ModelBackend):
+    """Django's users and passwords, with limits on sign-in tries."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> User | None:
+        """Return the user with this password, or None.
+
+        Raises TooManyTries, for known and unknown names alike.
+        """
+        if username is None or password is None:
+            return None
+        address = client_address(request) if request else None
+        try:
+            sign_in_limits.take(username, address)
+        except sign_in_limits.TooManyTries as refusal:
+            if refusal.first:  # one entry per window: refusals must not fill the table
+                detail = {"door": door(request), "limit": refusal.limit, "wait_s": refusal.wait}
+                record("", "sign-in refused", "session", shown_account(username), detail)
+            raise
+        user = super().authenticate(request, username, password, **kwargs)
+        if user is None:
+            return None
+        assert isinstance(user, User)
+        sign_in_limits.succeed(username, address)
+        return user
+
+    async def aauthenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> User | None:
+        """Authenticate for async callers. Django's own method checks the password without these limits."""
+        return await sync_to_async(self.authenticate)(request, username, password, **kwargs)

@@ -1,0 +1,49 @@
+"""Audit entries of sign-ins, failed sign-ins and sign-outs, through any entry point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+
+from dlqadmin.audit.entries import record
+
+SHOWN = 2
+
+
+def watch() -> None:
+    """Connect the receivers of Django's signals."""
+    user_logged_in.connect(_signed_in, dispatch_uid="audit")
+    user_login_failed.connect(_failed, dispatch_uid="audit")
+    user_logged_out.connect(_signed_out, dispatch_uid="audit")
+
+
+def door(request: Any) -> str | None:
+    """Return the path of the sign-in request; None without a request."""
+    return getattr(request, "path", None)
+
+
+def shown_account(name: str) -> str:
+    """Return the name of an existing account, else only the first characters of the name.
+
+    People sometimes type their password as the name, and all users with a role can read the audit trail.
+    """
+    if get_user_model().objects.filter(username=name).exists():
+        return name
+    return f"unknown account {name[:SHOWN]}…"
+
+
+def _signed_in(sender: Any, request: Any, user: User, **kwargs: Any) -> None:
+    record(user, "signed in", "session", user.get_username(), {"door": door(request)})
+
+
+def _failed(sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
+    name = str(credentials.get(User.USERNAME_FIELD) or "")
+    record("", "sign-in failed", "session", shown_account(name), {"door": door(request)})
+
+
+def _signed_out(sender: Any, request: Any, user: User | None, **kwargs: Any) -> None:
+    if user is not None and user.pk:
+        record(user, "signed out", "session", user.get_username(), {"door": door(request)})

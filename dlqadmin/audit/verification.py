@@ -1,0 +1,124 @@
+"""Verify the chain of audit entries: find changed, removed, inserted and moved entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from dlqadmin.audit import digests
+from dlqadmin.audit.models import AuditEntry, AuditHead
+
+UNSEALED_S = 60.0  # longer than the interval of the periodic task plus a long transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The number of intact sealed entries, the last seal, and the breaks, first one first."""
+
+    entries: int
+    seal: str
+    breaks: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        """The end of the chain. Keep it where no user of the database can change it."""
+        return f"{self.entries}:{self.seal}"
+
+
+def verify(kept_head: str | None = None) -> Checked:
+    """Walk the chain up to its first break. `kept_head` is a `head` returned before.
+
+    Raises ValueError for an invalid `kept_head`. The chain may grow meanwhile.
+    """
+    kept_seq, kept_seal = _parsed(kept_head)
+    first = _head() or AuditHead()
+    all_keys = digests.keys()
+    key, seq, before = 0, 0, ""  # index of the key in use: a replaced key proves nothing about later entries
+    for entry in AuditEntry.objects.exclude(seq=None).order_by("seq").iterator(chunk_size=2000):
+        seq += 1
+        used = next((n for n in range(key, len(all_keys)) if _is_sealed(entry, before, all_keys[n])), None)
+        fault = ""
+        if entry.seq != seq:
+            fault = _gap(seq, entry.seq or 0)
+        elif used is None:
+            fault = f"{_named(entry)}: its seal is wrong: it was changed, inserted or moved."
+        elif not _is_genuine(entry, all_keys):
+            fault = f"{_named(entry)}: its digest is wrong: it was changed, or not written by the dashboard."
+        elif seq == kept_seq and not digests.same(entry.seal, kept_seal):
+            fault = f"{_named(entry)} is not the one kept elsewhere: the chain was written anew."
+        elif seq == first.seq and not digests.same(entry.seal, first.seal):
+            fault = f"{_named(entry)} is not the one that the head names: the head was changed."
+        if fault or used is None:
+            return Checked(seq - 1, before, (fault,))
+        key, before = used, entry.seal
+    return Checked(seq, before, (*_end_breaks(seq, kept_seq, first, all_keys), *_unsealed_breaks(all_keys)))
+
+
+def _head() -> AuditHead | None:
+    return AuditHead.objects.filter(pk=AuditHead.ID).first()
+
+
+def _end_breaks(seq: int, kept_seq: int, first: AuditHead, all_keys: list[bytes]) -> Iterator[str]:
+    """Compare the end of the chain with its head before and after the walk."""
+    last = _head()
+    if last is None:
+        if seq:
+            yield "The head of the chain is gone: entries at its end may have been removed."
+    elif last.seq and not any(
+        digests.same(last.digest, digests.head_digest(last.seq, last.seal, key)) for key in all_keys
+    ):
+        yield "The head of the chain was not written by the dashboard."
+    elif first.seq > seq:
+        yield f"The chain ends at entry {seq}, its head says {first.seq}: the last {first.seq - seq} were removed."
+    elif last.seq < seq:
+        yield f"The chain ends at entry {seq}, its head says {last.seq}: the head was set back."
+    if kept_seq > seq:
+        yield f"The chain ends at entry {seq}, the head kept elsewhere says {kept_seq}: entries were removed."
+
+
+def _unsealed_breaks(all_keys: list[bytes]) -> Iterator[str]:
+    unsealed = AuditEntry.objects.filter(seq=None).order_by("id")
+    oldest = unsealed.first()
+    if oldest and (timezone.now() - oldest.at).total_seconds() > UNSEALED_S:
+        yield (
+            f"{unsealed.count()} entries are not sealed, the oldest of {oldest.at:%Y-%m-%d %H:%M:%S}: "
+            "start Celery's beat and worker."
+        )
+    for entry in unsealed.iterator(chunk_size=2000):
+        if not _is_genuine(entry, all_keys):
+            yield f"{_named(entry)}: its digest is wrong: it was changed, or not written by the dashboard."
+            return
+
+
+def _is_sealed(entry: AuditEntry, before: str, key: bytes) -> bool:
+    return digests.same(entry.seal, digests.entry_seal(before, entry.seq or 0, entry.digest, key))
+
+
+def _is_genuine(entry: AuditEntry, all_keys: list[bytes]) -> bool:
+    return any(digests.same(entry.digest, digests.entry_digest(entry, key)) for key in reversed(all_keys))
+
+
+def _gap(expected: int, found: int) -> str:
+    if found == expected + 1:
+        return f"Entry {expected} is missing: it was removed."
+    return (
+        f"Entries {expected} to {found - 1} are missing: they were removed."
+        if found > expected
+        else (f"Entry {found} stands where {expected} belongs: it was inserted.")
+    )
+
+
+def _named(entry: AuditEntry) -> str:
+    number = f"Entry {entry.seq}" if entry.seq else "An unsealed entry"
+    return f"{number} (id {entry.pk}, {entry.at:%Y-%m-%d %H:%M:%S})"
+
+
+def _parsed(kept_head: str | None) -> tuple[int, str]:
+    if not kept_head:
+        return 0, ""
+    seq, colon, seal = kept_head.strip().partition(":")
+    if not (colon and seq.isdecimal() and len(seal) == 64):
+        raise ValueError("a head is written as verify_audit prints it, number:seal")
+    return int(seq), seal

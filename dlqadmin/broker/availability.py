@@ -1,0 +1,48 @@
+"""The availability of the Kafka cluster, cached for a few seconds."""
+
+import time
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from dlqadmin.broker import topics
+from dlqadmin.broker.messages import BrokerUnavailable
+
+KEPT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The availability of Kafka, with its brokers and topics."""
+
+    reachable: bool
+    brokers: int
+    topics: dict[str, int]
+
+
+_answers: dict[str, tuple[float, Presence]] = {}
+
+
+def presence() -> Presence:
+    """Return the state of the cluster, at most five seconds old.
+
+    An unreachable cluster is a result, not an error.
+    """
+    address = settings.KAFKA_BOOTSTRAP_SERVERS
+    asked_at, found = _answers.get(address, (0.0, None))
+    if found is None or time.monotonic() - asked_at > KEPT_S:
+        try:
+            view = topics.cluster(timeout_s=1.5)
+            found = Presence(reachable=True, brokers=view.brokers, topics=dict(view.topics))
+        except BrokerUnavailable:
+            found = Presence(reachable=False, brokers=0, topics={})
+        _answers[address] = (time.monotonic(), found)
+    return found
+
+
+def describe_cluster() -> str | None:
+    """Return a short description of the cluster for the banner; None if it does not respond."""
+    found = presence()
+    if not found.reachable:
+        return None
+    return f"Kafka, {found.brokers} broker{'' if found.brokers == 1 else 's'}"

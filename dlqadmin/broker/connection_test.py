@@ -1,0 +1,166 @@
+"""Test a connection to a cluster: success or the failing step, and the client's permissions."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from dlqadmin.broker import clusters
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.broker.topics import patiently
+from engine.config.masking import mask_url
+
+Kind = Literal[
+    "ok", "configuration", "resolve", "refused", "protocol", "tls", "certificate", "authentication", "time_out", "other"
+]
+TIMEOUT_S = 8.0
+SLICE_S = 0.4
+# Patterns of the client's error messages, in order. Each kind needs a different remedy.
+_WORDS: Sequence[tuple[Kind, str]] = (
+    ("resolve", r"failed to resolve|name or service not known|nodename nor servname|no address associated"),
+    ("refused", r"connection refused"),
+    ("protocol", r"incorrect security\.protocol|wrong version|http request|packet length too long|closed by peer"),
+    ("tls", r"certificate verify failed|verify that ssl\.ca\.location|hostname mismatch|ip address mismatch"),
+    (
+        "certificate",
+        r"alert.*certificate|certificate required|peer did not return|unknown ca|alert number (4[2-8]|116)",
+    ),
+    ("authentication", r"authentication fail|sasl .*(fail|error|unsupported)|unsupported_sasl_mechanism|invalid cred"),
+    ("tls", r"ssl handshake failed|\bssl\b"),
+    ("time_out", r"timed? ?out"),
+)
+_DENIED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+}
+_FINAL: frozenset[Kind] = frozenset({"resolve", "refused", "protocol", "tls", "certificate", "authentication"})
+_TOLD = frozenset({kind for kind, _ in _WORDS})
+_THREAD = re.compile(r"^.*?\[thrd:[^\]]*\]:\s*|^\w+://\S+:\s(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The result of a connection test.
+
+    `operations` contains the permitted operations by (kind, name) of the resource; None if the broker did not
+    tell.
+    """
+
+    kind: Kind
+    detail: str = ""  # the client's own message
+    brokers: Mapping[int, str] = field(default_factory=dict)
+    topics: Mapping[str, int] = field(default_factory=dict)
+    operations: Mapping[tuple[str, str], frozenset[str] | None] = field(default_factory=dict)
+    took_ms: int = 0
+
+
+class _Heard(logging.Handler):
+    """A log handler that collects the client's errors and log lines, without thread names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.logger = logging.Logger("trial")  # noqa: LOG001 -- one logger per test, not shared by name
+        self.logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(_plain(record.getMessage()))
+
+    def error(self, error: KafkaError) -> None:
+        self.lines.append(_plain(error.str()))
+
+    def verdict(self, among: Collection[Kind]) -> tuple[Kind, str] | None:
+        """Return the first of these kinds in the collected lines, with its line."""
+        return next(((kind, line) for line in self.lines if (kind := kind_of(line)) in among), None)
+
+
+def connect(name: str, timeout_s: float = TIMEOUT_S) -> tuple[Trial, AdminClient | None]:
+    """Request the cluster's metadata with a new client; return the result and the client.
+
+    Raises KeyError for an unknown cluster.
+    """
+    heard, began = _Heard(), time.monotonic()
+    try:
+        hearing: dict[str, Any] = {"log_level": 6, "error_cb": heard.error, "logger": heard.logger}
+        client = AdminClient(clusters.client_options(name) | hearing)
+    except (KafkaException, BrokerUnavailable, ValueError) as error:
+        return Trial("configuration", _plain(_text(error))), None
+    while (left := timeout_s - (time.monotonic() - began)) > 0:
+        try:
+            found = client.list_topics(timeout=min(SLICE_S, left))
+        except KafkaException as error:
+            heard.lines.append(_plain(_text(error)))
+            client.poll(0)
+            # All brokers are asked at once. The first failure is not final while another broker may still
+            # respond.
+            is_enough = time.monotonic() - began > 3 * SLICE_S
+            if is_enough and (verdict := heard.verdict(_FINAL)):
+                return Trial(*verdict, took_ms=_ms(began)), None
+            continue
+        brokers = {one.id: f"{one.host}:{one.port}" for one in found.brokers.values()}
+        topics = {one: len(topic.partitions) for one, topic in found.topics.items() if topic.error is None}
+        return Trial("ok", brokers=brokers, topics=topics, took_ms=_ms(began)), client
+    return Trial(*(heard.verdict(_TOLD) or ("time_out", "")), took_ms=_ms(began)), None
+
+
+def operations(
+    client: AdminClient, topics: Sequence[str], groups: Sequence[str], timeout_s: float = TIMEOUT_S
+) -> dict[tuple[str, str], frozenset[str] | None]:
+    """Return the operations that the cluster's authoriser permits on itself, topics and groups.
+
+    Nothing is changed. Without an authoriser all operations are permitted. None if the broker did not respond
+    in time. `timeout_s` covers all requests.
+    """
+    ends = time.monotonic() + timeout_s
+    asking: dict[tuple[str, str], Callable[..., Any]] = {
+        ("cluster", ""): client.describe_cluster,
+        **{("topic", name): partial(client.describe_topics, TopicCollection([name])) for name in topics},
+        **{("group", name): partial(client.describe_consumer_groups, [name]) for name in groups},
+    }
+    return {what: _allowed(ask, ends - time.monotonic()) for what, ask in asking.items()}
+
+
+def kind_of(text: str) -> Kind:
+    """Return the kind of failure that the client's message indicates."""
+    return next((kind for kind, pattern in _WORDS if re.search(pattern, text, re.IGNORECASE)), "other")
+
+
+def _allowed(ask: Callable[..., Any], left_s: float) -> frozenset[str] | None:
+    if left_s < SLICE_S:
+        return None
+    more = {"include_authorized_operations": True, "request_timeout": left_s}
+    try:
+        found = patiently(lambda: _one(ask(**more)).result(left_s + 1).authorized_operations, left_s)
+    except KafkaException as error:
+        return frozenset() if error.args[0].code() in _DENIED else None
+    except TimeoutError:
+        return None
+    return frozenset(operation.name for operation in found or ())  # the client returns None instead of an empty list
+
+
+def _one(asked: Any) -> Any:
+    """Return the future of a request about one resource."""
+    return next(iter(asked.values())) if isinstance(asked, dict) else asked
+
+
+def _text(error: Exception) -> str:
+    inner = error.args[0] if isinstance(error, KafkaException) else error
+    return inner.str() if isinstance(inner, KafkaError) else str(inner)
+
+
+def _plain(text: str) -> str:
+    """Return the client's message without its thread names and without secrets."""
+    return mask_url(_THREAD.sub("", text))[:500]
+
+
+def _ms(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

@@ -1,0 +1,229 @@
+"""Write chunks of records in Kafka transactions that also commit the writer's progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from confluent_kafka import KafkaError, Message
+
+from dlqadmin.broker import topics
+from dlqadmin.broker.messages import BrokerUnavailable
+from engine import errors
+from engine.exactly_once.transaction import Transaction
+from engine.kafka.clock import WorkerClock
+from engine.kafka.producer import Report, failure_reports
+from engine.kafka.transactional import KafkaTransactional
+from engine.ports import Committed, Row
+from engine.record.record import Headers, TopicPartition
+
+TRANSACTION_TIMEOUT_MS = 30_000  # the longest time for which the chunk of a killed writer can block readers
+DELIVERY_TIMEOUT_MS = 10_000
+
+# The client's names of errors that waiting cannot resolve.
+_HOPELESS = {
+    "TOPIC_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    "CLUSTER_AUTHORIZATION_FAILED",
+    "GROUP_AUTHORIZATION_FAILED",
+    "UNKNOWN_TOPIC_OR_PART",
+    "_UNKNOWN_TOPIC",
+}
+_NO_PARTITION = "_UNKNOWN_PARTITION"  # partitions can be added to a topic, but not because a record names one
+
+
+class Fenced(Exception):
+    """Another writer took over the transactional id, or the transaction timed out. Write nothing more."""
+
+
+class Hopeless(Exception):
+    """Waiting does not help: the topic is gone, or the dashboard may not write to it."""
+
+
+class Refused(Exception):
+    """The chunk was aborted, because every attempt refuses these records.
+
+    `records` maps the position in the chunk to the reason.
+    """
+
+    def __init__(self, records: dict[int, str]) -> None:
+        super().__init__(records)
+        self.records = records
+
+
+class Outbound(msgspec.Struct, frozen=True):
+    """A record to write. Without a partition, its key chooses one, as in the Java client."""
+
+    topic: str
+    partition: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    timestamp_ms: int | None = None  # None: now
+
+
+class Written(msgspec.Struct, frozen=True):
+    """The coordinates of a record in a committed chunk."""
+
+    partition: int
+    offset: int
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The progress to commit with a chunk: `offset` of partition 0 of `topic`, for `group`."""
+
+    group: str
+    topic: str
+    offset: int
+
+
+class ChunkProducer:
+    """A transactional producer. Use it as a context manager.
+
+    Every call raises BrokerUnavailable, Fenced or Hopeless. After BrokerUnavailable, try again later; a
+    commit may have succeeded.
+    """
+
+    def __init__(self, transactional_id: str) -> None:
+        self._transactional_id = transactional_id
+        self._written: dict[int, Written] = {}  # by position in the chunk
+        self._progress: Progress | None = None  # as last committed
+        # Do not wait for a commit that gets no response: the next writer settles it.
+        self._transaction = Transaction(self._connect, self._check, WorkerClock(lambda: True))
+
+    def fence(self) -> None:
+        """Take over the transactional id: fence older writers and end their open transaction."""
+        with _translated():
+            self._transaction.open()
+
+    def write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
+        """Write the chunk in one transaction. Raises Refused after an abort; then nothing is visible."""
+        if self._progress is None:
+            self._progress = _committed(progress)
+        try:
+            with _translated():
+                self._deliver(records)
+                place = TopicPartition(progress.topic, 0)
+                self._transaction.commit({place: Committed(progress.offset)}, progress.group)
+        except Refused:
+            self._renew()
+            raise
+        except (Fenced, Hopeless, BrokerUnavailable):
+            self._transaction.abort()
+            raise
+        self._progress = progress
+        return [self._written[place] for place in range(len(records))]
+
+    def close(self) -> None:
+        """Close the producer. The next writer settles a commit without a response."""
+        self._transaction.close()
+
+    def _connect(self) -> KafkaTransactional:
+        return _Client(self._transactional_id, self._written)
+
+    def _check(self) -> None:
+        """Raise Fenced if another writer committed after this one."""
+        if self._progress is not None and _committed(self._progress) != self._progress:
+            raise errors.Fenced(f"{self._transactional_id} has gone on without us")
+
+    def _renew(self) -> None:
+        """Take over from ourselves: after a refused record, the client loses the next records.
+
+        Do it now and not before the next chunk, because the caller may lose the job to another worker
+        meanwhile.
+        """
+        with _translated():
+            self._transaction.abort()
+            self._transaction.open()
+            self._check()
+
+    def _deliver(self, records: Sequence[Outbound]) -> None:
+        self._written.clear()
+        self._transaction.produce_all(
+            [(one.topic, one.key, one.value, one.headers, one.timestamp_ms, one.partition) for one in records]
+        )
+        try:
+            self._transaction.flush()
+        except errors.ProduceFailed as error:
+            raise _of_failures(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _report(fail: Report, ordinal: int, written: dict[int, Written]) -> Report:
+    """Return a delivery report that also records where a record was written."""
+
+    def report(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            fail(error, message)
+        else:
+            written[ordinal] = Written(message.partition() or 0, message.offset() or 0)
+
+    return report
+
+
+class _Client(KafkaTransactional):
+    """A transactional producer that records the coordinates of written records."""
+
+    only_errors = False
+
+    def __init__(self, transactional_id: str, written: dict[int, Written]) -> None:
+        settings = topics.client_config(
+            {
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
+                "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
+                "partitioner": "murmur2_random",
+                "compression.type": "lz4",
+                "linger.ms": 5,
+                "message.max.bytes": 100_000_000,  # the topic's own limit applies
+            }
+        )
+        super().__init__({name: str(value) for name, value in settings.items()})
+        self._written = written
+
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
+        reports, written = failure_reports(self._lost, self._queued), self._written
+        return (_report(fail, ordinal, written) for ordinal, fail in enumerate(reports, start=self._queued))
+
+
+def _committed(progress: Progress) -> Progress:
+    """Return the group's committed progress; −1 without a committed offset."""
+    place = (progress.topic, 0)
+    return msgspec.structs.replace(progress, offset=topics.committed(progress.group, [place]).get(place, -1))
+
+
+def _of_failures(error: errors.ProduceFailed) -> Exception:
+    """Convert failed records to an exception. Errors that waiting cannot resolve come first."""
+    reasons = {at: reason for at, (_, reason) in zip(error.ordinals, error.failures, strict=True)}
+    guilty = {at: reason for at, reason in reasons.items() if at in error.guilty} or reasons
+    names = {at: _name(reason) for at, reason in guilty.items()}
+    if hopeless := [guilty[at] for at, name in names.items() if name in _HOPELESS]:
+        return Hopeless(hopeless[0])
+    is_rejected = error.type is errors.FailureType.MESSAGE_REJECTED
+    refused = {at: guilty[at] for at, name in names.items() if is_rejected or name == _NO_PARTITION}
+    return Refused(refused) if refused else BrokerUnavailable(str(error))
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except errors.Fenced as error:
+        raise Fenced(str(error)) from error
+    except errors.EngineError as error:
+        raise (Hopeless if _name(str(error)) in _HOPELESS else BrokerUnavailable)(str(error)) from error
+
+
+def _name(text: str) -> str:
+    """Return the client's error name, which is the prefix of the engine's message."""
+    return text.partition(":")[0]

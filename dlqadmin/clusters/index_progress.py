@@ -1,0 +1,127 @@
+"""The index's progress in each dead letter topic: position, speed and time left."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+from django.conf import settings
+from django.core.cache import caches
+from redis.exceptions import RedisError
+
+from dlqadmin.broker import retention
+from dlqadmin.broker.availability import Presence
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.overview.health import IndexLag, PartitionLag
+
+SAMPLE_EVERY_S, SAMPLES_S = 4.0, 90.0
+MOST_SUGGESTED = 20
+# Common names of dead letter topics.
+_LOOKS_DEAD = re.compile(
+    r"(^|[._-])(dlq|dlt|dead[._-]?letters?|errors?|failed|parking[._-]?lot)([._-]|$)", re.IGNORECASE
+)
+Sample = tuple[float, Mapping[str, int]]  # time in seconds, and the sum of the next offsets of each topic
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The index's progress in a topic, in offsets: `read` of the `of` that the topic still holds.
+
+    `behind` is the number of offsets before the end. `rate` is in offsets per second over about the
+    last minute. It is None until two samples exist.
+    """
+
+    topic: str
+    partitions: int
+    read: int
+    of: int
+    behind: int
+    seconds: float
+    rate: float | None = None
+
+    @property
+    def eta_s(self) -> float | None:
+        """Return the seconds until the topic's current end; None if unknown."""
+        if not self.behind:
+            return 0.0
+        return self.behind / self.rate if self.rate else None
+
+
+def progress(lag: IndexLag, broker: Presence) -> list[Progress]:
+    """Return the progress of every topic that the index has read or follows, by name."""
+    begins: Mapping[tuple[str, int], int] = {}
+    if broker.reachable:
+        with suppress(BrokerUnavailable):
+            begins = retention.first_offsets([(row.topic, row.partition) for row in lag.partitions])
+    by_topic: dict[str, list[PartitionLag]] = {}
+    for row in lag.partitions:
+        by_topic.setdefault(row.topic, []).append(row)
+    rates = _rates({topic: sum(row.position for row in rows) for topic, rows in by_topic.items()})
+    found = [_progress(topic, rows, begins, rates.get(topic)) for topic, rows in by_topic.items()]
+    unread = [topic for topic in broker.topics if topic not in by_topic and follows(topic)]
+    return sorted(
+        [*found, *(Progress(name, broker.topics[name], 0, 0, 0, 0.0) for name in unread)], key=lambda row: row.topic
+    )
+
+
+def lookalikes(broker: Presence) -> list[str]:
+    """Return topics that are named like dead letter topics and that the index does not follow."""
+    own = {settings.STATUS_TOPIC, settings.OUTCOME_TOPIC, settings.CONFIG_TOPIC, settings.OFFSET_TOPIC}
+    names = (name for name in broker.topics if name not in own and not name.startswith("__"))
+    return sorted(name for name in names if _LOOKS_DEAD.search(name) and not follows(name))[:MOST_SUGGESTED]
+
+
+def rates(samples: Iterable[Sample], now: Sample) -> dict[str, float]:
+    """Return offsets per second since the first sample.
+
+    A topic that moved backwards, or that the first sample lacks, has no rate.
+    """
+    first = next(iter(samples), None)
+    if first is None or now[0] - first[0] < SAMPLE_EVERY_S:
+        return {}
+    passed = now[0] - first[0]
+    return {
+        topic: (position - first[1][topic]) / passed
+        for topic, position in now[1].items()
+        if topic in first[1] and position >= first[1][topic]
+    }
+
+
+def _progress(
+    topic: str, rows: list[PartitionLag], begins: Mapping[tuple[str, int], int], rate: float | None
+) -> Progress:
+    starts = {row.partition: min(begins.get((topic, row.partition), 0), row.end) for row in rows}
+    return Progress(
+        topic,
+        len(rows),
+        read=sum(max(0, row.position - starts[row.partition]) for row in rows),
+        of=sum(row.end - starts[row.partition] for row in rows),
+        behind=sum(row.records for row in rows),
+        seconds=max(row.seconds for row in rows),
+        rate=rate,
+    )
+
+
+def _rates(positions: Mapping[str, int]) -> dict[str, float]:
+    """Return rates from the samples that all processes share; empty if the cache is down."""
+    key, now = f"clusters:{settings.CLUSTER}:positions", (time.time(), positions)
+    try:
+        kept = [one for one in _samples(caches["shared"].get(key)) if now[0] - one[0] <= SAMPLES_S]
+        if not kept or now[0] - kept[-1][0] >= SAMPLE_EVERY_S:
+            caches["shared"].set(key, [*kept, now], SAMPLES_S)
+    except (RedisError, OSError):
+        return {}
+    return rates(kept, now)
+
+
+def _samples(value: object) -> list[Sample]:
+    """Return the cached samples; an invalid cache entry counts as none."""
+    try:
+        return [*msgspec.convert(value, list[tuple[float, dict[str, int]]])]
+    except msgspec.ValidationError:
+        return []

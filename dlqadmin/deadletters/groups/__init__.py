@@ -1,0 +1,1 @@
+"""Groups of similar dead letters: summaries, details, merges and triage."""

@@ -1,0 +1,107 @@
+"""REST views of groups: the list, one group, and the values that its records share."""
+
+from __future__ import annotations
+
+import time
+
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.deadletters.group_states import TABS
+from dlqadmin.deadletters.groups import common_values, details, summaries
+from dlqadmin.deadletters.groups.serializers import CommonDocument, GroupDetail, GroupPage
+from dlqadmin.deadletters.index.group_links import current
+from dlqadmin.deadletters.models import Group
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.filters import COUNTED, parse_filters
+from dlqadmin.deadletters.search.list_views import FILTERS, PAGING, TIME, took_ms
+from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
+from dlqadmin.rest.problems import ParameterError
+
+COUNTED_FILTERS = [row for row in FILTERS if row.name.removeprefix("not_") in ("from", "to", *COUNTED)]
+
+
+class GroupList(APIView):
+    """The list of groups."""
+
+    @extend_schema(
+        operation_id="groups_list",
+        parameters=[
+            *COUNTED_FILTERS,
+            OpenApiParameter("status", str, enum=list(TABS), description="A tab; all groups without it."),
+            OpenApiParameter("sort", str, enum=list(summaries.SORTS)),
+            *PAGING,
+        ],
+        responses=GroupPage,
+    )
+    def get(self, request: Request) -> Response:
+        """Return the groups with events in the time range. Counts are exact."""
+        started, now, params = time.perf_counter(), timezone.now(), request.query_params
+        filters = parse_filters(params, reader_of(request.user))
+        if not filters.counted:
+            beyond = sorted((filters.include.keys() | filters.exclude.keys()) - set(COUNTED))
+            raise ParameterError(beyond[0], "is not a filter of groups")
+        tab, sort = params.get("status"), params.get("sort") or "last_seen"
+        if tab and tab not in TABS:
+            raise ParameterError("status", f"must be one of {', '.join(TABS)}")
+        if sort not in summaries.SORTS:
+            raise ParameterError("sort", f"must be one of {', '.join(summaries.SORTS)}")
+        place = decode_cursor(params.get("cursor"), int)
+        first, limit = max(0, int(place[0])) if place else 0, parse_limit(params.get("limit"), default=50)
+        every = summaries.summaries(filters, now)
+        rows = summaries.ordered([row for row in every if not tab or row.state in TABS[tab]], sort)
+        shown = rows[first : first + limit]
+        return Response(
+            {
+                "results": summaries.documents(shown, filters, now),
+                "next": encode_cursor([first + limit]) if first + limit < len(rows) else None,
+                "counts": summaries.tab_counts(every),
+                "total_records": sum(row.events for row in rows),
+                "took_ms": took_ms(started),
+                "exact": True,
+            }
+        )
+
+
+class GroupRecord(APIView):
+    """One group."""
+
+    @extend_schema(operation_id="groups_retrieve", parameters=TIME, responses=GroupDetail)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the group's fingerprints and history. A merged group returns the group it was merged into."""
+        return answer(request, find(pk))
+
+
+class GroupCommon(APIView):
+    """The values that the records of a group share."""
+
+    @extend_schema(operation_id="groups_common", parameters=TIME, responses=CommonDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return values that are markedly more frequent in the group than in other dead letters.
+
+        The newest 2 000 of the group and of the others are compared.
+        """
+        reader, group = reader_of(request.user), find(pk)
+        filters = parse_filters(request.query_params, reader)
+        own = group.fingerprints.values_list("pk", flat=True)
+        found = common_values.common(own, filters.start, filters.end, reader)
+        reader.note("group", str(group.pk), {"what": "what its records have in common"}, records=found.here)
+        return Response({**details.traits(found), "withheld": not reader.may_read})
+
+
+def answer(request: Request, group: Group) -> Response:
+    """Return the response for a group in its present state."""
+    filters = parse_filters(request.query_params, reader_of(request.user))
+    return Response({**summaries.document(group, filters, timezone.now()), **details.detail(group, filters)})
+
+
+def find(pk: int) -> Group:
+    """Return the group with this id, or the one it was merged into. Raises Http404."""
+    found = Group.objects.select_related("owner").filter(pk=current([pk])[pk]).first() if pk <= MAX_ID else None
+    if found is None:
+        raise Http404("There is no group with this id.")
+    return found

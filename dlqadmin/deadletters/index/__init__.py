@@ -1,0 +1,1 @@
+"""The index: read dead letter topics, parse messages, write rows, and delete them when they expire."""

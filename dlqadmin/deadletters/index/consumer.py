@@ -1,0 +1,153 @@
+"""Consume dead letter topics as a member of a consumer group and index their records."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import msgspec
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connection
+from django.utils import timezone
+
+from dlqadmin.broker import topics
+from dlqadmin.broker.consumer import GroupConsumer
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.index import word_index
+from dlqadmin.deadletters.index.followed_topics import subscription
+from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.pointers import resolve
+from dlqadmin.deadletters.index.writer import note_ends, write
+
+GROUP = "dlqadmin-index"
+FIRST_BATCH, MOST = 500, 5000  # records
+BATCH_BYTES = 8 * 1024 * 1024
+POLL_S = 0.5
+LINGER_S = 0.05  # wait for more records after the first one
+NEAR = 5000  # records behind; text is written only while the lag is at most this
+ENDS_EVERY_S = 2.0
+RETRY_S = 2.0
+JOIN_S = 20.0
+
+log = logging.getLogger(__name__)
+
+
+def follow(stop: threading.Event, group: str = GROUP, once: bool = False) -> int:
+    """Index until told to stop, or once until the ends; return the number of new dead letters.
+
+    If Kafka or the database is unavailable, it waits and retries. Uncommitted records are then read again.
+    """
+    indexed = 0
+    while not stop.is_set():
+        try:
+            with GroupConsumer(group, subscription(settings.DLQ_TOPICS), refresh_ms=2000) as consumer:
+                return indexed + Follower(consumer, group, settings.CLUSTER).run(stop, once)
+        except (BrokerUnavailable, DatabaseError) as error:
+            log.warning("indexing waits: %s", error)
+            if not connection.in_atomic_block:
+                close_old_connections()
+            stop.wait(RETRY_S)
+    return indexed
+
+
+class Read(msgspec.Struct, frozen=True):
+    """One poll: the records, and the consumer's partitions and next offsets at that time.
+
+    `positions` contains only partitions that the consumer has read.
+    """
+
+    items: Sequence[Prepared]
+    assigned: Sequence[tuple[str, int]]
+    positions: Mapping[tuple[str, int], int]
+
+
+class Follower:
+    """One consumer's run: poll, index, commit, and record how far the index is behind.
+
+    Another thread polls and parses the next batch while the database writes this one. It reads only one batch
+    ahead, so a slow database slows down reading.
+    """
+
+    def __init__(self, consumer: GroupConsumer, group: str, cluster: str) -> None:
+        self._consumer = consumer
+        self._group = group
+        self._cluster = cluster
+        self._most = FIRST_BATCH
+        self._noted = 0.0
+        self._behind: int | None = None
+
+    def run(self, stop: threading.Event, once: bool) -> int:
+        """Index until told to stop; return the number of new dead letters.
+
+        With `once`, stop when all assigned partitions are read and all text is written.
+        """
+        indexed, began = 0, time.monotonic()
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(self.read)
+            while not stop.is_set():
+                self._write_text(coming)
+                read = coming.result()
+                coming = ahead.submit(self.read)
+                indexed += self.index(read.items)
+                if not read.items or time.monotonic() - self._noted > ENDS_EVERY_S:
+                    self._behind = self.note(read)
+                    # A member without partitions must end too, but only after the group had time to assign
+                    # some.
+                    waited = time.monotonic() - began > JOIN_S
+                    if once and not read.items and (self._behind == 0 or (self._behind is None and waited)):
+                        break
+        while once and not stop.is_set() and word_index.fill():
+            pass
+        return indexed
+
+    def read(self) -> Read:
+        """Wait briefly for records and parse them: at most about 8 MB."""
+        messages = list(self._consumer.poll(1, POLL_S))
+        if messages:
+            messages += self._consumer.poll(self._most - 1, LINGER_S)
+            # Limit the next batch by the mean size of these records, so that it stays near BATCH_BYTES.
+            mean = sum(len(row.value or b"") for row in messages) // len(messages)
+            self._most = max(2, min(MOST, BATCH_BYTES // (mean + 1)))
+        assigned, positions = self._consumer.assignment(), self._consumer.positions()
+        now = timezone.now()
+        return Read(resolve([prepare(message, now) for message in messages]), assigned, positions)
+
+    def index(self, items: Sequence[Prepared]) -> int:
+        """Index a batch, then commit its offsets. The order ensures that no record is lost."""
+        if not items:
+            return 0
+        fresh = write(items, self._cluster, timezone.now())
+        offsets: dict[tuple[str, int], int] = {}
+        for item in items:
+            where = (item.message.topic, item.message.partition)
+            offsets[where] = max(offsets.get(where, 0), item.message.offset + 1)
+        self._consumer.commit(offsets)
+        return fresh
+
+    def note(self, read: Read) -> int | None:
+        """Store positions and ends of the assigned partitions; return the number of records behind.
+
+        Returns None while no partition is assigned.
+        """
+        self._noted = time.monotonic()
+        if not read.assigned:
+            return None
+        asked = timezone.now()
+        ends, begins = topics.ends(read.assigned), topics.begins(read.assigned)
+        positions = dict(read.positions)
+        missing = [where for where in read.assigned if where not in positions]
+        committed = topics.committed(self._group, missing) if missing else {}
+        for where in missing:
+            positions[where] = committed.get(where, begins.get(where, 0))
+        note_ends(self._cluster, positions, ends, asked)
+        return sum(max(0, end - positions[where]) for where, end in ends.items())
+
+    def _write_text(self, coming: Future[Read]) -> None:
+        """Write search text until the next batch has arrived."""
+        while self._behind is not None and self._behind <= NEAR and not coming.done():
+            if not word_index.fill():
+                break

@@ -1,0 +1,99 @@
+"""Fetch the original bytes of pointers: dead letters without their record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dlqadmin.broker import topics
+from dlqadmin.broker.messages import NotAuthorized
+from dlqadmin.deadletters.index import origin_topics
+from dlqadmin.deadletters.index.message_parser import pointer, with_original, without_original
+from dlqadmin.deadletters.index.origin_topics import Pair
+from dlqadmin.deadletters.index.parsed_message import Prepared
+from engine.record.record import RawRecord
+
+Coordinates = tuple[str, int, int]
+MAX_GAP = 1000
+
+
+def resolve(batch: Sequence[Prepared]) -> list[Prepared]:
+    """Return the batch with the bytes of each pointer, or why they are missing.
+
+    Raises BrokerUnavailable.
+    """
+    pointers = [(item, where) for item in batch if (where := _where(item)) is not None]
+    if not pointers:
+        return list(batch)
+    refused = origin_topics.refusals((item.message.topic, where[0]) for item, where in pointers)
+    allowed = {where for item, where in pointers if not refused[item.message.topic, where[0]]}
+    found, unreadable = _fetch_each_topic(allowed)
+    return [_resolved(item, refused, found, unreadable) for item in batch]
+
+
+def fetch(wanted: Iterable[Coordinates]) -> Mapping[Coordinates, RawRecord]:
+    """Return the records that Kafka still has, reading neighbours together. Raises BrokerUnavailable."""
+    offsets: dict[tuple[str, int], list[int]] = {}
+    for topic, partition, offset in sorted(wanted):
+        offsets.setdefault((topic, partition), []).append(offset)
+    known = topics.cluster().topics
+    there = [where for where in offsets if 0 <= where[1] < known.get(where[0], 0)]
+    begins, ends = topics.begins(there), topics.ends(there)
+    found: dict[Coordinates, RawRecord] = {}
+    for where in there:
+        kept = [offset for offset in offsets[where] if begins.get(where, 0) <= offset < ends.get(where, 0)]
+        for run in _runs(kept):
+            for record in topics.read_to_end(*where, run[0], whole=True):
+                if record.offset in run:
+                    found[*where, record.offset] = record
+                if record.offset >= run[-1]:
+                    break
+    return found
+
+
+def _fetch_each_topic(wanted: Iterable[Coordinates]) -> tuple[dict[Coordinates, RawRecord], set[str]]:
+    """Return the records, and the topics that Kafka does not let us read.
+
+    Topics without permission must not stop the indexer.
+    """
+    by_topic: dict[str, list[Coordinates]] = {}
+    for where in wanted:
+        by_topic.setdefault(where[0], []).append(where)
+    found: dict[Coordinates, RawRecord] = {}
+    unreadable = set()
+    for topic, places in by_topic.items():
+        try:
+            found |= fetch(places)
+        except NotAuthorized:
+            unreadable.add(topic)
+    return found, unreadable
+
+
+def _resolved(
+    item: Prepared, refused: Mapping[Pair, str], found: Mapping[Coordinates, RawRecord], unreadable: set[str]
+) -> Prepared:
+    where = _where(item)
+    if where is None:
+        return item
+    if why := refused[item.message.topic, where[0]]:
+        return without_original(item, why)
+    if where[0] in unreadable:
+        return without_original(item, f"Kafka does not let dlqadmin read {where[0]}")
+    return with_original(item, found.get(where))
+
+
+def _runs(offsets: Sequence[int]) -> list[list[int]]:
+    """Split sorted offsets at gaps where a new read costs less than reading on."""
+    runs: list[list[int]] = []
+    for offset in offsets:
+        if runs and offset - runs[-1][-1] <= MAX_GAP:
+            runs[-1].append(offset)
+        else:
+            runs.append([offset])
+    return runs
+
+
+def _where(item: Prepared) -> Coordinates | None:
+    origin = pointer(item)
+    if origin is None or origin.partition is None or origin.offset is None:
+        return None
+    return (origin.topic, origin.partition, origin.offset)

@@ -1,0 +1,114 @@
+"""Read a dead letter topic again from its start, after a change of dialects or fingerprints."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from django.conf import settings
+from django.db import IntegrityError, OperationalError, close_old_connections, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from dlqadmin.broker import topics
+from dlqadmin.deadletters.index import letter_rows, writer
+from dlqadmin.deadletters.index.consumer import BATCH_BYTES
+from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.pointers import resolve
+from dlqadmin.deadletters.index.removal import lock_free, remove, remove_unused_traces
+from dlqadmin.deadletters.index.retention import is_forgotten
+from dlqadmin.deadletters.models import DeadLetter
+from engine.record.record import RawRecord
+
+SLICE = 500
+LONGEST_S = 86_400.0  # for one partition
+TRIES, RETRY_S = 5, 1.0
+
+log = logging.getLogger(__name__)
+
+
+def reindex(topic: str) -> int:
+    """Rewrite every dead letter that the topic still contains; return their number.
+
+    - The old row is replaced in one transaction, so a kill neither loses nor duplicates a row.
+    - The indexer may run meanwhile.
+    - A row that a replay, an outcome or a draft refers to stays unchanged, and so does one that the topic no
+      longer has.
+    - Dead letters older than RETENTION_DAYS are not indexed again.
+
+    Raises BrokerUnavailable or OperationalError.
+    """
+    written = 0
+    for partition in range(topics.partitions(topic) or 0):
+        records = topics.read_to_end(topic, partition, 0, LONGEST_S, whole=True)
+        for messages in _slices(records):
+            now = timezone.now()
+            written += _patiently(resolve([prepare(message, now) for message in messages]))
+    return written
+
+
+def rewrite(batch: Sequence[Prepared], cluster: str, now: datetime) -> int:
+    """Replace the rows of these dead letters; return how many were written."""
+    kept = [item for item in batch if not is_forgotten(item.failed_at, now)]
+    with transaction.atomic():
+        writer.lock_positions(kept, cluster, now)
+        found = _take_out(kept, cluster)
+        written = writer.write(kept, cluster, now, _removed(found))
+        remove_unused_traces(found)
+    return written
+
+
+def _patiently(batch: Sequence[Prepared]) -> int:
+    """Rewrite, and retry if the database aborts, as it does when two writers conflict."""
+    for _ in range(TRIES - 1):
+        try:
+            return rewrite(batch, settings.CLUSTER, timezone.now())
+        except (OperationalError, IntegrityError) as error:
+            log.warning("indexing anew waits: %s", error)
+            if not connection.in_atomic_block:
+                close_old_connections()
+            time.sleep(RETRY_S)
+    return rewrite(batch, settings.CLUSTER, timezone.now())
+
+
+def _take_out(batch: Iterable[Prepared], cluster: str) -> list[DeadLetter]:
+    """Remove the rows of the batch that nothing refers to; return the removed rows."""
+    places: dict[tuple[str, int], list[int]] = {}
+    for item in batch:
+        topic, partition, offset = writer.coordinates(item)
+        places.setdefault((topic, partition), []).append(offset)
+    wanted = Q(pk__in=[])
+    for (topic, partition), offsets in places.items():
+        wanted |= Q(topic=topic, partition=partition, offset__in=offsets)
+    found = lock_free(DeadLetter.objects.filter(wanted, cluster=cluster))
+    remove([row.pk for row in found])
+    return found
+
+
+def _removed(found: Iterable[DeadLetter]) -> writer.Removed:
+    return writer.Removed(
+        {(row.topic, row.partition, row.offset) for row in found},
+        letter_rows.hours((row.failed_at, row.fingerprint_id, row.cluster, row.topic, row.connector) for row in found),
+    )
+
+
+def _slices(records: Iterable[RawRecord]) -> Iterator[list[RawRecord]]:
+    """Split records into batches of at most 500. A batch also ends with the record that reaches 8 MB."""
+    part, size = [], 0
+    for record in records:
+        part.append(record)
+        size += _size(record)
+        if len(part) >= SLICE or size >= BATCH_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _size(record: RawRecord) -> int:
+    """Return the size of key, value and headers in bytes."""
+    parts = (record.key, record.value, *(value for _, value in record.headers))
+    return sum(len(part or b"") for part in parts)

@@ -1,0 +1,48 @@
+"""Remove dead letters from the index, with their bytes, words and marks.
+
+Dead letters that other rows refer to stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Exists, ForeignObjectRel, OuterRef, QuerySet
+
+from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody, DeadLetterText, ReplayMark, Trace
+
+PARTS = (DeadLetterBody, DeadLetterText, ReplayMark)
+
+
+def free(rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
+    """Return the rows that only their own parts refer to: no replay, no outcome, no draft."""
+    for relation in DeadLetter._meta.get_fields(include_hidden=True):
+        if isinstance(relation, ForeignObjectRel) and relation.related_model not in PARTS:
+            refers = relation.related_model._default_manager.filter(**{relation.field.name: OuterRef("pk")})
+            rows = rows.filter(~Exists(refers))
+    return rows
+
+
+def lock_free(rows: QuerySet[DeadLetter], *, skip_locked: bool = False) -> list[DeadLetter]:
+    """Lock and return those rows that are free. Other transactions cannot refer to them until the commit.
+
+    Rows that another transaction has locked are waited for, or left out with `skip_locked`.
+    """
+    locked = rows.select_for_update(skip_locked=skip_locked).order_by("pk").values_list("pk", flat=True)
+    return list(free(DeadLetter.objects.filter(pk__in=list(locked))))
+
+
+def remove(ids: Sequence[int]) -> int:
+    """Delete these dead letters. Counters, groups and traces stay unchanged."""
+    for table in PARTS:
+        table._default_manager.filter(pk__in=ids).delete()
+    _, deleted = DeadLetter.objects.filter(pk__in=ids).delete()
+    return deleted.get(DeadLetter._meta.label, 0)
+
+
+def remove_unused_traces(of: Iterable[DeadLetter]) -> None:
+    """Delete traces of removed dead letters that no other dead letter has."""
+    digests = {row.trace_id for row in of if row.trace_id}
+    unused = Trace.objects.filter(~Exists(DeadLetter.objects.filter(trace=OuterRef("pk"))))
+    locked = unused.select_for_update(skip_locked=True).filter(pk__in=digests).values_list("pk", flat=True)
+    unused.filter(pk__in=list(locked)).only("pk").delete()

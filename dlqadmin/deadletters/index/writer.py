@@ -1,0 +1,243 @@
+"""Write dead letters to the index: rows, counters and positions in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from dlqadmin.deadletters.index import letter_rows, watermark, word_index
+from dlqadmin.deadletters.index.bulk_insert import bulk
+from dlqadmin.deadletters.index.column_values import clean, moment
+from dlqadmin.deadletters.index.group_links import hold
+from dlqadmin.deadletters.index.group_titles import title
+from dlqadmin.deadletters.index.mutes import unmute
+from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.retention import is_forgotten
+from dlqadmin.deadletters.models import (
+    CountDay,
+    CountHour,
+    DeadLetter,
+    Fingerprint,
+    Group,
+    GroupActivity,
+    GroupStatus,
+    IndexPosition,
+)
+
+Coordinates = tuple[str, int, int]
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """Rows that were removed to be rewritten: their coordinates, and their counts by hour."""
+
+    places: Collection[Coordinates] = ()
+    hours: Mapping[letter_rows.Cell, int] = {}
+
+
+NOTHING = Removed()
+
+
+def write(batch: Sequence[Prepared], cluster: str, now: datetime, removed: Removed = NOTHING) -> int:
+    """Index a batch; return the number of dead letters that were new.
+
+    A repeated message changes nothing, whether its row exists or retention deleted it. The rows of
+    `IndexPosition` are locked first. So two writers of one partition take turns, and counters count each row
+    once. Rows in `removed` were indexed before, so they neither unmute nor reopen their groups.
+    """
+    if not batch:
+        return 0
+    with transaction.atomic():
+        positions = lock_positions(batch, cluster, now)
+        fresh = _unknown([item for item in batch if not _was_forgotten(item, positions, now)], cluster)
+        if fresh:
+            fingerprints = _fingerprints(fresh)
+            hours = _insert(fresh, cluster, fingerprints, now)
+            hours.subtract(removed.hours)
+            _count(hours)
+            _touch_groups(fresh, removed.places, fingerprints, now)
+        _advance(batch, cluster, now)
+    return len(fresh)
+
+
+def note_ends(
+    cluster: str, positions: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], asked: datetime
+) -> None:
+    """Store the end of each partition at the time `asked`, and the indexer's position in it.
+
+    A position beyond the end belongs to a former topic of this name, unless the row was written after
+    `asked`.
+    """
+    with transaction.atomic():
+        for where, row in _locked(cluster, ends, asked).items():
+            reached = max(ends[where], row.position) if row.updated_at > asked else ends[where]
+            known = (row.position, positions.get(where, 0))
+            row.position = max((position for position in known if position <= reached), default=0)
+            row.end_offset, row.updated_at = reached, max(row.updated_at, asked)
+            row.save(update_fields=["position", "end_offset", "updated_at"])
+
+
+def lock_positions(batch: Sequence[Prepared], cluster: str, now: datetime) -> dict[tuple[str, int], int]:
+    """Lock the partitions of the batch until the commit; return their indexed positions."""
+    wanted = {(item.message.topic, item.message.partition) for item in batch}
+    return {where: row.position for where, row in _locked(cluster, wanted, now).items()}
+
+
+def coordinates(item: Prepared) -> Coordinates:
+    """Return the coordinates of a dead letter in its topic."""
+    return (item.message.topic, item.message.partition, item.message.offset)
+
+
+def _locked(cluster: str, wanted: Collection[tuple[str, int]], now: datetime) -> dict[tuple[str, int], IndexPosition]:
+    """Lock the rows of these partitions in the same order everywhere; create missing rows first.
+
+    Missing rows are created in that order too, so two writers cannot deadlock.
+    """
+    which = Q(cluster=cluster, topic__in={topic for topic, _ in wanted}, partition__in={number for _, number in wanted})
+    there = IndexPosition.objects.filter(which)
+    if missing := set(wanted) - set(there.values_list("topic", "partition")):
+        made = [IndexPosition(cluster=cluster, topic=at, partition=n, updated_at=now) for at, n in sorted(missing)]
+        IndexPosition.objects.bulk_create(made, ignore_conflicts=True)
+    ids = [row.pk for row in there if (row.topic, row.partition) in wanted]
+    rows = IndexPosition.objects.select_for_update().filter(pk__in=ids).order_by("pk")
+    return {(row.topic, row.partition): row for row in rows}
+
+
+def _was_forgotten(item: Prepared, positions: Mapping[tuple[str, int], int], now: datetime) -> bool:
+    """Return whether it was indexed and counted before, and is too old to be indexed again."""
+    topic, partition, offset = coordinates(item)
+    return offset < positions[topic, partition] and is_forgotten(item.failed_at, now)
+
+
+def _count(hours: Mapping[letter_rows.Cell, int]) -> None:
+    """Add numbers of dead letters to the counters of hours and days. Delete counters that reach zero."""
+    days = letter_rows.days(hours)
+    bulk().add(letter_rows.HOURS, letter_rows.counts(hours))
+    bulk().add(letter_rows.DAYS, letter_rows.counts(days))
+    if less := {cell[:2] for cell, n in hours.items() if n < 0}:
+        fingerprints = {fingerprint for _, fingerprint in less}
+        CountHour.objects.filter(n=0, hour__in={hour for hour, _ in less}, fingerprint__in=fingerprints).delete()
+        CountDay.objects.filter(n=0, day__in={hour // 24 for hour, _ in less}, fingerprint__in=fingerprints).delete()
+
+
+def _unknown(batch: Sequence[Prepared], cluster: str) -> list[Prepared]:
+    """Return the dead letters that are not indexed yet, each coordinate once."""
+    # Reversed, so that the first message of each coordinate wins if a batch contains duplicates.
+    wanted: dict[Coordinates, Prepared] = {coordinates(item): item for item in reversed(batch)}
+    by_partition: dict[tuple[str, int], list[int]] = {}
+    for topic, partition, offset in wanted:
+        by_partition.setdefault((topic, partition), []).append(offset)
+    for (topic, partition), offsets in by_partition.items():
+        known = DeadLetter.objects.filter(
+            cluster=cluster, topic=topic, partition=partition, offset__gte=min(offsets), offset__lte=max(offsets)
+        )
+        for offset in known.values_list("offset", flat=True):
+            wanted.pop((topic, partition, offset), None)
+    return list(reversed(wanted.values()))
+
+
+def _fingerprints(fresh: Sequence[Prepared]) -> dict[str, int]:
+    """Return the fingerprints' ids by digest; create unknown fingerprints."""
+    first: dict[str, Prepared] = {}
+    for item in fresh:
+        earlier = first.setdefault(item.fingerprint.digest, item)
+        if item.failed_at < earlier.failed_at:
+            first[item.fingerprint.digest] = item
+    known = dict(Fingerprint.objects.filter(digest__in=first).values_list("digest", "pk"))
+    for digest in sorted(first.keys() - known.keys()):
+        known[digest] = _new_fingerprint(first[digest]).pk
+    return known
+
+
+def _new_fingerprint(item: Prepared) -> Fingerprint:
+    """Create a fingerprint with its own group, or return the one that another writer created."""
+    why = item.fingerprint
+    try:
+        with transaction.atomic():
+            group = Group.objects.create(
+                title=clean(title(why.exception_class, why.message), 200),
+                first_seen=item.failed_at,
+                last_seen=item.failed_at,
+            )
+            return Fingerprint.objects.create(
+                digest=why.digest,
+                group=group,
+                exception_class=why.exception_class,
+                stage=why.stage,
+                message=why.message,
+                frame=why.frame,
+                holes=[{"name": hole.name, "example": hole.example} for hole in why.holes],
+            )
+    except IntegrityError:
+        return Fingerprint.objects.get(digest=why.digest)
+
+
+def _insert(
+    fresh: Sequence[Prepared], cluster: str, fingerprints: Mapping[str, int], now: datetime
+) -> Counter[letter_rows.Cell]:
+    """Write rows, bodies and traces, and queue the text; return the counts by hour."""
+    writer, found = bulk(), [fingerprints[item.fingerprint.digest] for item in fresh]
+    watermark.hold_back()
+    ids = writer.ids(DeadLetter, len(fresh))
+    traces = {item.trace.digest: item.trace.frames for item in fresh if item.trace.digest}
+    writer.keep(letter_rows.TRACES, sorted(traces.items()))
+    letters = zip(ids, found, fresh, strict=True)
+    writer.insert(letter_rows.LETTERS, ((pk, why, cluster, now, *item.letter) for pk, why, item in letters))
+    writer.insert(letter_rows.BODIES, ((pk, *item.body) for pk, item in zip(ids, fresh, strict=True)))
+    word_index.queue(ids, now)
+    cells = (
+        (item.failed_at, why, cluster, item.message.topic, item.connector)
+        for item, why in zip(fresh, found, strict=True)
+    )
+    return letter_rows.hours(cells)
+
+
+def _touch_groups(
+    fresh: Sequence[Prepared], known: Collection[Coordinates], fingerprints: Mapping[str, int], now: datetime
+) -> None:
+    """Extend the time spans of the groups. New dead letters may unmute or reopen their groups."""
+    arrow = hold(sorted({fingerprints[item.fingerprint.digest] for item in fresh}))
+    seen: dict[int, list[datetime]] = {}
+    news: dict[int, list[datetime]] = {}
+    for item in fresh:
+        where = arrow[fingerprints[item.fingerprint.digest]]
+        seen.setdefault(where, []).append(item.failed_at)
+        if coordinates(item) not in known:
+            news.setdefault(where, []).append(item.failed_at)
+    groups = list(Group.objects.select_for_update().filter(pk__in=seen).order_by("pk"))
+    told = [group for group in groups if group.pk in news]
+    unmute(told, news, now)
+    for group in told:
+        _reopen(group, max(news[group.pk]), now)
+    spans = [(row.pk, min(row.first_seen, *seen[row.pk]), max(row.last_seen, *seen[row.pk])) for row in groups]
+    bulk().change(letter_rows.GROUPS, spans)
+
+
+def _reopen(group: Group, failed_at: datetime, now: datetime) -> None:
+    """Reopen a resolved group that failed again: it has regressed."""
+    if group.status == GroupStatus.RESOLVED and group.resolved_at and failed_at > group.resolved_at:
+        group.status, group.regressed_at = GroupStatus.OPEN, now
+        group.save(update_fields=["status", "regressed_at"])
+        GroupActivity.objects.create(
+            group=group, at=now, actor="indexer", kind="regressed", text="failed again after it was resolved"
+        )
+
+
+def _advance(batch: Sequence[Prepared], cluster: str, now: datetime) -> None:
+    last: dict[tuple[str, int], Prepared] = {}
+    for item in batch:
+        where = (item.message.topic, item.message.partition)
+        if where not in last or item.message.offset > last[where].message.offset:
+            last[where] = item
+    for (topic, partition), item in last.items():
+        IndexPosition.objects.filter(cluster=cluster, topic=topic, partition=partition).filter(
+            Q(position__lte=item.message.offset)
+        ).update(
+            position=item.message.offset + 1,
+            last_record_at=moment(item.message.timestamp) or item.failed_at,
+            updated_at=now,
+        )

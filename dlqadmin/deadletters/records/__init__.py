@@ -1,0 +1,1 @@
+"""One dead letter: its document, its payload, its neighbours and its retention."""

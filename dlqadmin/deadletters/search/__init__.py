@@ -1,0 +1,1 @@
+"""Lists of dead letters: the query language, filters, candidates, facets and saved searches."""

@@ -1,0 +1,198 @@
+"""The newest matching dead letters, found by one index, by several, or by reading bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import BinaryField, Case, F, Q, QuerySet, When
+
+from dlqadmin.deadletters.index.words import waits
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.replay_marks import MARK, STATE
+from dlqadmin.deadletters.search.byte_search import probes, read_bytes
+from dlqadmin.deadletters.search.filters import PROBED, Branch, Filters, apply, branches
+from dlqadmin.deadletters.search.time_limits import Budget, TimedOut, bounded
+
+CHUNK, BYTES_CHUNK = 500, 50
+MAX_VALUE_BYTES = 1024 * 1024  # the bytes of longer values are not read
+BYTES = ("looked_at", "body__headers", "body__original_headers")
+Place = tuple[datetime, int]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Rows in order, each starting with failed_at and id.
+
+    - `partial`: the time-out ended the reading.
+    - `searched`: the number of records whose bytes were read, if any.
+    - `last`: the place up to which all matches are in `rows`; None if `rows` contains all matches.
+    - `blind`: some records could not be judged, because their value is too long or their text is not yet
+      searchable.
+    """
+
+    rows: list[tuple[Any, ...]]
+    partial: bool
+    searched: int | None = None
+    last: Place | None = None
+    blind: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the rows are exactly the matching ones."""
+        return not (self.partial or self.blind) and self.last is None
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """Counts of each combination of values. `complete` and `partial` as in `Found`."""
+
+    counts: Mapping[tuple[Any, ...], int]
+    complete: bool
+    partial: bool
+
+
+def newest(
+    filters: Filters, columns: Sequence[str], most: int, after: Place | None = None, budget: Budget | None = None
+) -> Found:
+    """Return these columns of the newest matching rows older than the place `after`."""
+    return _find(filters, columns, most, after, budget or Budget())
+
+
+def tally(filters: Filters, columns: Sequence[str], most: int, budget: Budget) -> Tally:
+    """Count combinations of these columns among the newest matching rows.
+
+    If one index finds the rows, the database counts them.
+    """
+    ways = [] if filters.probed or filters.worded else branches(filters)
+    if len(ways) != 1:
+        found = newest(filters, columns, most, budget=budget)
+        return Tally(Counter(row[2:] for row in found.rows), found.complete, found.partial)
+    try:
+        sql, parameters = _ordered(ways[0], columns).values_list(*columns)[:most].query.sql_with_params()
+    except EmptyResultSet:  # no fingerprint matches
+        return Tally({}, complete=True, partial=False)
+    names = ", ".join(connection.ops.quote_name(name) for name in columns)
+    grouped = f"SELECT {names}, COUNT(*) FROM ({sql}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
+    try:
+        with bounded(budget.left), connection.cursor() as cursor:
+            cursor.execute(grouped, parameters)
+            counts = {row[:-1]: row[-1] for row in cursor.fetchall()}
+    except TimedOut:
+        return Tally({}, complete=False, partial=True)
+    return Tally(counts, complete=sum(counts.values()) < most, partial=False)
+
+
+def nearest_newer(filters: Filters, place: Place, budget: Budget) -> Found:
+    """Return the oldest matching row that is newer than the place."""
+    return _find(filters, (), 1, place, budget, newest_first=False)
+
+
+def _find(
+    filters: Filters,
+    columns: Sequence[str],
+    most: int,
+    behind: Place | None,
+    budget: Budget,
+    *,
+    newest_first: bool = True,
+) -> Found:
+    """Find rows beyond the place `behind`.
+
+    Text may become searchable meanwhile, so the queue is checked before and after.
+    """
+    begin, blind = behind or (filters.end, 0), filters.worded and waits()
+    ways = branches(filters.unprobed())
+    if filters.probed:
+        # Reading bytes needs one ordered list of candidates, so several branches become one query.
+        way = ways[0] if len(ways) == 1 else Branch(apply(filters.unprobed(), DeadLetter.objects.all()))
+        rows = _ordered(way, columns, behind, newest_first=newest_first)
+        found = _probe(filters, rows, columns, most, begin, budget)
+    else:
+        lists = [_ordered(way, columns, behind, newest_first=newest_first) for way in ways]
+        named = [rows.values_list(way.time, way.pk, *columns) for way, rows in zip(ways, lists, strict=True)]
+        parts = [_read(rows, most, begin, budget) for rows in named]
+        found = parts[0] if len(parts) == 1 else _merged(parts, most, newest_first=newest_first)
+    return msgspec.structs.replace(found, blind=found.blind or blind or (filters.worded and waits()))
+
+
+def _ordered(
+    way: Branch, columns: Sequence[str], behind: Place | None = None, *, newest_first: bool = True
+) -> QuerySet[DeadLetter]:
+    """Return rows beyond the place, in the order of the index.
+
+    `columns` may contain the replay state, which is not a column of a table.
+    """
+    rows = way.rows.order_by(*((f"-{way.time}", f"-{way.pk}") if newest_first else (way.time, way.pk)))
+    if behind is not None:
+        than = "lt" if newest_first else "gt"
+        later, same = Q(**{f"{way.time}__{than}": behind[0]}), Q(**{f"{way.pk}__{than}": behind[1]})
+        # The first condition is redundant, but the database can use it as a bound of the index scan.
+        rows = rows.filter(Q(**{f"{way.time}__{than}e": behind[0]}) & (later | same))
+    return rows.annotate(**{MARK: STATE}) if MARK in columns else rows
+
+
+def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: Budget) -> Found:
+    read: list[tuple[Any, ...]] = []
+    try:
+        with bounded(budget.left) as bound:
+            for row in rows[:most].iterator(chunk_size=CHUNK):
+                read.append(row)
+                if len(read) % CHUNK == 0:
+                    bound.check()
+    except TimedOut:
+        return Found(read, partial=True, last=_place(read) or begin)
+    return Found(read, partial=False, last=_place(read) if len(read) == most else None)
+
+
+def _merged(found: Sequence[Found], most: int, *, newest_first: bool) -> Found:
+    """Merge results in order.
+
+    If one of the lists was cut short, rows beyond its end are dropped, since others may be missing there.
+    """
+    rows = {row[1]: row for one in found for row in one.rows}
+    merged = sorted(rows.values(), key=lambda row: row[:2], reverse=newest_first)[:most]
+    ends = [one.last for one in found if one.last is not None]
+    partial = any(one.partial for one in found)
+    if not ends:
+        return Found(merged, partial, last=_place(merged) if len(merged) == most else None)
+    # Results are complete only up to the end of the list that was cut short first.
+    end = max(ends) if newest_first else min(ends)
+    kept = [row for row in merged if (row[:2] >= end if newest_first else row[:2] <= end)]
+    return Found(kept, partial, last=_place(kept) if len(kept) == most else end)
+
+
+def _probe(
+    filters: Filters, rows: QuerySet[DeadLetter], columns: Sequence[str], most: int, begin: Place, budget: Budget
+) -> Found:
+    """Read the bytes of these records one after the other, at most 10 000."""
+    asked = probes(filters.include, filters.exclude)
+    in_values = any(probe.part == "value" for probe in asked)
+    short = Case(When(value_size__lte=MAX_VALUE_BYTES, then=F("body__value")), output_field=BinaryField())
+    wanted = ("failed_at", "id", *columns, "value_size", *BYTES)
+    candidates = rows.annotate(looked_at=short).values_list(*wanted)[: PROBED + 1]
+    kept: list[tuple[Any, ...]] = []
+    searched, last, blind = 0, begin, False
+    try:
+        with bounded(budget.left) as bound:
+            for row in candidates.iterator(chunk_size=BYTES_CHUNK):
+                if searched == PROBED or len(kept) == most or budget.left <= 0:
+                    return Found(kept, budget.left <= 0, searched, last, blind)
+                searched, last = searched + 1, (row[0], row[1])
+                *shown, size, value, headers, original_headers = row
+                blind = blind or (in_values and (size or 0) > MAX_VALUE_BYTES)
+                record = read_bytes(value, headers, original_headers)
+                if all(probe.passes(record) for probe in asked):
+                    kept.append(tuple(shown))
+                if searched % BYTES_CHUNK == 0:
+                    bound.check()
+    except TimedOut:
+        return Found(kept, partial=True, searched=searched, last=last, blind=blind)
+    return Found(kept, partial=False, searched=searched, blind=blind)
+
+
+def _place(rows: Sequence[tuple[Any, ...]]) -> Place | None:
+    return (rows[-1][0], rows[-1][1]) if rows else None

@@ -1,0 +1,141 @@
+"""REST views of lists of dead letters: pages, facets, histogram."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.deadletters.index import word_index
+from dlqadmin.deadletters.payloads import Reader, reader_of
+from dlqadmin.deadletters.search import queries
+from dlqadmin.deadletters.search.filters import COUNTED, NAMES, STORED, Filters, parse_filters
+from dlqadmin.deadletters.search.histogram import histogram
+from dlqadmin.deadletters.search.list_serializers import DeadLetterPage, FacetsDocument, HistogramDocument, row_document
+from dlqadmin.deadletters.search.time_limits import named
+from dlqadmin.rest.pagination import parse_limit
+from dlqadmin.rest.times import iso
+
+TIME = [
+    OpenApiParameter("from", str, description="ISO 8601 or relative: `now-7d` (default), `now-6h`."),
+    OpenApiParameter("to", str, description="ISO 8601 or relative: `now` (default)."),
+]
+QUERY = OpenApiParameter("q", str, description="A query, such as `exception:DataException -stage:TASK_PUT null`.")
+QUERY_ID = OpenApiParameter(
+    "query_id",
+    {"type": "string", "pattern": "^[0-9A-Za-z-]{8,36}$"},
+    description="A name by which this can be cancelled while it runs: `DELETE /api/v1/queries/{query_id}`.",
+)
+FILTERS = [*TIME, QUERY] + [
+    OpenApiParameter(
+        f"{prefix}{name}",
+        {"type": "array", "items": {"type": "integer" if STORED.get(name) or name == "group" else "string"}},
+        description=f"{'Not this' if prefix else 'This'} {name.replace('_', ' ')}; repeat it for several.",
+        explode=True,
+    )
+    for name in (*COUNTED, *(name for name in NAMES if name not in COUNTED))
+    for prefix in ("", "not_")
+]
+PAGING = [OpenApiParameter("cursor", str, description="`next` of the page before."), OpenApiParameter("limit", int)]
+
+
+class DeadLetterList(APIView):
+    """The list of dead letters."""
+
+    @extend_schema(operation_id="dead_letters_list", parameters=[*FILTERS, *PAGING, QUERY_ID], responses=DeadLetterPage)
+    def get(self, request: Request) -> Response:
+        """Return matching dead letters, newest first."""
+        started, reader = time.perf_counter(), reader_of(request.user)
+        filters = parse_filters(request.query_params, reader, probing=True)
+        limit, cursor = parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
+        with _cancellable(request):
+            page = queries.page(filters, cursor, limit)
+            total = queries.total(filters, None if cursor else page)
+        reader.note("dead letters", "list", {"filter": asked_filter(request)}, records=len(page.rows))
+        return Response(
+            {
+                "results": [row_document(row, reader) for row in page.rows],
+                "next": page.next,
+                "total": {"count": max(total.count, len(page.rows)), "exact": total.exact},
+                "took_ms": took_ms(started),
+                "ran_at": iso(timezone.now()),
+                "from": iso(filters.start),
+                "to": iso(filters.end),
+                "partial": page.partial,
+                "searched": page.searched,
+                "text_behind": word_index.lag().records if filters.worded else None,
+            }
+        )
+
+
+class DeadLetterFacets(APIView):
+    """Facets of the matching dead letters."""
+
+    @extend_schema(operation_id="dead_letters_facets", parameters=[*FILTERS, QUERY_ID], responses=FacetsDocument)
+    def get(self, request: Request) -> Response:
+        """Count values: exactly, or over the newest `of` records for the dimensions in `sampled`."""
+        started = time.perf_counter()
+        reader = reader_of(request.user)
+        filters = parse_filters(request.query_params, reader, probing=True)
+        _note_search(reader, request, filters, "facets")
+        with _cancellable(request):
+            found = queries.facets(filters)
+        return Response(
+            {
+                "facets": found.facets,
+                "exact": found.exact,
+                "of": found.of,
+                "sampled": found.sampled,
+                "partial": found.partial,
+                "took_ms": took_ms(started),
+            }
+        )
+
+
+class DeadLetterHistogram(APIView):
+    """The histogram of the matching dead letters."""
+
+    @extend_schema(operation_id="dead_letters_histogram", parameters=[*FILTERS, QUERY_ID], responses=HistogramDocument)
+    def get(self, request: Request) -> Response:
+        """Count dead letters over time by stage."""
+        reader = reader_of(request.user)
+        filters = parse_filters(request.query_params, reader, probing=True)
+        _note_search(reader, request, filters, "histogram")
+        with _cancellable(request):
+            found = histogram(filters)
+        return Response(
+            {
+                "from": iso(found.start),
+                "to": iso(found.end),
+                "bucket_ms": found.bucket_ms,
+                "series": [{"key": row.key, "total": row.total, "points": row.points} for row in found.series],
+                "exact": found.exact,
+            }
+        )
+
+
+def asked_filter(request: Request) -> str:
+    """Return the filters of a list, without the name by which the browser can cancel the query."""
+    params = request.query_params.copy()
+    params.pop("query_id", None)
+    return params.urlencode()
+
+
+def took_ms(started: float) -> int:
+    """Return the milliseconds since `started`, a time of `perf_counter`."""
+    return round((time.perf_counter() - started) * 1000)
+
+
+def _note_search(reader: Reader, request: Request, filters: Filters, what: str) -> None:
+    """Audit counts that a content filter narrows: they reveal whether records contain a value."""
+    if filters.of_content:
+        reader.note("dead letters", what, {"filter": asked_filter(request)})
+
+
+def _cancellable(request: Request) -> AbstractContextManager[None]:
+    return named(request.user.pk or 0, request.query_params.get("query_id"))

@@ -1,0 +1,147 @@
+"""Read the engine's status topic into task snapshots and minutes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from dlqadmin.broker import topics
+from dlqadmin.metrics.models import TaskMinute, TaskSnapshot
+from dlqadmin.metrics.topic_positions import Read, follow
+from dlqadmin.rest.text import storable
+from dlqadmin.rest.times import from_ms
+from engine.record.record import RawRecord
+
+TASK_KEY = b"status-task-"
+CONNECTOR_KEY = b"status-connector-"
+
+TaskKey = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Findings:
+    """The contents of a batch of status records. The last record of each task wins."""
+
+    tasks: dict[TaskKey, dict[str, Any]] = field(default_factory=dict)
+    tasks_gone: set[TaskKey] = field(default_factory=set)
+    minutes: dict[tuple[str, int, datetime], dict[str, Any]] = field(default_factory=dict)
+    connectors_gone: set[str] = field(default_factory=set)
+
+
+def collect(read: Read = topics.read_to_end, partitions: Callable[[str], int | None] = topics.partitions) -> int:
+    """Store new records of the status topic; return their number.
+
+    Repeated and parallel calls change nothing: only the call that moves the position stores a batch.
+    """
+    topic = settings.STATUS_TOPIC
+    return sum(
+        follow(topic, number, read, lambda records: _store(fold(records))).stored
+        for number in range(partitions(topic) or 0)
+    )
+
+
+def prune(keep_from: datetime) -> int:
+    """Delete minutes before that time; return their number."""
+    return TaskMinute.objects.filter(minute__lt=keep_from).delete()[0]
+
+
+def fold(records: Iterable[RawRecord]) -> Findings:
+    """Return the findings of a batch of records in order. Pure."""
+    found = Findings()
+    for record in records:
+        key = record.key or b""
+        if key.startswith(CONNECTOR_KEY):
+            _fold_connector(found, key.removeprefix(CONNECTOR_KEY).decode("utf-8", "replace"), record.value)
+        elif task := _task_key(key):
+            _fold_task(found, task, record)
+    return found
+
+
+def _store(found: Findings) -> None:
+    for connector in found.connectors_gone:
+        TaskSnapshot.objects.filter(connector=connector).delete()
+        TaskMinute.objects.filter(connector=connector).delete()
+    TaskSnapshot.objects.bulk_create(
+        [_snapshot(key, status) for key, status in found.tasks.items()],
+        update_conflicts=True,
+        unique_fields=["connector", "task"],
+        update_fields=["state", "worker_id", "generation", "reported_at", "removed", "metrics", "status"],
+    )
+    TaskMinute.objects.bulk_create(
+        [TaskMinute(connector=c, task=t, minute=minute, metrics=m) for (c, t, minute), m in found.minutes.items()],
+        update_conflicts=True,
+        unique_fields=["connector", "task", "minute"],
+        update_fields=["metrics"],
+    )
+    for connector, task in found.tasks_gone:
+        TaskSnapshot.objects.filter(connector=connector, task=task).update(removed=True)
+
+
+def _snapshot(key: TaskKey, status: Mapping[str, Any]) -> TaskSnapshot:
+    return TaskSnapshot(
+        connector=key[0],
+        task=key[1],
+        state=str(status.get("state", "UNASSIGNED"))[:20],
+        worker_id=str(status.get("worker_id") or "")[:200],
+        generation=_whole(status.get("generation")),
+        reported_at=from_ms(_whole(status.get("time"))),
+        removed=False,
+        metrics=_figures(status),
+        status=storable(dict(status)),
+    )
+
+
+def _fold_connector(found: Findings, connector: str, value: bytes | None) -> None:
+    if value is not None:
+        found.connectors_gone.discard(connector)
+        return
+    found.connectors_gone.add(connector)
+    found.tasks = {key: status for key, status in found.tasks.items() if key[0] != connector}
+    found.minutes = {key: figures for key, figures in found.minutes.items() if key[0] != connector}
+
+
+def _fold_task(found: Findings, task: TaskKey, record: RawRecord) -> None:
+    if record.value is None:
+        found.tasks_gone.add(task)
+        return
+    status = _document(record.value)
+    if status is None:
+        return
+    if not _whole(status.get("time")):
+        status["time"] = _whole(record.timestamp)
+    found.tasks[task] = status
+    found.tasks_gone.discard(task)
+    minute = from_ms(status["time"] // 60_000 * 60_000)
+    found.minutes[(*task, minute)] = _figures(status)
+
+
+def _task_key(key: bytes) -> TaskKey | None:
+    """Parse `status-task-<connector>-<task>` to (connector, task); None for other keys."""
+    connector, dash, task = key.removeprefix(TASK_KEY).decode("utf-8", "replace").rpartition("-")
+    if not (key.startswith(TASK_KEY) and dash and task.isascii() and task.isdigit() and len(task) < 7):
+        return None
+    return connector[:200], int(task)
+
+
+def _document(value: bytes) -> dict[str, Any] | None:
+    """Return the status as a dict; None if it is not a JSON object."""
+    try:
+        status = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return None
+    return status if isinstance(status, dict) else None
+
+
+def _figures(status: Mapping[str, Any]) -> dict[str, int]:
+    metrics = status.get("metrics")
+    if not isinstance(metrics, dict):
+        return {}
+    return {str(name): int(value) for name, value in metrics.items() if isinstance(value, int | float)}
+
+
+def _whole(value: object) -> int:
+    """Return a whole number that fits the database; 0 for anything else."""
+    return value if isinstance(value, int) and 0 <= value < 2**47 else 0

@@ -1,0 +1,1 @@
+"""Disposals: people's decisions not to replay dead letters."""

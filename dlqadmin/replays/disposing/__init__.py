@@ -1,1 +1,0 @@
-"""What people decide about dead letters that are not to be replayed."""

@@ -1,0 +1,1 @@
+"""Fixes of failed records: drafts, bulk fixes, and suggestions."""

@@ -1,0 +1,303 @@
+"""Bulk fixes: previewed on a sample, run over a selection in slices, cancelled.
+
+A slice changes records outside of any transaction. Then one transaction stores their drafts and the progress, if no
+other worker has made the same progress meanwhile. So a killed worker loses the work of a hundred records, and two
+workers store nothing twice.
+
+Existing drafts are replaced in a second round, after all records are done. So a program that fails, or is cancelled
+before, has replaced none. In that round `progress` continues after the selection's watermark.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.replays.fixes import record_batches, undo
+from dlqadmin.replays.fixes.draft_storage import keep
+from dlqadmin.replays.fixes.errors import Refused
+from dlqadmin.replays.fixes.record_batches import Rows
+from dlqadmin.replays.fixes.record_changes import CHANGED, INVALID, UNTOUCHED, Change, Changer, changer
+from dlqadmin.replays.items.messages import Outgoing
+from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, Selection
+from dlqadmin.replays.record_documents import letter_document, message_document
+from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.text import storable
+
+SLICE_S = 5.0
+TRY_S = 5.0  # how long a sample is tried; the rest of it is left out
+COUNT_S = 2.0  # how long a preview counts beyond its sample
+QUIET = timedelta(seconds=15)
+MAX_WHYS = 20
+UNDER_WAY = (BulkFixStatus.RUNNING, BulkFixStatus.UNDOING)
+COUNTS = ("matched", CHANGED, UNTOUCHED, INVALID, "kept")
+
+Counts = dict[str, Any]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The change to make. `replace`: also replace the author's existing drafts."""
+
+    kind: str
+    program: str
+    replace: bool = False
+
+
+def preview(found: QuerySet[DeadLetter], asked: Asked, author: User, reader: Reader) -> dict[str, Any]:
+    """Return the sample before and after, and counts.
+
+    The sample is limited to five seconds, the counts to two. Nothing is stored. Raises ParameterError if the program
+    can't be used.
+    """
+    with _usable(asked) as change:
+        rows = list(_tried(record_batches.sample(found), change))
+        drafted = _drafted(author, [row.pk for row, _, _ in rows])
+        counts, whole = _counted(found, change)
+    shown = [
+        _shown(row, message, found_change, reader, drafted=row.pk in drafted) for row, message, found_change in rows
+    ]
+    return {"sample": shown, "counts": counts, "counted_all": whole}
+
+
+def start(
+    found: QuerySet[DeadLetter], selection: Selection, asked: Asked, author: User, once: Once, now: datetime
+) -> BulkFix:
+    """Create a bulk fix. The caller queues it. Raises ParameterError."""
+    with _usable(asked) as change:
+        sample = record_batches.sample(found)
+        for _ in _tried(sample, change):  # a program that never ends is refused here, not later in a worker
+            pass
+    with transaction.atomic():
+        made = BulkFix.objects.create(
+            selection=selection, author=author, kind=asked.kind, program=asked.program, status=BulkFixStatus.RUNNING,
+            counts=fresh_counts(replace=asked.replace), sample=sample, created_at=now, touched_at=now,
+            idempotency_key=once.key, request_digest=once.digest,
+        )  # fmt: skip
+        detail = {"selection": str(selection), "kind": asked.kind, "program": asked.program, "replace": asked.replace}
+        record(author, "started", "bulk fix", str(made), detail)
+    return made
+
+
+def go_on(pk: int, rows: Rows, clock: Callable[[], datetime], budget_s: float = SLICE_S) -> bool:
+    """Change records, or take drafts back, for `budget_s` seconds. Return whether there is more to do."""
+    bulk = BulkFix.objects.select_related("selection", "author").filter(pk=pk, status__in=UNDER_WAY).first()
+    if bulk is None:
+        return False
+    if bulk.status == BulkFixStatus.UNDOING:
+        return undo.go_on(bulk, clock, time.monotonic() + budget_s)
+    if bulk.author is None:
+        return _failed(bulk, "The account that started it is gone.", clock)
+    found = rows(bulk.selection)
+    try:
+        with changer(bulk.kind, bulk.program) as change:
+            ends = time.monotonic() + budget_s
+            while time.monotonic() < ends:
+                ids = _next(bulk, found)
+                if not ids:
+                    if _second_begun(bulk, clock()):
+                        continue
+                    return _done(bulk, clock())
+                if not _kept(bulk, bulk.author, ids, record_batches.changes(ids, change), clock(), ends):
+                    return False
+    except Refused as error:
+        # Replaced drafts are gone, so the new ones stay.
+        if _is_second(bulk):
+            return _done(bulk, clock(), f"{error} Drafts that it had not replaced by then stay.")
+        return _failed(bulk, str(error), clock)
+    return True
+
+
+def unsettled(now: datetime) -> QuerySet[BulkFix]:
+    """Return the bulk fixes that nobody works on: a worker died, or a message was lost."""
+    return BulkFix.objects.filter(status__in=UNDER_WAY, touched_at__lt=now - QUIET)
+
+
+def cancel(bulk: BulkFix, author: User, now: datetime) -> None:
+    """Stop a bulk fix. Its drafts stay until it is undone. Raises Conflict."""
+    undo.own(bulk, author, "cancel")
+    with transaction.atomic():
+        undo.turn(bulk, (BulkFixStatus.RUNNING,), BulkFixStatus.CANCELLED, now)
+        record(author, "cancelled", "bulk fix", str(bulk), figures(bulk.counts))
+
+
+def fresh_counts(*, replace: bool) -> Counts:
+    """Return the counts of a bulk fix that has not started."""
+    return {**dict.fromkeys(COUNTS, 0), "replace": replace, "why": []}
+
+
+def figures(counts: Counts) -> Counts:
+    """Return the counts for the audit trail, without the reasons, which cite values."""
+    return {name: value for name, value in counts.items() if name != "why"}
+
+
+def count(counts: Counts, dead_letter: int, change: Change) -> None:
+    """Count one record.
+
+    For an invalid record the reason is counted too, with the first record of each reason.
+    """
+    counts["matched"] += 1
+    counts[change.what] += 1
+    if change.what != INVALID:
+        return
+    why = storable(change.why)
+    known = next((row for row in counts["why"] if row["text"] == why), None)
+    if known:
+        known["count"] += 1
+    elif len(counts["why"]) < MAX_WHYS:
+        counts["why"].append({"text": why, "count": 1, "dead_letter": dead_letter})
+
+
+def _kept(
+    bulk: BulkFix,
+    author: User,
+    ids: list[int],
+    changed: Iterable[tuple[DeadLetter, Outgoing | None, Change]],
+    now: datetime,
+    ends: float = math.inf,
+) -> bool:
+    """Store the changes of these records, or of the first ones if the time is over.
+
+    Return False if another worker stored them, or if the bulk fix was cancelled.
+    """
+    counts, made = {**bulk.counts, "why": [dict(row) for row in bulk.counts["why"]]}, {}
+    last, second = ids[-1], _is_second(bulk)
+    for row, _, change in changed:
+        # In the second round all records are counted already.
+        if not second:
+            count(counts, row.pk, change)
+        if change.message is not None:
+            made[row.pk] = change.message
+        if time.monotonic() > ends:  # after QUIET, another worker would start with the same records
+            last = row.pk
+            break
+    progress = last + (_behind(bulk) if second else 0)
+    with transaction.atomic():
+        if not _mine(bulk).update(progress=progress, touched_at=now):
+            return False
+        # Retention may have deleted some.
+        there = set(DeadLetter.objects.filter(pk__in=made).values_list("pk", flat=True))
+        made = {pk: message for pk, message in made.items() if pk in there}
+        written = keep(bulk, author, made, now, replace=second)
+        # The second round turns kept drafts into changed ones.
+        kept = -written if second else len(made) - written
+        counts[CHANGED] -= kept
+        counts["kept"] += kept
+        BulkFix.objects.filter(pk=bulk.pk).update(counts=counts)
+    bulk.counts, bulk.progress = counts, progress
+    return True
+
+
+def _next(bulk: BulkFix, found: QuerySet[DeadLetter]) -> list[int]:
+    """Return the next records of this round.
+
+    In the second round, only records with a draft from before the bulk fix.
+    """
+    if not _is_second(bulk):
+        return record_batches.after(found, bulk.progress)
+    older = Fix.objects.filter(author=bulk.author, updated_at__lt=bulk.created_at).exclude(bulk=bulk)
+    return record_batches.after(found.filter(pk__in=older.values("dead_letter_id")), bulk.progress - _behind(bulk))
+
+
+def _second_begun(bulk: BulkFix, now: datetime) -> bool:
+    """Start the second round, if there are drafts to replace. Return whether it was started."""
+    wanted = bulk.counts["replace"] and bulk.counts["kept"] and not _is_second(bulk)
+    if not wanted or not _mine(bulk).update(progress=_behind(bulk), touched_at=now):
+        return False
+    bulk.progress = _behind(bulk)
+    return True
+
+
+def _is_second(bulk: BulkFix) -> bool:
+    return bulk.progress >= _behind(bulk)
+
+
+def _behind(bulk: BulkFix) -> int:
+    return bulk.selection.watermark + 1
+
+
+def _mine(bulk: BulkFix) -> QuerySet[BulkFix]:
+    """Return a query that matches the bulk fix if it still runs and nobody else made progress."""
+    return BulkFix.objects.filter(pk=bulk.pk, status=BulkFixStatus.RUNNING, progress=bulk.progress)
+
+
+def _done(bulk: BulkFix, now: datetime, trouble: str = "") -> bool:
+    with transaction.atomic():
+        if _mine(bulk).update(status=BulkFixStatus.DONE, trouble=trouble, done_at=now, touched_at=now):
+            facts = {**figures(bulk.counts), "trouble": trouble} if trouble else figures(bulk.counts)
+            record(bulk.author, "made drafts", "bulk fix", str(bulk), facts)
+    return False
+
+
+def _failed(bulk: BulkFix, why: str, clock: Callable[[], datetime]) -> bool:
+    """Undo a failed bulk fix, so that no draft of it stays."""
+    with transaction.atomic():
+        if not _mine(bulk).update(status=BulkFixStatus.UNDOING, trouble=why, touched_at=clock()):
+            return False
+        record(bulk.author or "bulk fix", "failed", "bulk fix", str(bulk), {"why": why, "drafts": bulk.drafts.count()})
+    return undo.go_on(bulk, clock, time.monotonic() + SLICE_S)
+
+
+@contextmanager
+def _usable(asked: Asked) -> Iterator[Changer]:
+    """Yield a changer. Its refusals become errors of the request parameter."""
+    try:
+        with changer(asked.kind, asked.program) as change:
+            yield change
+    except Refused as error:
+        raise ParameterError("program", str(error)) from None
+
+
+def _drafted(author: User, ids: list[int]) -> set[int]:
+    return set(Fix.objects.filter(author=author, dead_letter_id__in=ids).values_list("dead_letter_id", flat=True))
+
+
+def _tried(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, Outgoing | None, Change]]:
+    """Yield the changes of these records until the time is over."""
+    ends = time.monotonic() + TRY_S
+    for one in record_batches.changes(ids, change):
+        yield one
+        if time.monotonic() > ends:
+            return
+
+
+def _counted(found: QuerySet[DeadLetter], change: Changer) -> tuple[dict[str, int], bool]:
+    counts, last, ends = Counter[str](), 0, time.monotonic() + COUNT_S
+    while ids := record_batches.after(found, last):
+        for row, _, one in record_batches.changes(ids, change):
+            counts[one.what] += 1
+            if time.monotonic() > ends:
+                return _named(counts), not found.filter(pk__gt=row.pk).exists()
+        last = ids[-1]
+    return _named(counts), True
+
+
+def _named(counts: Counter[str]) -> dict[str, int]:
+    return {"matched": counts.total(), **{name: counts[name] for name in (CHANGED, UNTOUCHED, INVALID)}}
+
+
+def _shown(
+    row: DeadLetter, message: Outgoing | None, change: Change, reader: Reader, *, drafted: bool
+) -> dict[str, Any]:
+    return {
+        "dead_letter": letter_document(row, reader),
+        "what": change.what,
+        "why": release(change.why, reader) or "",
+        "paths": list(change.paths),
+        "drafted": drafted,
+        "before": None if message is None else message_document(message, reader),
+        "after": None if change.message is None else message_document(change.message, reader),
+    }

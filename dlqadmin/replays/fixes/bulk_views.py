@@ -1,0 +1,277 @@
+"""The API of bulk fixes: preview, run, undo, and exchange of records as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.audit.entries import record
+from dlqadmin.audit.permissions import IsOperator, IsPayloadReader
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.replays.access import ReadOrOperate
+from dlqadmin.replays.fixes import bulk_fixes, file_fixes, undo
+from dlqadmin.replays.fixes.bulk_fixes import Asked
+from dlqadmin.replays.fixes.bulk_serializers import (
+    BulkFixBody,
+    BulkFixDocument,
+    BulkFixList,
+    BulkPreview,
+    BulkPreviewBody,
+    bulk_document,
+    bulk_documents,
+)
+from dlqadmin.replays.fixes.file_fixes import MOST_IDS
+from dlqadmin.replays.fixes.tasks import enqueue_bulk_fix
+from dlqadmin.replays.models import BulkFix, Fix, Selection
+from dlqadmin.replays.requests import actor, checked
+from dlqadmin.replays.selections import frozen_selections
+from dlqadmin.replays.selections.documents import selection_document
+from dlqadmin.replays.selections.serializers import SelectionDocument
+from dlqadmin.rest.idempotency import IDEMPOTENCY, Once, made_by, once
+from dlqadmin.rest.negotiation import AnyFormat
+from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.problems import Conflict, ParameterError
+
+MOST = 50
+NDJSON = "application/x-ndjson"
+REPLACE = OpenApiParameter("replace", bool, description="Also where one has a draft already.")
+
+
+class NdjsonParser(BaseParser):
+    """A parser that reads a file of records as bytes, up to a maximum size."""
+
+    media_type = NDJSON
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        data: bytes = stream.read(file_fixes.MAX_BYTES + 1)
+        if len(data) > file_fixes.MAX_BYTES:
+            raise ParseError(f"The file is larger than {file_fixes.TOO_LARGE}. Import it in parts.")
+        return {"file": data}
+
+
+class BulkFixListing(ReadOrOperate):
+    """Bulk fixes."""
+
+    def get_permissions(self) -> list[Any]:
+        writes = self.request.method == "POST"
+        return [*super().get_permissions(), *([IsPayloadReader()] if writes else [])]
+
+    @extend_schema(operation_id="bulk_fixes_list", responses=BulkFixList)
+    def get(self, request: Request) -> Response:
+        """Return the latest bulk fixes of all people."""
+        return Response(
+            {"results": bulk_documents(list(_bulk_fixes().order_by("-pk")[:MOST]), reader_of(request.user))}
+        )
+
+    @extend_schema(
+        operation_id="bulk_fixes_create",
+        parameters=[IDEMPOTENCY],
+        request=BulkFixBody,
+        responses={200: BulkFixDocument, 201: BulkFixDocument},
+    )
+    def post(self, request: Request) -> Response:
+        """Change every record of a selection, as drafts.
+
+        The same Idempotency-Key returns the same bulk fix.
+        """
+        asked_once, who = once(request), actor(request)
+        if known := made_by(BulkFix, asked_once):
+            return Response(bulk_document(known, reader_of(request.user)))
+        body = checked(BulkFixBody, request)
+        chosen = _selection(body["selection"])
+        asked = Asked(body["kind"], body["program"], body["replace"])
+        try:
+            made = bulk_fixes.start(frozen_selections.rows(chosen), chosen, asked, who, asked_once, timezone.now())
+        except IntegrityError:
+            if known := made_by(BulkFix, asked_once):  # two equal requests at the same time
+                return Response(bulk_document(known, reader_of(request.user)))
+            raise
+        transaction.on_commit(lambda: enqueue_bulk_fix(made.pk))
+        return Response(bulk_document(made, reader_of(request.user)), status=201)
+
+
+class BulkFixPreview(APIView):
+    """The preview of a bulk fix."""
+
+    permission_classes = (IsOperator, IsPayloadReader)
+
+    @extend_schema(operation_id="bulk_fixes_preview", request=BulkPreviewBody, responses=BulkPreview)
+    def post(self, request: Request) -> Response:
+        """Return a sample of records before and after the change, and counts. Nothing is stored.
+
+        The sample is spread over the selection.
+        """
+        body, reader = checked(BulkPreviewBody, request), reader_of(request.user)
+        chosen = _selection(body["selection"])
+        shown = bulk_fixes.preview(
+            frozen_selections.rows(chosen), Asked(body["kind"], body["program"]), actor(request), reader
+        )
+        reader.note("selection", str(chosen), {"what": "sample of a bulk fix"}, records=len(shown["sample"]))
+        return Response(shown)
+
+
+class BulkFixRecord(APIView):
+    """One bulk fix."""
+
+    @extend_schema(operation_id="bulk_fixes_retrieve", responses=BulkFixDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the progress of a bulk fix, and the number of its remaining drafts."""
+        return Response(bulk_document(_bulk(pk), reader_of(request.user)))
+
+
+class BulkFixCancel(APIView):
+    """Cancel a bulk fix."""
+
+    permission_classes = (IsOperator,)
+
+    @extend_schema(operation_id="bulk_fixes_cancel", request=None, responses=BulkFixDocument)
+    def post(self, request: Request, pk: int) -> Response:
+        """Stop a bulk fix. Its drafts stay until it is undone."""
+        found = _bulk(pk)
+        bulk_fixes.cancel(found, actor(request), timezone.now())
+        return Response(bulk_document(found, reader_of(request.user)))
+
+
+class BulkFixUndo(APIView):
+    """Undo a bulk fix."""
+
+    permission_classes = (IsOperator,)
+
+    @extend_schema(operation_id="bulk_fixes_undo", request=None, responses=BulkFixDocument)
+    def post(self, request: Request, pk: int) -> Response:
+        """Delete the drafts of a bulk fix, and restore the drafts that it replaced.
+
+        Drafts that were edited by hand since stay. A worker does a large undo; the status is `undoing` until then.
+        """
+        found = _bulk(pk)
+        undo.undo(found, actor(request), timezone.now())
+        if undo.go_on(found, timezone.now, time.monotonic() + undo.INLINE_S):
+            enqueue_bulk_fix(found.pk)
+        return Response(bulk_document(_bulk(pk), reader_of(request.user)))
+
+
+class BulkFixSelection(APIView):
+    """The records that a bulk fix changed."""
+
+    permission_classes = (IsOperator,)
+
+    @extend_schema(
+        operation_id="bulk_fixes_selection", request=None, parameters=[IDEMPOTENCY], responses={201: SelectionDocument}
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Freeze the records with drafts of this bulk fix, to replay only them.
+
+        The same Idempotency-Key returns the same selection.
+        """
+        found, asked = _bulk(pk), once(request)
+        if asked.key:  # its body is empty, so the path tells which drafts are meant
+            asked = Once(asked.key, hashlib.sha256(f"{found} {asked.digest}".encode()).hexdigest())
+        if known := made_by(Selection, asked):
+            return Response(selection_document(known), status=201)
+        ids = list(Fix.objects.filter(bulk=found).values_list("dead_letter_id", flat=True)[: MOST_IDS + 1])
+        if not ids:
+            raise Conflict(f"{found} has no drafts.")
+        if len(ids) > MOST_IDS:
+            raise Conflict(
+                f"{found} has more than {MOST_IDS:,} drafts, the most that are replayed alone. Undo it, and fix and"
+                " replay fewer records at a time."
+            )
+        made = frozen_selections.by_ids(ids, actor(request), asked, timezone.now())
+        return Response(selection_document(made), status=201)
+
+
+class BulkFixExport(APIView):
+    """Export of records, to fix them elsewhere."""
+
+    permission_classes = (IsOperator, IsPayloadReader)
+    content_negotiation_class = AnyFormat
+
+    @extend_schema(
+        operation_id="bulk_fixes_export",
+        parameters=[OpenApiParameter("selection", int, required=True)],
+        responses={(200, NDJSON): OpenApiResponse(OpenApiTypes.BINARY, "One record a line, as the import takes it.")},
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Return the selection's records in exact bytes, one per line.
+
+        The header `X-Left-Out` has the number of records without bytes.
+        """
+        text = request.query_params.get("selection", "")
+        chosen = _selection(int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0)
+        data, left_out = file_fixes.export(frozen_selections.rows(chosen), reader_of(request.user))
+        record(actor(request), "exported", "selection", str(chosen), {"bytes": len(data), "for": "offline fix"})
+        name = f'attachment; filename="{chosen}-to-fix.ndjson"'
+        return HttpResponse(
+            data, content_type=NDJSON, headers={"Content-Disposition": name, "X-Left-Out": str(left_out)}
+        )
+
+
+class BulkFixImport(APIView):
+    """Import of records that were fixed elsewhere."""
+
+    permission_classes = (IsOperator, IsPayloadReader)
+    parser_classes = (NdjsonParser,)
+
+    @extend_schema(
+        operation_id="bulk_fixes_import",
+        parameters=[IDEMPOTENCY, REPLACE],
+        request={NDJSON: OpenApiTypes.BINARY},
+        responses={200: BulkFixDocument, 201: BulkFixDocument},
+    )
+    def post(self, request: Request) -> Response:
+        """Make drafts of the edited records. An invalid line rejects the whole file.
+
+        The same Idempotency-Key returns the same bulk fix.
+        """
+        body: Any = request.data
+        data: bytes = body.get("file", b"")
+        replace = request.query_params.get("replace") in ("true", "1")
+        asked = once(request, b"replace\n%s" % data if replace else data)
+        if known := made_by(BulkFix, asked):
+            return Response(bulk_document(known, reader_of(request.user)))
+        found = file_fixes.read(data)
+        made = file_fixes.edits(found)
+        who, now = actor(request), timezone.now()
+        chosen = frozen_selections.by_ids(list(found), who, Once(), now)
+        try:
+            kept = file_fixes.take(found, made, chosen, who, asked, now, replace=replace)
+        except IntegrityError:
+            if known := made_by(BulkFix, asked):  # two equal requests at the same time
+                return Response(bulk_document(known, reader_of(request.user)))
+            raise Conflict("A record, or a draft of yours, changed meanwhile. Nothing is kept: import again.") from None
+        return Response(bulk_document(kept, reader_of(request.user)), status=201)
+
+
+def _selection(pk: int) -> Selection:
+    found = Selection.objects.select_related("created_by").filter(pk=pk).first() if pk <= MAX_ID else None
+    if found is None:
+        raise ParameterError("selection", "is not there")
+    return found
+
+
+def _bulk_fixes() -> QuerySet[BulkFix]:
+    """Return bulk fixes without the large columns."""
+    return BulkFix.objects.select_related("selection__created_by", "author").defer("sample", "selection__filters")
+
+
+def _bulk(pk: int) -> BulkFix:
+    found = _bulk_fixes().filter(pk=pk).first() if pk <= MAX_ID else None
+    if found is None:
+        raise Http404("There is no bulk fix with this id.")
+    return found

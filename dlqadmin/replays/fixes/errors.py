@@ -1,0 +1,11 @@
+"""Errors of fixes."""
+
+from __future__ import annotations
+
+
+class Refused(ValueError):
+    """The program can't be used for any record. The text is a sentence for its author."""
+
+
+class Unusable(ValueError):
+    """The record can't be changed. The text says why."""

@@ -1,0 +1,125 @@
+"""The change of one record by a fix: changed, untouched, or invalid with a reason.
+
+No side effects except jq's own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from dlqadmin.replays.fixes import form_changes, json_patch, json_values
+from dlqadmin.replays.fixes.errors import Refused, Unusable
+from dlqadmin.replays.fixes.jq_process import VALUE_S, Jq, refuse_reaching_out
+from dlqadmin.replays.fixes.json_edits import Unfaithful, splice
+from dlqadmin.replays.fixes.json_spans import NotJson, read
+from dlqadmin.replays.fixes.json_values import encodable
+from dlqadmin.replays.items.messages import Outgoing
+from dlqadmin.replays.models import BulkFixKind
+from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES
+
+CHANGED, UNTOUCHED, INVALID = "changed", "untouched", "invalid"
+MAX_VALUE_BYTES = MAX_SHOWN_BYTES
+MAX_PROGRAM = 20_000
+
+
+class Change(msgspec.Struct, frozen=True):
+    """The result for one record: the new message, the changed paths, or why it is invalid."""
+
+    what: str
+    message: Outgoing | None = None
+    paths: tuple[str, ...] = ()
+    why: str = ""
+
+
+Changer = Callable[[Outgoing], Change]
+
+
+@contextmanager
+def changer(kind: str, program: str, value_s: float = VALUE_S) -> Iterator[Changer]:
+    """Yield the program as a function that can change any number of records.
+
+    Raises Refused, now or with a record, if the program can't be used.
+    """
+    if not program.strip():
+        raise Refused("There is no program yet.")
+    if len(program) > MAX_PROGRAM:
+        raise Refused(f"A program has at most {MAX_PROGRAM} characters.")
+    if not encodable(program):
+        raise Refused("The program holds half a character, which has no bytes.")
+    if kind == BulkFixKind.JQ:
+        refuse_reaching_out(program)
+        with Jq(program, value_s) as jq:
+            yield _guarded(lambda message: _of_value(message, lambda value: _only(jq.run(value)), rounds=True))
+    elif kind == BulkFixKind.PATCH:
+        operations = json_patch.parse(program)
+        yield _guarded(lambda message: _of_value(message, lambda value: _patched(operations, value)))
+    else:
+        rows = form_changes.parse(program)
+        yield _guarded(lambda message: _filled(rows, message))
+
+
+def _guarded(change: Changer) -> Changer:
+    def guarded(message: Outgoing) -> Change:
+        try:
+            return change(message)
+        except (Unusable, Unfaithful) as error:
+            return Change(INVALID, why=str(error))
+        except NotJson as error:
+            return Change(INVALID, why=f"the value is not JSON: {error}")
+
+    return guarded
+
+
+def _of_value(message: Outgoing, wanted: Callable[[bytes], bytes | None], *, rounds: bool = False) -> Change:
+    """Return the message with its value edited to mean what `wanted` returns. None leaves it.
+
+    Raises the errors that `_guarded` turns into an invalid change.
+    """
+    value = message.value
+    if value is None:
+        raise Unusable("the value is null: there is no JSON in it")
+    if len(value) > MAX_VALUE_BYTES:
+        raise Unusable(f"the value is larger than {MAX_VALUE_BYTES // 1024**2} MB, the most that is changed in bulk")
+    was = read(value)
+    result = wanted(value)
+    if result is None:
+        return Change(UNTOUCHED)
+    try:
+        spliced = splice(value, result, was=was, rounds=rounds)
+    except NotJson as error:
+        raise Unusable(f"the result is not JSON: {error}") from None
+    if spliced.data == value:
+        return Change(UNTOUCHED)
+    return Change(CHANGED, Outgoing(message.key, spliced.data, message.headers), spliced.paths)
+
+
+def _only(results: bytes) -> bytes | None:
+    """Return the program's single result, None if it has none, as with `select`. Raises Unusable."""
+    try:
+        found = read(results).items
+    except NotJson as error:
+        raise Unusable(f"jq's result is not JSON: {error}") from None
+    if len(found) > 1:
+        raise Unusable("the program gives more than one result")
+    return results[found[0].start : found[0].end] if found else None
+
+
+def _patched(operations: list[json_patch.Operation], value: bytes) -> bytes | None:
+    try:
+        return json_values.dump(json_patch.apply(operations, json_values.loaded(value)))
+    except json_patch.Unmet:
+        return None
+
+
+def _filled(rows: list[form_changes.Row], message: Outgoing) -> Change:
+    """Apply the form to the key and headers, and to the value if a line changes it."""
+    framed = form_changes.frame(rows, message)
+    paths = ("key",) * (framed.key != message.key) + ("headers",) * (framed.headers != message.headers)
+    if form_changes.touches_value(rows):
+        inner = _of_value(framed, lambda value: json_values.dump(form_changes.apply(rows, json_values.loaded(value))))
+        if inner.message is not None:
+            return Change(CHANGED, inner.message, (*paths, *inner.paths))
+    return Change(CHANGED, framed, paths) if paths else Change(UNTOUCHED)

@@ -1,0 +1,131 @@
+"""Suggested fixes for one record.
+
+There are three kinds: repaired JSON, a default for a null, and the nearest allowed value. No suggestion is applied
+automatically. Each says why it is made, and which part is a guess.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from dlqadmin.replays.fixes.json_repair import repaired
+from dlqadmin.replays.fixes.json_spans import Node, NotJson, pointed, read
+
+MAX_VALUE_BYTES = 256 * 1024
+MAX_ERROR = 8000
+MAX_SUGGESTIONS = 5
+MAX_ALLOWED = 200
+
+NAME = r"[\"'`]?([\w.$-]+)[\"'`]?"
+NULLS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"NOT NULL constraint failed: {NAME}()",
+        rf"null value in column {NAME}()",
+        rf"column {NAME} (?:cannot|can't|must not|may not) be null()",
+        rf"null used for required field: {NAME}(?:, schema type: (\w+))?",
+        rf"(?:field|property|column|attribute) {NAME}[^\n]{{0,40}}\b(?:is|was|be|must not be|cannot be) null()",
+    )
+)
+DEFAULTS = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "integer", "int", "long", "short", "bigint"), b"0"),
+    **dict.fromkeys(("float32", "float64", "float", "double", "decimal", "numeric"), b"0"),
+    **dict.fromkeys(("string", "varchar", "text", "char"), b'""'),
+    **dict.fromkeys(("boolean", "bool"), b"false"),
+}
+ALLOWED = re.compile(
+    r"\b(?:one of|allowed values?(?: are| is)?|permitted values?(?: are)?|valid values?(?: are)?|accepted values?)"
+    r"(?: the following(?: values)?)?\s*+(?::\s*+)?([\[({][^\])}\n]+|[^.;\n\[({]+)",
+    re.IGNORECASE,
+)
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """A value that could be sent instead, with a title and a reason."""
+
+    title: str
+    why: str
+    value: bytes
+
+
+def suggestions(value: bytes | None, error: str) -> list[Suggestion]:
+    """Return suggestions for a value that failed with this error, the most likely first."""
+    if value is None or len(value) > MAX_VALUE_BYTES:
+        return []
+    error = error[:MAX_ERROR]
+    try:
+        root = read(value)
+    except NotJson as fault:
+        return list(_repairs(value, fault))
+    found = [*_defaults(value, root, error), *_nearest(value, root, error)]
+    return found[:MAX_SUGGESTIONS]
+
+
+def _repairs(value: bytes, fault: NotJson) -> Iterator[Suggestion]:
+    found = repaired(value, fault)
+    if found is None:
+        return
+    if found.what:
+        yield Suggestion(
+            f"Repair the JSON: {found.what}", f"The value is no JSON: {fault}. Every other byte stays.", found.data
+        )
+    else:
+        why = f"The value is no JSON: {fault}. It is written anew: spaces and the spelling of numbers may differ."
+        yield Suggestion("Repair the JSON", why, found.data)
+
+
+def _defaults(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
+    """Yield defaults for the first null that the error names.
+
+    The default fits the type if the error names it.
+    """
+    # Databases name a column as `table.column`.
+    named = [(found[1].rsplit(".", 1)[-1], found[2] or "") for pattern in NULLS for found in pattern.finditer(error)]
+    nulls = {path: node for path, node in _leaves(root) if node.kind == "literal" and node.text == "null"}
+    for name, kind in named:
+        path = next((path for path in nulls if path.endswith(f"/{pointed(name)}")), None)
+        if path is None:
+            continue
+        node, default = nulls[path], DEFAULTS.get(kind.lower())
+        # Without a known type, both a number and a string are suggested.
+        for new in [b"0", b'""'] if default is None else [default]:
+            why = f"The error says that {name} is null, as it is here. {new.decode()} is a guess: nothing tells which."
+            yield Suggestion(f"Set {path} to {new.decode()}", why, value[: node.start] + new + value[node.end :])
+        return
+
+
+def _nearest(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
+    """Yield the nearest allowed value for a string that the error cites.
+
+    The error must list the allowed values.
+    """
+    listed = ALLOWED.search(error)
+    if listed is None:
+        return
+    allowed = [one.strip(" \t\"'`[](){}") for one in re.split(r",|\bor\b|\|", listed[1])][:MAX_ALLOWED]
+    allowed = [one for one in allowed if one]
+    folded = {one.lower(): one for one in reversed(allowed)}
+    rest = error[: listed.start()] + error[listed.end() :]
+    for path, node in _leaves(root):
+        if node.kind != "string" or node.text in allowed or not node.text or node.text not in rest:
+            continue
+        near = difflib.get_close_matches(node.text.lower(), folded, n=1, cutoff=0.5)
+        if near:
+            new = json.dumps(folded[near[0]], ensure_ascii=False)
+            why = f'The error cites "{node.text}" and lists what is allowed; this is the most alike of {len(allowed)}.'
+            yield Suggestion(f"Set {path} to {new}", why, value[: node.start] + new.encode() + value[node.end :])
+
+
+def _leaves(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
+    """Yield all strings, numbers and literals with their paths. Of duplicate members the last."""
+    for name, member in node.last().items():
+        yield from _leaves(member.value, f"{path}/{pointed(name)}")
+    for index, item in enumerate(node.items):
+        yield from _leaves(item, f"{path}/{index}")
+    if node.kind not in ("object", "array"):
+        yield path, node

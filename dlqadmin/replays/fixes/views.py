@@ -1,0 +1,155 @@
+"""The API of drafts: the original bytes, and a person's own edit of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.audit.permissions import IsPayloadReader, IsViewer
+from dlqadmin.deadletters.dialects.stack_traces import joined
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.payloads import Reader, reader_of
+from dlqadmin.deadletters.records.views import find, note_read
+from dlqadmin.replays.access import ReadOrOperate
+from dlqadmin.replays.fixes import drafts, suggestions
+from dlqadmin.replays.fixes.bulk_serializers import FixSuggestionList
+from dlqadmin.replays.fixes.requests import FixBody
+from dlqadmin.replays.fixes.serializers import DraftDocument, FixDocument, FixList
+from dlqadmin.replays.items.messages import Outgoing, headers_of, original, stripped
+from dlqadmin.replays.models import Fix, ItemState, ReplayItem
+from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES, bytes_document, letter_document, message_document
+from dlqadmin.replays.requests import actor
+from dlqadmin.rest.pagination import MAX_ID
+from dlqadmin.rest.times import iso
+
+MOST = 200
+AT_ONCE = 5  # originals in memory: each may be as large as a topic allows
+
+
+class FixRecord(ReadOrOperate):
+    """A person's own draft of a dead letter's record."""
+
+    def get_permissions(self) -> list[Any]:
+        return [*super().get_permissions(), IsPayloadReader()]
+
+    @extend_schema(operation_id="fixes_retrieve", responses=FixDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the original bytes, the person's own draft, and the authors of other drafts."""
+        row, reader = _with_bytes(pk), reader_of(request.user)
+        note_read(reader, row, "record and draft")
+        whole = original(row)
+        there = Fix.objects.filter(dead_letter=row)
+        own = there.filter(author_id=request.user.pk).first()
+        others = there.exclude(author_id=request.user.pk).order_by("-updated_at")
+        return Response(
+            {
+                "original": None if whole is None else message_document(whole, reader),
+                "not_replayable": row.original if whole is None else None,
+                "stripped": stripped(headers_of(row)),
+                "draft": None if own is None else _draft(own, whole, reader),
+                "others": [
+                    {"author": author, "updated_at": iso(at)}
+                    for author, at in others.values_list("author__username", "updated_at")
+                ],
+                "too_large": whole is not None and len(whole.value or b"") > MAX_SHOWN_BYTES,
+                "earlier": _earlier(row),
+            }
+        )
+
+    @extend_schema(operation_id="fixes_save", request=FixBody, responses=DraftDocument)
+    def put(self, request: Request, pk: int) -> Response:
+        """Store an edit. Refused if the draft was changed since `base_updated_at`."""
+        row = _with_bytes(pk)
+        form = FixBody(data=request.data)
+        form.is_valid(raise_exception=True)
+        base = form.validated_data["base_updated_at"]
+        kept = drafts.save(row, actor(request), form.edit(), base, timezone.now())
+        return Response(_draft(kept, original(row), reader_of(request.user)))
+
+    @extend_schema(operation_id="fixes_discard", request=None, responses={204: None})
+    def delete(self, request: Request, pk: int) -> HttpResponse:
+        """Delete the person's own draft."""
+        drafts.discard(find(pk), actor(request))
+        return Response(status=204)
+
+
+class FixSuggestions(APIView):
+    """Suggested fixes of a dead letter's record."""
+
+    permission_classes = (IsViewer, IsPayloadReader)
+
+    @extend_schema(operation_id="fixes_suggestions", responses=FixSuggestionList)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return values that could be sent instead, with reasons. None is applied automatically."""
+        row, reader = _with_bytes(pk, "trace"), reader_of(request.user)
+        note_read(reader, row, "suggested values")
+        whole = original(row)
+        error = f"{row.message}\n{joined(row.body.trace_heads, row.trace.text) if row.trace else ''}"
+        found = [] if whole is None else suggestions.suggestions(whole.value, error)
+        return Response(
+            {
+                "results": [
+                    {"title": one.title, "why": one.why, "value": bytes_document(one.value, reader)} for one in found
+                ]
+            }
+        )
+
+
+class FixListing(APIView):
+    """A person's own drafts."""
+
+    @extend_schema(operation_id="fixes_list", responses=FixList)
+    def get(self, request: Request) -> Response:
+        """Return the person's own drafts, the latest first."""
+        reader = reader_of(request.user)
+        own = Fix.objects.filter(author_id=request.user.pk).select_related("dead_letter__body")
+        light = own.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
+        rows = [_row(fix, reader) for fix in light.iterator(chunk_size=AT_ONCE)]
+        reader.note("drafts", "list", {"what": "keys of their records"}, records=len(rows))
+        return Response({"results": rows})
+
+
+def _with_bytes(pk: int, *related: str) -> DeadLetter:
+    """Return the dead letter with its record's bytes, without its error context. Raises Http404."""
+    rows = DeadLetter.objects.select_related("body", *related).defer("body__context")
+    row = rows.filter(pk=pk).first() if pk <= MAX_ID else None
+    if row is None:
+        raise Http404("There is no dead letter with this id.")
+    return row
+
+
+def _row(fix: Fix, reader: Reader) -> dict[str, Any]:
+    return {
+        "id": fix.pk,
+        "dead_letter": letter_document(fix.dead_letter, reader),
+        "updated_at": iso(fix.updated_at),
+        "identical": _identical(fix, original(fix.dead_letter)),
+    }
+
+
+def _draft(fix: Fix, whole: Outgoing | None, reader: Reader) -> dict[str, Any]:
+    return {
+        "id": fix.pk,
+        **message_document(drafts.message_of(fix), reader),
+        "updated_at": iso(fix.updated_at),
+        "digest": fix.digest,
+        "identical": _identical(fix, whole),
+    }
+
+
+def _identical(fix: Fix, whole: Outgoing | None) -> bool:
+    return whole is not None and fix.digest == whole.digest
+
+
+def _earlier(row: DeadLetter) -> list[dict[str, Any]]:
+    items = ReplayItem.objects.filter(dead_letter=row).exclude(state=ItemState.PLANNED).order_by("-pk")
+    return [
+        {"replay": replay, "item_state": state, "reason": reason, "at": iso(at)}
+        for replay, state, reason, at in items.values_list("replay_id", "state", "reason", "state_at")[:MOST]
+    ]

@@ -1,0 +1,1 @@
+"""The items of a replay: their states, lineage claims and messages."""

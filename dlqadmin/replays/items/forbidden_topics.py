@@ -1,0 +1,46 @@
+"""The topics that no replay may write to.
+
+They are checked when a replay is planned, and again before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.conf import settings
+
+from dlqadmin.broker.internal_topics import Internal
+from dlqadmin.broker.topic_patterns import matches
+from dlqadmin.connectors import queries as connectors
+from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.models import IndexPosition
+
+
+def forbidden(topic: str, internal: Internal | None, dead: Collection[str] | None = None, cluster: str = "") -> str:
+    """Return why no replay may write to the topic, as a clause, or "" if it may.
+
+    Queries only the database.
+
+    - `internal`: the result of `internal_topics` for the topic.
+    - `dead`: the known dead letter topics. If None, they are read from the database.
+    - `cluster`: the name of the other cluster that has the topic, "" for the dashboard's own cluster.
+
+    A topic must match REPLAY_TARGETS if that is set. An exact name in REPLAY_TARGETS also allows an internal topic,
+    except a state store.
+    """
+    name = f"{cluster}/{topic}" if cluster else topic
+    allowed = settings.REPLAY_TARGETS
+    if internal is not None and not (internal.is_liftable and allowed is not None and name in allowed):
+        return internal.why
+    known = dead_letter_topics() if dead is None else dead
+    if follows(topic) or (topic in known and not cluster):
+        return "is a dead letter topic"
+    if allowed is not None and not matches(allowed, name):
+        return "is not among REPLAY_TARGETS"
+    return ""
+
+
+def dead_letter_topics() -> set[str]:
+    """Return the indexed dead letter topics, and those that known connectors write to."""
+    indexed = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True)
+    return {*indexed.distinct(), *connectors.dead_letter_topics()}

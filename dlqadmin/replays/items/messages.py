@@ -1,0 +1,76 @@
+"""The bytes of replayed messages.
+
+A message is the original record without error headers, plus the headers of the replay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from dlqadmin.deadletters.index.column_values import unpack_headers
+from dlqadmin.deadletters.models import LOST, DeadLetter
+from dlqadmin.deadletters.records.details import as_bytes
+from engine.record.record import Headers
+from engine.record.replay import ATTEMPT, ID, ITEM, PREFIX
+
+# Headers that dead letter producers added. All other headers are sent unchanged.
+STRIPPED = ("__connect.errors.", "kafka_dlt-", PREFIX)
+
+
+class Unsendable(Exception):
+    """The bytes of an item are missing. The text says why."""
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """A message to send, without the replay's own headers."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 digest of key, value and headers. Null and empty values differ."""
+        return hashlib.sha256(msgspec.msgpack.encode((self.key, self.value, self.headers))).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """The size of key, value and headers in bytes."""
+        return len(self.key or b"") + len(self.value or b"") + sum(len(n) + len(v or b"") for n, v in self.headers)
+
+
+def original(row: DeadLetter) -> Outgoing | None:
+    """Return the failed record's own message, or None if its bytes are lost.
+
+    `body` must be loaded.
+    """
+    if row.original in LOST:
+        return None
+    return Outgoing(as_bytes(row.body.key), as_bytes(row.body.value), kept(headers_of(row)))
+
+
+def headers_of(row: DeadLetter) -> Headers:
+    """Return the failed record's own headers, as far as the dead letter tells them.
+
+    `body` must be loaded.
+    """
+    packed = row.body.headers if row.body.original_headers is None else row.body.original_headers
+    return unpack_headers(bytes(packed))
+
+
+def kept(headers: Headers) -> Headers:
+    """Return the headers that are sent."""
+    return tuple((name, value) for name, value in headers if not name.startswith(STRIPPED))
+
+
+def stripped(headers: Headers) -> list[str]:
+    """Return the names of removed headers, without duplicates, for the plan."""
+    return sorted({name for name, _ in headers if name.startswith(STRIPPED)})
+
+
+def stamped(headers: Headers, replay: str, item: str, attempt: int) -> Headers:
+    """Replace the headers of an earlier replay by the three of this one."""
+    own = ((ID, replay.encode()), (ITEM, item.encode()), (ATTEMPT, str(attempt).encode()))
+    return (*(row for row in headers if not row[0].startswith(PREFIX)), *own)

@@ -1,0 +1,1 @@
+"""Replays over REST: their documents, controls and events."""

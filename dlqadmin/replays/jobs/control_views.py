@@ -1,0 +1,93 @@
+"""The API to run, pause, resume and cancel a replay, and to change its rate."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.audit.permissions import IsOperator
+from dlqadmin.replays.jobs import controls, queries
+from dlqadmin.replays.jobs.requests import RateBody, RunBody
+from dlqadmin.replays.jobs.serializers import ReplaySaid
+from dlqadmin.replays.lookup import replay_of
+from dlqadmin.replays.models import ReplayStatus
+from dlqadmin.replays.plans.run_check import refusal
+from dlqadmin.replays.requests import MaybeWhyBody, actor, checked
+from dlqadmin.rest.problems import Conflict
+
+
+class ReplayAct(APIView):
+    """Base class of a person's actions on a replay."""
+
+    permission_classes = (IsOperator,)
+
+
+class ReplayRun(ReplayAct):
+    """Run a planned replay."""
+
+    @extend_schema(operation_id="replays_run", request=RunBody, responses=ReplaySaid)
+    def post(self, request: Request, pk: int) -> Response:
+        """Start to send the records of the plan with this digest.
+
+        Refused if the plan has another digest by now, or has a check with the level "stop".
+        """
+        body, replay = checked(RunBody, request), replay_of(pk)
+        if replay.status == ReplayStatus.PLANNED and not replay.plan.get("runnable"):
+            stops = [row["title"] for row in replay.plan.get("checks", []) if row["level"] == "stop"]
+            raise Conflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")
+        if replay.status == ReplayStatus.PLANNED and replay.plan.get("digest") != body["plan_digest"]:
+            raise Conflict(controls.CHANGED)
+        if why_not := refusal(replay, actor(request), body["typed"], timezone.now()):
+            raise Conflict(why_not)
+        said = controls.run(
+            replay, actor(request), body["reason"], body["plan_digest"], timezone.now(),
+            resolve_groups=body["resolve_groups"],
+        )  # fmt: skip
+        return _answer(pk, said)
+
+
+class ReplayPause(ReplayAct):
+    """Pause a running replay."""
+
+    @extend_schema(operation_id="replays_pause", request=None, responses=ReplaySaid)
+    def post(self, request: Request, pk: int) -> Response:
+        """Stop sending until the replay is resumed."""
+        return _answer(pk, controls.pause(replay_of(pk), actor(request), timezone.now()))
+
+
+class ReplayResume(ReplayAct):
+    """Resume a paused replay."""
+
+    @extend_schema(operation_id="replays_resume", request=MaybeWhyBody, responses=ReplaySaid)
+    def post(self, request: Request, pk: int) -> Response:
+        """Continue to send after a pause. Continuing past a canary that did not pass needs a reason."""
+        body = checked(MaybeWhyBody, request)
+        return _answer(pk, controls.resume(replay_of(pk), actor(request), timezone.now(), body["reason"]))
+
+
+class ReplayCancel(ReplayAct):
+    """Cancel a replay."""
+
+    @extend_schema(operation_id="replays_cancel", request=MaybeWhyBody, responses=ReplaySaid)
+    def post(self, request: Request, pk: int) -> Response:
+        """Stop sending for good. Sent records can't be recalled."""
+        body = checked(MaybeWhyBody, request)
+        return _answer(pk, controls.cancel(replay_of(pk), actor(request), body["reason"], timezone.now()))
+
+
+class ReplayRate(ReplayAct):
+    """The rate of a replay."""
+
+    @extend_schema(operation_id="replays_rate", request=RateBody, responses=ReplaySaid)
+    def post(self, request: Request, pk: int) -> Response:
+        """Set the rate in records per second, from now on. 0 means no limit."""
+        body = checked(RateBody, request)
+        return _answer(pk, controls.set_rate(replay_of(pk), actor(request), body["rate"], timezone.now()))
+
+
+def _answer(pk: int, said: str) -> Response:
+    """Return the replay after the action, with the action's message."""
+    return Response({**queries.documents([replay_of(pk)], plan=True)[0], "said": said})

@@ -1,0 +1,212 @@
+"""The API of replays: list, plan, items, log, chart and live events."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import IntegrityError, connection
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from dlqadmin.accounts.authentication import current_user
+from dlqadmin.audit.permissions import role_of
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.records.views import find, note_read
+from dlqadmin.deadletters.search.list_views import PAGING
+from dlqadmin.replays import lookup
+from dlqadmin.replays.access import ReadOrOperate
+from dlqadmin.replays.jobs import event_stream, history, queries
+from dlqadmin.replays.jobs.item_serializers import ItemPage, WayDocument
+from dlqadmin.replays.jobs.serializers import LogDocument, ReplayDocument, ReplayPage, SentAndSettled
+from dlqadmin.replays.lookup import replay_of
+from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
+from dlqadmin.replays.plans import planner, tasks
+from dlqadmin.replays.plans.requests import ReplayBody
+from dlqadmin.replays.requests import actor
+from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
+from dlqadmin.rest.negotiation import AnyFormat
+from dlqadmin.rest.pagination import parse_limit
+from dlqadmin.rest.problems import ParameterError
+
+
+class ReplayList(ReadOrOperate):
+    """Replays."""
+
+    @extend_schema(
+        operation_id="replays_list",
+        parameters=[*PAGING, OpenApiParameter("status", str, enum=list(ReplayStatus.values))],
+        responses=ReplayPage,
+    )
+    def get(self, request: Request) -> Response:
+        """Return replays, newest first, without their plans."""
+        params = request.query_params
+        status = params.get("status")
+        if status and status not in ReplayStatus.values:
+            raise ParameterError("status", f"must be one of {', '.join(ReplayStatus.values)}")
+        rows, following = queries.page(status, params.get("cursor"), parse_limit(params.get("limit"), default=50))
+        return Response({"results": rows, "next": following})
+
+    @extend_schema(
+        operation_id="replays_create",
+        parameters=[IDEMPOTENCY],
+        request=ReplayBody,
+        responses={200: ReplayDocument, 201: ReplayDocument},
+    )
+    def post(self, request: Request) -> Response:
+        """Plan a replay. Nothing is written to Kafka.
+
+        The same Idempotency-Key returns the same replay. A task plans a large selection. The response then has the
+        status `planning`.
+        """
+        asked, who, now = once(request), actor(request), timezone.now()
+        if known := made_by(Replay, asked):
+            return _answer(known)
+        form = ReplayBody(data=request.data)
+        form.is_valid(raise_exception=True)
+        body = form.validated_data
+        chosen = Selection.objects.filter(pk=body["selection"]).first()
+        if chosen is None:
+            raise ParameterError("selection", "is not there")
+        try:
+            made = planner.create(chosen, form.options(), body["title"], who, asked, now)
+        except IntegrityError:
+            if known := made_by(Replay, asked):  # two equal requests at the same time
+                return _answer(known)
+            raise
+        if made.status == ReplayStatus.PLANNING:
+            tasks.enqueue(made.pk, who.pk)
+        return _answer(made, status=201)
+
+
+class ReplayRecord(APIView):
+    """One replay."""
+
+    @extend_schema(operation_id="replays_retrieve", responses=ReplayDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the replay with its plan and its counts."""
+        return _answer(replay_of(pk))
+
+
+class ReplayItems(APIView):
+    """A replay's items."""
+
+    @extend_schema(
+        operation_id="replays_items",
+        parameters=[
+            *PAGING,
+            OpenApiParameter(
+                "state", {"type": "array", "items": {"type": "string", "enum": ItemState.values}}, explode=True
+            ),
+            OpenApiParameter("order", str, enum=list(queries.ORDERS)),
+        ],
+        responses=ItemPage,
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        """Return items, ordered by attention, by newest, or as they are sent."""
+        params = request.query_params
+        states = [state for state in params.getlist("state") if state]
+        order = params.get("order") or "ordinal"
+        if set(states) - set(ItemState.values):
+            raise ParameterError("state", f"must be one of {', '.join(ItemState.values)}")
+        if order not in queries.ORDERS:
+            raise ParameterError("order", f"must be one of {', '.join(queries.ORDERS)}")
+        limit = parse_limit(params.get("limit"))
+        replay, reader, cursor = replay_of(pk), reader_of(request.user), params.get("cursor")
+        rows, following, total = queries.items(replay, states, order, cursor, limit, reader)
+        reader.note("replay", str(replay), {"what": "keys of its records", "order": order, "cursor": cursor})
+        return Response({"results": rows, "next": following, "total": total})
+
+
+class ReplayLog(APIView):
+    """A replay's log."""
+
+    @extend_schema(operation_id="replays_log", responses=LogDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the replay's log, newest first."""
+        return Response({"results": queries.log(replay_of(pk))})
+
+
+class ReplaySeries(APIView):
+    """A replay over time."""
+
+    @extend_schema(operation_id="replays_series", responses=SentAndSettled)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the cumulative numbers of sent and settled items."""
+        return Response(queries.series(replay_of(pk), timezone.now()))
+
+
+class ReplayEvents(APIView):
+    """A replay's live events."""
+
+    content_negotiation_class = AnyFormat
+
+    @extend_schema(
+        operation_id="replays_events",
+        responses={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "Events named `replay`.")},
+    )
+    def get(self, request: Request, pk: int) -> StreamingHttpResponse:
+        """Stream the replay without its plan as server-sent events, after every change."""
+        # Raises Http404 before the stream starts.
+        replay_of(pk)
+        _let_go()
+        return StreamingHttpResponse(
+            event_stream.events(partial(sync_to_async(look, thread_sensitive=False), request, pk)),
+            content_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+
+class DeadLetterReplays(APIView):
+    """The replays of a dead letter."""
+
+    @extend_schema(operation_id="dead_letters_replays", responses=WayDocument)
+    def get(self, request: Request, pk: int) -> Response:
+        """Return the dead letter's items, and the timeline of its lineage."""
+        row, reader = find(pk), reader_of(request.user)
+        note_read(reader, row, "its key, with its replays")
+        return Response(history.way(row, reader))
+
+
+def look(request: Request, pk: int) -> dict[str, Any] | None:
+    """Return the replay for a listener.
+
+    None if there is no such replay, or if the person may not read any more. Closes the database connection until the
+    next look.
+    """
+    try:
+        return _shared(pk) if _may_still_read(request) else None
+    finally:
+        _let_go()
+
+
+def _let_go() -> None:
+    """Close the database connection. A stream lives for minutes, and a database has few connections."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+def _document(pk: int) -> dict[str, Any] | None:
+    found = lookup.find(pk)
+    return None if found is None else queries.documents([found])[0]
+
+
+_shared = event_stream.Shared(_document)
+
+
+def _may_still_read(request: Request) -> bool:
+    """Return whether the request's session or token is still valid and has a role.
+
+    The database is asked, not the user that the request has cached.
+    """
+    return role_of(current_user(request)) is not None
+
+
+def _answer(replay: Replay, status: int = 200) -> Response:
+    return Response(queries.documents([replay_of(replay.pk)], plan=True)[0], status=status)

@@ -1,1 +1,0 @@
-"""What became of a sent item, and how that is known."""

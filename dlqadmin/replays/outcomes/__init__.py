@@ -1,0 +1,1 @@
+"""Outcomes of sent items, and the evidence for them."""

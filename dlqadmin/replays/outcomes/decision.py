@@ -1,0 +1,157 @@
+"""The decision on a replayed record's outcome, from its facts.
+
+Pure functions: no clock, no database, no Kafka.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from dlqadmin.replays.models import ItemState
+from dlqadmin.replays.outcomes.evidence import Decision, Group, ItemFacts, Letter
+from dlqadmin.replays.outcomes.offset_evidence import COMMIT_MAY_TAKE, observed
+from dlqadmin.replays.reasons import Reason
+
+WATCHED_FOR = timedelta(hours=24)
+INDEX_MAY_TAKE = timedelta(seconds=60)
+
+
+def decide(facts: ItemFacts, now: datetime) -> Decision:
+    """Return the outcome of the item by what is known at `now`.
+
+    No outcome is final: call it again when facts change.
+    """
+    decision = _decide(facts, now)
+    if decision.state is ItemState.SENT and now - facts.sent_at > WATCHED_FOR:
+        return _unknown(Reason.WATCH_TIMEOUT, f"24 hours after it was sent: {decision.evidence}")
+    return decision
+
+
+def _decide(facts: ItemFacts, now: datetime) -> Decision:
+    if facts.silent:
+        return Decision(ItemState.SENT, Reason.WAITING, facts.silent)
+    # Coordinates alone prove nothing if the topic was recreated, or if the record went to another cluster.
+    if exact := facts.exact or (None if facts.recreated or facts.elsewhere else facts.placed):
+        return _failed(f"{exact.why}proven: its dead letter's origin is where it was sent", exact)
+    if facts.attributed:
+        return _failed(f"{facts.attributed.why}proven: its dead letter carries this item and attempt", facts.attributed)
+    if why := _out_of_sight(facts):
+        return why
+    if facts.offset is None or facts.group is None:
+        return _unknown(Reason.NO_GROUP, "no connector of the engine and no consumer group is known to read the topic")
+    if facts.group.observed is not None:
+        return observed(facts, facts.offset, facts.group, facts.group.observed, now, _index_is_late)
+    if facts.group.committed is None or facts.group.committed <= facts.offset:
+        return _not_passed(facts, facts.offset, facts.group, now)
+    return _passed(facts, facts.offset, facts.group, now)
+
+
+def _out_of_sight(facts: ItemFacts) -> Decision | None:
+    """Return why the record can't be observed by any reader, or None if it can."""
+    if facts.elsewhere:
+        return _unknown(Reason.NO_GROUP, f"sent to the cluster {facts.elsewhere}, whose groups are not watched")
+    if facts.offset is None:
+        return _unknown(Reason.COORDINATES_LOST, "it was sent, but where it is in the topic could not be recovered")
+    if facts.recreated:
+        return _unknown(Reason.TOPIC_RECREATED, "the topic is not the one it was sent to: deleted or made anew")
+    return None
+
+
+def _not_passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
+    """Decide for a record that the group has not committed past."""
+    if facts.begin > offset:
+        return _unknown(Reason.EXPIRED_OR_COMPACTED, f"the topic begins at {facts.begin}: gone before it was read")
+    if group.stopped:
+        return _unknown(Reason.GROUP_EMPTY, group.stopped)
+    if group.parked:
+        return Decision(ItemState.SENT, Reason.IN_RETRY, f"{group.name} waits before it tries again; lag {group.lag}")
+    if group.committed is None and now - facts.sent_at > COMMIT_MAY_TAKE:
+        return _unknown(Reason.NO_COMMITTED_OFFSET, f"{group.name} runs, but has committed no offset for the partition")
+    return Decision(ItemState.SENT, Reason.WAITING, f"lag {group.lag}")
+
+
+def _passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
+    """Decide for a record that the group has committed past.
+
+    The engine reports before it commits, so a missing report is evidence too.
+    """
+    if facts.report is None:
+        return _unreported(facts, offset, group)
+    if facts.report == "skipped":
+        return _failed(f"proven: {group.name} reported it skipped, without a dead letter", None, Reason.SKIPPED)
+    if facts.report == "dead_lettered":
+        return _reported_dead(facts, group, now)
+    if group.unseen:
+        return _unknown(Reason.NO_DEAD_LETTER_PATH, group.unseen)
+    # The index may not have read a dead letter of this record yet.
+    if group.behind:
+        return _indexing(facts, group, now)
+    if facts.possible:
+        said = f"{group.name} reported it {facts.report}"
+        return _unknown(Reason.POSSIBLE_MATCH, f"{said}, but {facts.possible.name} has its key and names no origin")
+    if facts.report == "filtered":
+        return _proven(facts, f"proven: {group.name} reported it filtered, left out by a transform", Reason.FILTERED)
+    index = f"; index is past {group.dead_letters}" if group.dead_letters else ""
+    return _proven(facts, f"proven: {group.name} reported it delivered{index}")
+
+
+def _unreported(facts: ItemFacts, offset: int, group: Group) -> Decision:
+    """Decide for a record that was committed past without a report.
+
+    Either nobody read the record, or the reports can't be read.
+    """
+    if not facts.reports:
+        return _unknown(Reason.NO_REPORTS, f"{group.name} is past it, but its reports can't be read")
+    if facts.begin > offset or not facts.readable:
+        return _unknown(
+            Reason.EXPIRED_OR_COMPACTED, f"{group.name} is past it, and the topic no longer has it: not read"
+        )
+    if not facts.reporting:
+        return _unknown(Reason.NO_REPORTS, f"{group.name} is past it, and there is no report of it")
+    return _unknown(
+        Reason.OFFSET_MOVED_BY_HAND, f"{group.name} is past it without having read it: its offset was moved"
+    )
+
+
+def _reported_dead(facts: ItemFacts, group: Group, now: datetime) -> Decision:
+    """Decide for a record that the engine reported as dead-lettered.
+
+    It failed again. The decision links its dead letter once the index has it.
+    """
+    said = f"proven: {group.name} reported it dead-lettered"
+    if group.unseen:
+        return _failed(f"{said}; {group.unseen}", None)
+    if group.behind and not _index_is_late(facts, group, now):
+        return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
+    return _failed(f"{said}; its dead letter is not in the index", None)
+
+
+def _indexing(facts: ItemFacts, group: Group, now: datetime) -> Decision:
+    if _index_is_late(facts, group, now):
+        evidence = f"{group.name} reported it {facts.report}, but the index has not read {group.dead_letters} for 60 s"
+        return _unknown(Reason.INDEX_STOPPED, evidence)
+    return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
+
+
+def _index_is_late(facts: ItemFacts, group: Group, now: datetime) -> bool:
+    """Return whether the index made no progress while the item waited.
+
+    An index that makes progress is not late, however much it still has to read.
+    """
+    heard = max(filter(None, (facts.indexing_since, group.index_at)), default=now)
+    return facts.indexing_since is not None and now - heard >= INDEX_MAY_TAKE
+
+
+def _proven(facts: ItemFacts, evidence: str, reason: str = "") -> Decision:
+    if facts.downstream is None:
+        return Decision(ItemState.PASSED, reason, evidence)
+    evidence = f"{evidence}; failed downstream: {facts.downstream.name}"
+    return Decision(ItemState.PASSED, reason, evidence, facts.downstream.id)
+
+
+def _failed(evidence: str, letter: Letter | None, reason: str = "") -> Decision:
+    return Decision(ItemState.FAILED_AGAIN, reason, evidence, letter.id if letter else None)
+
+
+def _unknown(reason: Reason, evidence: str) -> Decision:
+    return Decision(ItemState.UNKNOWN, reason, evidence)

@@ -1,0 +1,257 @@
+"""Consumer groups outside the engine: their current state, and the history of earlier looks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from django.conf import settings
+from django.db.models import Q
+
+from dlqadmin.broker.groups import GroupOnTopic
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.deadletters.dialects.facts import last, text
+from dlqadmin.deadletters.index.column_values import unpack_headers
+from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.models import DeadLetter, IndexPosition
+from dlqadmin.replays.models import GroupSeen, ReplayItem
+from dlqadmin.replays.outcomes.evidence import Observed
+from dlqadmin.replays.outcomes.kafka_queries import Cluster, Partition
+
+GAP = timedelta(minutes=5)  # after a longer gap between looks, the owner of a partition in between is unknown
+SAMPLE = 50  # newest dead letters of each topic that are searched for their origin
+LEAST_DELAY_MS = 100  # a smaller number at the end of a retry topic's name counts topics, not milliseconds
+GROUP_HEADERS = ("kafka_dlt-original-consumer-group",)  # Spring, KafkaHeaders
+TOPIC_HEADERS = ("kafka_dlt-original-topic", "kafka_original-topic")
+OF_ENGINE = "connect-"
+# Maximum age of a list of a topic's readers: while a topic has no known reader, and otherwise.
+SOON_S, RARELY_S = 3.0, 15.0
+
+
+class Foreign(msgspec.Struct, frozen=True):
+    """The state of one group on one topic, with its dead letter topics and retry topics.
+
+    `unseen` says, as a clause, why its dead letters can't be followed. `unwatched` and `retrying` are as in `Observed`.
+    """
+
+    group: GroupOnTopic
+    paths: tuple[str, ...] = ()
+    unseen: str = ""
+    unwatched: str = ""
+    retrying: str = ""
+    settle: timedelta = timedelta(0)
+    seen: Mapping[int, tuple[datetime | None, int | None]] = {}
+
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """The dead letter topics that the index must have read."""
+        return () if self.unseen else self.paths
+
+    def observed(self, partition: int, place: Partition) -> Observed:
+        """Return the facts about one partition."""
+        since, then = self.seen.get(partition, (None, None))
+        return Observed(
+            there=self.group.state != "dead",
+            kind=self.group.kind,
+            owned=place in self.group.owned or self.group.rebalances,
+            commits=bool(self.group.committed),
+            owned_since=since,
+            committed_then=then,
+            unwatched=self.unwatched,
+            retrying=self.retrying,
+            settle=self.settle,
+            undescribed=self.group.undescribed,
+        )
+
+
+def look(name: str, topic: str, now: datetime, cluster: Cluster, topics: Sequence[str] = ()) -> Foreign:
+    """Return the current state of the group. Raises BrokerUnavailable.
+
+    It also raises BrokerUnavailable if Kafka temporarily does not describe a group that may read the topic or one of
+    its retry topics. Then all items of this group wait for the next look. `topics` are all topics of this look, so that
+    one request fetches their readers.
+    """
+    (group,) = cluster.groups_on([topic], [name])
+    if group.undescribed:
+        return Foreign(group=group)
+    there = cluster.all_topics()
+    seen = note(group, topic, there.get(topic, 0), now)  # even if the rest can't be told yet
+    retries = retry_topics(topic, there)
+    unwatched, retrying = _retries(name, retries, cluster) if retries else ("", "")
+    known = paths(name, topic)
+    return Foreign(
+        group=group,
+        paths=known.all,
+        unseen=_unseen(known, name, topic, cluster, topics),
+        unwatched=unwatched,
+        retrying=retrying,
+        # A record may wait in every retry topic before it becomes a dead letter.
+        settle=timedelta(seconds=max(settings.OBSERVED_SETTLE_S, sum(map(_delay_s, retries)))),
+        seen=seen,
+    )
+
+
+def readers(on: Iterable[GroupOnTopic]) -> list[str]:
+    """Return the names of the foreign groups that have committed offsets in the topic."""
+    return [group.name for group in on if group.committed and not group.name.startswith(OF_ENGINE)]
+
+
+def note(
+    group: GroupOnTopic, topic: str, partitions: int, now: datetime
+) -> dict[int, tuple[datetime | None, int | None]]:
+    """Store who owns each partition now.
+
+    Return, by partition, the first look since which every look saw an owner, and the committed offset at that look. A
+    rebalance does not end that period: while a group has members, Kafka accepts commits from nobody else.
+    """
+    rows = {row.partition: row for row in GroupSeen.objects.filter(group=group.name, topic=topic)}
+    fresh = []
+    for number in range(partitions):
+        place = (topic, number)
+        row = rows.get(number) or GroupSeen(group=group.name, topic=topic, partition=number, seen_at=now)
+        lately = row.owned_since is not None and now - row.seen_at <= GAP
+        if place in group.owned:
+            if not lately:
+                row.owned_since, row.committed_then = now, group.committed.get(place)
+        elif not (lately and group.rebalances):
+            row.owned_since, row.committed_then = None, None
+        row.seen_at = max(row.seen_at, now)
+        fresh.append(row)
+    GroupSeen.objects.bulk_create(
+        fresh,
+        update_conflicts=True,
+        unique_fields=["group", "topic", "partition"],
+        update_fields=["owned_since", "committed_then", "seen_at"],
+    )
+    return {row.partition: (row.owned_since, row.committed_then) for row in fresh}
+
+
+class Paths(msgspec.Struct, frozen=True):
+    """The indexed topics in which a group's dead letters may be, by their sampled records.
+
+    `own` topics have a record that names the group, whatever the record's origin. `unnamed` topics have none, but a
+    record from the target topic that names no group.
+    """
+
+    own: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All topics in which a dead letter of the group may be."""
+        return tuple(sorted({*self.own, *self.unnamed}))
+
+
+def paths(group: str, topic: str) -> Paths:
+    """Return the dead letter topics of the group, by the newest records of each indexed topic."""
+    names = set(IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", flat=True))
+    replayed = _replayed(group, topic)
+    said = {name: _said(name, group, topic, replayed) for name in sorted(names)}
+    own = tuple(name for name, words in said.items() if group in words)
+    return Paths(own, tuple(name for name, words in said.items() if words == {""}))
+
+
+def retry_topics(topic: str, there: Iterable[str]) -> list[str]:
+    """Return the retry topics of this topic by their names, in the order of retries."""
+    pattern = re.compile(rf"{re.escape(topic)}[-._]retry([-._].+)?")
+    return sorted((name for name in there if pattern.fullmatch(name)), key=lambda name: (_number(name), name))
+
+
+def _unseen(known: Paths, group: str, topic: str, cluster: Cluster, topics: Sequence[str]) -> str:
+    """Return why the group's dead letters can't be followed, as a clause.
+
+    Empty if they can, or if there are none. A group that Kafka does not describe may read the topic too. Raises
+    BrokerUnavailable as `_hidden` does.
+    """
+    if hidden := [path for path in known.own or known.unnamed if not follows(path)]:
+        return f"dead letters go to {hidden[0]}, which is not indexed"
+    if known.own or not known.unnamed:
+        return ""
+    there = cluster.groups_lately(sorted({topic, *topics}), RARELY_S).get(topic, ())
+    others = [other for other in there if other.name != group and not other.name.startswith(OF_ENGINE)]
+    said = f"dead letters in {known.unnamed[0]} name no group, and"
+    if readers := [other.name for other in others if other.on and other.members > 0]:
+        return f"{said} {readers[0]} reads {topic} too"
+    other = _hidden(others)
+    return f"{said} {other}, which Kafka does not describe, may read {topic}" if other else ""
+
+
+def _hidden(groups: Iterable[GroupOnTopic]) -> str:
+    """Return the name of a group that Kafka does not describe, "" if it describes all of them.
+
+    Raises BrokerUnavailable if Kafka may describe all of them at the next look.
+    """
+    found = sorted((group for group in groups if group.undescribed), key=lambda group: group.passing)
+    if not found:
+        return ""
+    if found[0].passing:
+        raise BrokerUnavailable(f"Kafka does not describe {found[0].name}: {found[0].undescribed}")
+    return found[0].name
+
+
+def _replayed(group: str, topic: str) -> list[int]:
+    """Return a sample of the dead letters that were replayed to this topic for this group."""
+    sample = ReplayItem.objects.filter(target_topic=topic, watched=f"group:{group}").order_by("-pk")
+    return list(sample.values_list("dead_letter_id", flat=True)[:SAMPLE])
+
+
+def _said(name: str, group: str, topic: str, replayed: Sequence[int]) -> set[str]:
+    """Return the groups that a sample of a dead letter topic's records names.
+
+    This is the group itself, or "" for records from the target topic that name no group.
+    """
+    rows = DeadLetter.objects.filter(cluster=settings.CLUSTER, topic=name).order_by("-failed_at", "-pk")
+    some = rows.filter(Q(connector__in=("", group))).select_related("body").only(
+        "connector", "origin_topic", "body__headers"
+    )  # fmt: skip
+    said: set[str] = set()
+    for row in (*some.filter(pk__in=replayed), *some[:SAMPLE]):
+        headers = unpack_headers(bytes(row.body.headers)) if hasattr(row, "body") else ()
+        named = _first(headers, GROUP_HEADERS) or row.connector
+        if named == group:
+            return {group}
+        if not named and topic in (row.origin_topic, _first(headers, TOPIC_HEADERS)):
+            said.add("")
+    return said
+
+
+def _first(headers: tuple[tuple[str, bytes | None], ...], names: Sequence[str]) -> str:
+    found = (last(headers, name) for name in names)
+    return next((text(value) for value in found if value), "")
+
+
+def _retries(name: str, retries: Sequence[str], cluster: Cluster) -> tuple[str, str]:
+    """Return why a retry topic can't be followed, and a retry topic that still holds records.
+
+    At most one of the two is set. The topics are checked in the order of retries, each with its commits read before its
+    end. So a record that moves on to the next topic, or back to the same one, is seen there.
+
+    If the group itself commits in a retry topic, no other group is considered. Otherwise any group that Kafka does not
+    describe may be its reader. Raises BrokerUnavailable as `_hidden` does.
+    """
+    for topic in retries:
+        own = [group for group in cluster.groups_on([topic], [name]) if group.committed]
+        others = [] if own else cluster.groups_on([topic])
+        own = own or [group for group in others if group.committed]
+        wanted = [(topic, number) for number in range(cluster.partitions(topic) or 0)]
+        ends, begins = cluster.ends(wanted), cluster.begins(wanted)
+        held = {place: end for place, end in ends.items() if end > begins.get(place, 0)}
+        if held and (hidden := _hidden(others)):
+            return f"Kafka does not describe {hidden}, which may read its retry topic {topic}", ""
+        if held and not own:
+            return f"nobody is seen to commit in its retry topic {topic}", ""
+        if any(group.committed.get(place, 0) < end for group in own for place, end in held.items()):
+            return "", topic
+    return "", ""
+
+
+def _number(name: str) -> int:
+    found = re.search(r"(\d{1,9})$", name)
+    return int(found[1]) if found else 0
+
+
+def _delay_s(name: str) -> float:
+    """Return the delay in a retry topic's name in seconds, as Spring names them."""
+    return _number(name) / 1000 if _number(name) >= LEAST_DELAY_MS else 0.0

@@ -1,0 +1,176 @@
+"""The engine's connectors that read a replay's targets.
+
+Also the index's progress on their dead letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.conf import settings
+
+from dlqadmin.connectors import queries as connectors
+from dlqadmin.deadletters.index.followed_topics import follows
+from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.metrics import queries as metrics
+from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.rest.times import from_ms
+
+OTHER_CLUSTER = ("errors.deadletterqueue.producer.bootstrap.servers", "errors.dlq.producer.bootstrap.servers")
+
+Offsets = Mapping[tuple[str, int], int]
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One task as the engine reports it.
+
+    `partitions` are the partitions with positions, as `topic-0`.
+    """
+
+    id: int
+    state: str
+    partitions: frozenset[str] = frozenset()
+    parked_until: datetime | None = None
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """A connector that reads topics. `gone` if the engine has no such connector any more.
+
+    Its dead letters go to the topic `dead_letters`, empty if it writes none. `elsewhere`: the topic is on another
+    cluster.
+    """
+
+    name: str
+    state: str = "UNASSIGNED"
+    topics: tuple[str, ...] = ()
+    lag: int | None = None
+    dead_letters: str = ""
+    elsewhere: bool = False
+    value_converter: str = ""  # its class, if the connector's own configuration names one
+    tasks: tuple[Task, ...] = ()
+    gone: bool = False
+
+    @property
+    def group(self) -> str:
+        """The name of the connector's consumer group."""
+        return f"connect-{self.name}"
+
+    @property
+    def followed(self) -> str:
+        """The dead letter topic that the index can follow, empty if there is none."""
+        return "" if self.unseen else self.dead_letters
+
+    @property
+    def unseen(self) -> str:
+        """The reason why its dead letters can't be followed, as a clause.
+
+        Empty if they can, or if the connector writes none. A connector without a dead letter topic hides nothing: it
+        reports skipped records, and stops at errors that it does not tolerate.
+        """
+        if self.dead_letters and self.elsewhere:
+            return f"dead letters go to {self.dead_letters} on another cluster"
+        if self.dead_letters and not follows(self.dead_letters):
+            return f"dead letters go to {self.dead_letters}, which is not indexed"
+        return ""
+
+    def stopped(self, topic: str, partition: int) -> str:
+        """Return why nothing reads the partition, as a sentence. Empty if it is read, or soon will be."""
+        if self.gone:
+            return f"{self.name} is no more: nothing reads {topic}"
+        if self.state in ("PAUSED", "STOPPED"):
+            return f"{self.name} is {self.state.lower()}"
+        if self.state == "FAILED":
+            return f"{self.name} has failed"
+        if self.topics and topic not in self.topics:
+            return f"{self.name} does not read {topic}"
+        failed = [task for task in self._owners(topic, partition) if task.state == "FAILED"]
+        return f"task {self.name}-{failed[0].id} has failed" if failed else ""
+
+    def parked(self, topic: str, partition: int, now: datetime) -> bool:
+        """Return whether the partition's task waits before a retry."""
+        return any(task.parked_until and task.parked_until > now for task in self._owners(topic, partition))
+
+    def _owners(self, topic: str, partition: int) -> list[Task]:
+        """Return the tasks that own the partition.
+
+        If no task reports it, the connector's only task is the owner.
+        """
+        owners = [task for task in self.tasks if f"{topic}-{partition}" in task.partitions]
+        return owners or (list(self.tasks) if len(self.tasks) == 1 else [])
+
+
+class Readers(msgspec.Struct, frozen=True):
+    """All connectors by name, as the engine knows them.
+
+    `away` says when the engine last responded, empty if it responds now.
+    """
+
+    by_name: Mapping[str, Reader]
+    away: str = ""
+    heard: bool = True  # False: the engine never responded, so a missing connector is not known to be gone
+
+    def named(self, name: str) -> Reader:
+        """Return the connector of this name, marked as gone if the engine has no such connector."""
+        return self.by_name.get(name) or Reader(name, gone=self.heard)
+
+    def of(self, topic: str) -> tuple[Reader, ...]:
+        """Return the connectors that read the topic."""
+        return tuple(reader for reader in self.by_name.values() if topic in reader.topics)
+
+
+def look() -> Readers:
+    """Return the connectors from the engine, or from its last good answer."""
+    answer = connectors.connectors()
+    figures = metrics.snapshots()
+    return Readers(
+        by_name={row["name"]: _reader(row, figures.get(row["name"], [])) for row in answer["results"]},
+        away="" if answer["reachable"] else f"last heard {answer['as_of'] or 'never'}",
+        heard=answer["as_of"] is not None,
+    )
+
+
+def behind(indexed: Mapping[str, int], ends: Offsets, begins: Offsets) -> dict[str, int]:
+    """Return how many records of each topic the index has still to read up to these ends.
+
+    `indexed` maps topics to their number of partitions.
+    """
+    rows = IndexPosition.objects.filter(cluster=settings.CLUSTER, topic__in=indexed)
+    positions = {(row.topic, row.partition): row.position for row in rows}
+    return {
+        topic: sum(left((topic, number), positions, ends, begins) for number in range(count))
+        for topic, count in indexed.items()
+    }
+
+
+def left(where: tuple[str, int], positions: Offsets, ends: Offsets, begins: Offsets) -> int:
+    """Return how many records of one partition the index has still to read."""
+    return max(0, ends.get(where, 0) - max(positions.get(where, 0), begins.get(where, 0)))
+
+
+def _reader(row: Mapping[str, Any], figures: Iterable[TaskSnapshot]) -> Reader:
+    known = {snapshot.task: snapshot.status for snapshot in figures}
+    elsewhere = next((row["config"][name] for name in OTHER_CLUSTER if row["config"].get(name)), "")
+    return Reader(
+        name=row["name"],
+        state=row["state"],
+        topics=tuple(row["topics"]),
+        lag=row["lag"],
+        dead_letters=row["dlq_topic"] or "",
+        value_converter=row["config"].get("value.converter") or "",
+        elsewhere=elsewhere not in ("", settings.KAFKA_BOOTSTRAP_SERVERS),
+        tasks=tuple(_task(task["id"], task["state"], known.get(task["id"], {})) for task in row["tasks"]),
+    )
+
+
+def _task(number: int, state: str, status: Mapping[str, Any]) -> Task:
+    positions, parked = status.get("positions"), status.get("parked_until")
+    return Task(
+        id=number,
+        state=state,
+        partitions=frozenset(positions) if isinstance(positions, dict) else frozenset(),
+        # 2**47 ms is still within the range of datetime.
+        parked_until=from_ms(parked) if isinstance(parked, int) and 0 < parked < 2**47 else None,
+    )

@@ -1,0 +1,223 @@
+"""Planning of replays: every record of the selection becomes an item, planned or skipped.
+
+Planning writes nothing to Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from dlqadmin.audit.entries import record
+from dlqadmin.replays import events
+from dlqadmin.replays.items import item_states
+from dlqadmin.replays.models import Replay, ReplayStatus, Selection
+from dlqadmin.replays.plans import item_writer
+from dlqadmin.replays.plans.document import broken
+from dlqadmin.replays.plans.kafka_queries import Cluster, Own
+from dlqadmin.replays.plans.newer_records import Limits
+from dlqadmin.replays.plans.options import Options, keep, options_of, settled
+from dlqadmin.replays.plans.plan_builder import FAR, Work
+from dlqadmin.replays.plans.selection_reader import SLICE
+from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.problems import Conflict
+
+__all__ = ["INLINE", "Options", "begin", "check_again", "create", "failed", "go_on", "options_of", "unsettled"]
+
+INLINE = SLICE  # records that are planned while the request waits
+TRIES = 3  # tries to make a plan in total, if errors or killed workers end them
+FAILED = "plan_failed"
+KEPT = ("plan", "planned_at", "planned_count", "status", "sender", "heartbeat", "authors")
+
+
+def create(
+    selection: Selection,
+    options: Options,
+    title: str,
+    actor: User,
+    once: Once,
+    now: datetime,
+    cluster: Cluster | None = None,
+) -> Replay:
+    """Create a replay of the selection with its plan.
+
+    For a large selection the plan is made later by `go_on`.
+    """
+    made = Replay(
+        selection=selection,
+        title=(title or selection.title)[:300],
+        planned_at=now,
+        created_by=actor,
+        created_at=now,
+        idempotency_key=once.key,
+        request_digest=once.digest,
+    )
+    return _plan(made, options, actor, now, cluster or Own())
+
+
+def check_again(replay: Replay, options: Options, actor: User, now: datetime, cluster: Cluster | None = None) -> Replay:
+    """Make the plan again with these options.
+
+    Raises Conflict if the plan is still being made, or if the replay was run or cancelled.
+    """
+    if replay.status == ReplayStatus.PLANNING:
+        raise Conflict(f"{replay} is being planned; wait for its plan, or cancel it.")
+    if replay.status != ReplayStatus.PLANNED:
+        raise Conflict(f"{replay} is {replay.status}; its plan stands as it was run.")
+    return _plan(replay, options, actor, now, cluster or Own())
+
+
+def begin(replay: Replay, seen: datetime | None, token: str, now: datetime, spared: int = 0) -> bool:
+    """Claim a plan that is still to be made.
+
+    Return False if somebody changed it since its heartbeat was `seen`. After TRIES tries the plan is given up: an error
+    that kills its workers would kill the next one too. `spared` is the number of tries that an unavailable database
+    ended; they do not count.
+    """
+    there = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, heartbeat=seen)
+    begun = {"heartbeat": now, "sender": token, "planned_count": 0, "tries": F("tries") + 1 - spared}
+    if there.filter(tries__lt=TRIES + spared).update(**begun):
+        return True
+    with transaction.atomic():
+        if (lost := there.select_for_update().first()) is not None:
+            events.note(replay.pk, FAILED, "whoever made the plan ended without a word, killed perhaps", now)
+            why = "its worker was killed, for want of memory perhaps; the log of its system tells"
+            _give_up(lost, f"{_LAST} ended without a word: {why}.", now)
+    return False
+
+
+def go_on(
+    replay: Replay, token: str, actor: User | None, clock: Callable[[], datetime], cluster: Cluster | None = None
+) -> bool:
+    """Make the whole plan of a replay that `begin` claimed. Return False if it was taken away."""
+    mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, sender=token)
+    with transaction.atomic():
+        if not mine.select_for_update().exists():
+            return False
+        item_writer.clear(replay)
+    work = Work(replay, options_of(replay), clock(), cluster or Own(), FAR)
+    for part in work.slices():
+        with transaction.atomic():
+            if not mine.update(heartbeat=clock(), planned_count=work.tally.total + len(part.rows)):
+                break
+            work.write(part)
+    with transaction.atomic():
+        if mine.select_for_update().exists():
+            _settle(replay, work, actor, clock())
+            return True
+    return _gave_up(replay)
+
+
+def failed(replay: Replay, token: str, now: datetime, what: str = "an error") -> None:
+    """Store that `go_on` met an unexpected error.
+
+    The plan is tried again soon, up to TRIES times. `what` names the error in the text of a plan that is given up.
+    """
+    mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, sender=token)
+    with transaction.atomic():
+        there = mine.select_for_update().first()
+        if there is None:
+            return
+        events.note(replay.pk, FAILED, f"making the plan met {what}; the worker's log has its trace", now)
+        if there.tries < TRIES:
+            mine.update(sender="", heartbeat=None)
+        else:
+            _give_up(there, f"{_LAST} met {what}; the worker's log has its trace.", now)
+
+
+def unsettled(before: datetime) -> QuerySet[Replay]:
+    """Return the replays whose plan nobody has worked on since `before`."""
+    quiet = Q(heartbeat__isnull=True) | Q(heartbeat__lt=before)
+    return Replay.objects.filter(quiet, status=ReplayStatus.PLANNING)
+
+
+_LAST = f"The last of {TRIES} tries"
+
+
+def _give_up(replay: Replay, why: str, now: datetime) -> None:
+    """Store a plan that tells why it could not be made, so that a person can check it again.
+
+    The caller has locked the replay's row.
+    """
+    item_writer.clear(replay)
+    item_states.created(replay)
+    replay.plan, replay.planned_count = broken(f"{why} Check the plan again, or cancel the replay.", now), 0
+    replay.planned_at, replay.status, replay.sender, replay.heartbeat = now, ReplayStatus.PLANNED, "", None
+    replay.save(update_fields=KEPT)
+
+
+def _plan(replay: Replay, asked: Options, actor: User, now: datetime, cluster: Cluster) -> Replay:
+    options = settled(asked, replay.selection.count)
+    if replay._state.adding or options != options_of(replay):  # noqa: SLF001, as in `_hold`
+        replay.authors = [*replay.authors, actor.pk]
+    keep(replay, options)
+    if replay.selection.count > INLINE:
+        return _put_off(replay, now)
+    work = Work(replay, options, now, cluster, Limits())
+    found = list(work.slices())  # before the transaction, because on SQLite it would block all other writers
+    with transaction.atomic():
+        _hold(replay, now)
+        item_writer.clear(replay)
+        for part in found:
+            work.write(part)
+        _settle(replay, work, actor, now)
+    return replay
+
+
+def _put_off(replay: Replay, now: datetime) -> Replay:
+    """Save a replay whose plan a task will make."""
+    with transaction.atomic():
+        _hold(replay, now)
+        replay.status, replay.heartbeat, replay.planned_count, replay.plan = ReplayStatus.PLANNING, None, 0, {}
+        replay.tries = 0
+        # Not all fields: a second person's approval may be newer.
+        replay.save(update_fields=[*Options.__struct_fields__, *KEPT, "tries"])
+    return replay
+
+
+def _hold(replay: Replay, now: datetime) -> None:
+    """Lock the replay's row, or insert it.
+
+    Raises Conflict if the replay was run meanwhile: it keeps the plan that it was run with.
+    """
+    replay.planned_at = now
+    if replay._state.adding:  # noqa: SLF001, Django's documented way to ask whether it has a row
+        replay.save()
+        return
+    there = Replay.objects.select_for_update().filter(pk=replay.pk, status=ReplayStatus.PLANNED).first()
+    if there is None:
+        raise Conflict(f"{replay} was run while its plan was checked; its plan stands as it was run.")
+    replay.authors = sorted({*there.authors, *replay.authors})  # somebody else may have changed it meanwhile
+
+
+def _settle(replay: Replay, work: Work, actor: User | None, now: datetime) -> None:
+    """Store the plan, so that it can be seen and run."""
+    plan = work.finish()
+    item_states.created(replay)
+    replay.authors = sorted({*replay.authors, *work.tally.authors})
+    replay.plan, replay.planned_at, replay.planned_count = plan, now, plan["total"]
+    replay.status, replay.sender, replay.heartbeat = ReplayStatus.PLANNED, "", None
+    replay.save(update_fields=[*Options.__struct_fields__, *KEPT])
+    left_out = plan["total"] - plan["to_send"]
+    text = f"checked the plan: {plan['to_send']} to send, {left_out} left out; nothing written"
+    events.note(replay.pk, "planned", text, now, actor.get_username() if actor else events.ITSELF)
+    detail = {
+        "selection": str(replay.selection), "selection_digest": replay.selection.digest,
+        "plan_digest": plan["digest"], "total": plan["total"], "to_send": plan["to_send"],
+        **msgspec.structs.asdict(options_of(replay)),
+    }  # fmt: skip
+    record(actor or events.ITSELF, "planned", "replay", str(replay), detail)
+
+
+def _gave_up(replay: Replay) -> bool:
+    """Delete the items of a plan whose replay was cancelled meanwhile. Return False."""
+    if Replay.objects.filter(pk=replay.pk, status=ReplayStatus.CANCELLED).exists():
+        with transaction.atomic():
+            item_writer.clear(replay)
+            item_states.created(replay)
+    return False

@@ -1,0 +1,125 @@
+"""Rehearsals: requested by a person, done by a worker, stored with their results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.replays.models import BulkFix, Fix, Rehearsal
+from dlqadmin.replays.rehearsals import inputs, sandboxed_run, source_records
+from dlqadmin.replays.rehearsals.inputs import Asked, CannotRehearse
+from dlqadmin.replays.rehearsals.results import Row, hindered, result, shown_stages
+from dlqadmin.replays.rehearsals.verdicts import stopped, verdict
+from dlqadmin.rest.text import storable
+
+MAX_RECORDS = 20
+KEPT = timedelta(days=7)
+SHOWN_CHARACTERS = 64 * 1024
+ALL_S = 50.0  # with the last connector's own 20 s, the results arrive before the rehearsal counts as lost
+LATE = "Other connectors of this rehearsal took too long, so this one was not reached."
+
+
+def create(author: User, wanted: Mapping[str, Any], now: datetime) -> Rehearsal:
+    """Store a request for a rehearsal, and delete the author's old rehearsals.
+
+    `wanted` is `{"dead_letters": [...], "draft"}`, `{"bulk", "sample"}` or `{"source", "value"}`. Rehearsals of source
+    records are kept, because they contain the targets of their drafts.
+    """
+    old = Rehearsal.objects.filter(author=author, created_at__lt=now - KEPT)
+    old.exclude(wanted__has_key="source").delete()
+    return Rehearsal.objects.create(author=author, wanted=dict(wanted), created_at=now)
+
+
+def perform(pk: int, limits: sandboxed_run.Limits = sandboxed_run.Limits()) -> None:  # noqa: B008, frozen
+    """Run a rehearsal and store its results, unless this was done already."""
+    rehearsal = Rehearsal.objects.select_related("author").filter(pk=pk, done_at=None).first()
+    if rehearsal is None:
+        return
+    try:
+        of_source = "source" in rehearsal.wanted
+        rows = [source_records.rehearse(rehearsal, limits)] if of_source else _rehearse(rehearsal, limits)
+    except CannotRehearse as reason:
+        rows, rehearsal.trouble = [], str(reason)
+    rehearsal.result, rehearsal.done_at = storable(rows), timezone.now()
+    rehearsal.save(update_fields=["result", "trouble", "done_at"])
+
+
+def _rehearse(rehearsal: Rehearsal, limits: sandboxed_run.Limits) -> list[Row]:
+    """Return a result for each record, in the order of the request."""
+    results: dict[int, Row] = {}
+    by_connector: dict[str, list[Asked]] = {}
+    letters = _letters(rehearsal)
+    for row, fix in letters:
+        try:
+            one = inputs.asked(row, fix)
+        except CannotRehearse as reason:
+            results[row.pk] = hindered(row, str(reason))
+        else:
+            by_connector.setdefault(row.connector, []).append(one)
+    ends = time.monotonic() + ALL_S
+    for connector, some in by_connector.items():
+        if time.monotonic() > ends:
+            results |= {one.row.pk: hindered(one.row, LATE) for one in some}
+            continue
+        results |= {one.row.pk: result for one, result in zip(some, _of_one(connector, some, limits), strict=True)}
+    return [results[row.pk] for row, _ in letters]
+
+
+def _letters(rehearsal: Rehearsal) -> list[tuple[DeadLetter, Fix | None]]:
+    """Return the dead letters, each with the author's draft if it is to be used.
+
+    Raises CannotRehearse if there are none.
+    """
+    wanted, rows = rehearsal.wanted, DeadLetter.objects.select_related("body", "fingerprint")
+    if "bulk" in wanted:
+        drafts = Fix.objects.filter(bulk_id=wanted["bulk"], author=rehearsal.author).order_by("dead_letter_id")
+        sample = BulkFix.objects.values_list("sample", flat=True).filter(pk=wanted["bulk"]).first() or []
+        looked_at = drafts.filter(dead_letter_id__in=sample)[: wanted["sample"]]
+        chosen = {fix.dead_letter_id: fix for fix in looked_at or drafts[: wanted["sample"]]}
+        if not chosen:
+            raise CannotRehearse("This bulk fix has no drafts of yours to rehearse.")
+        ids: Sequence[int] = list(chosen)
+    else:
+        ids = wanted["dead_letters"]
+        mine = Fix.objects.filter(author=rehearsal.author, dead_letter_id__in=ids) if wanted["draft"] else ()
+        chosen = {fix.dead_letter_id: fix for fix in mine}
+    found = rows.in_bulk(ids)
+    if not found:
+        raise CannotRehearse("None of these dead letters is there any more.")
+    return [(found[pk], chosen.get(pk)) for pk in ids if pk in found]
+
+
+def _of_one(connector: str, some: Sequence[Asked], limits: sandboxed_run.Limits) -> list[Row]:
+    try:
+        config = inputs.properties(connector)
+    except CannotRehearse as reason:
+        return [hindered(one.row, str(reason)) for one in some]
+    document = {
+        "config": config,
+        "worker": inputs.worker_options(some[0].facts.stages, config),
+        "records": [inputs.record_document(one) for one in some],
+        "shown": SHOWN_CHARACTERS // len(some),
+    }
+    told = sandboxed_run.run(document, limits)
+    if not told.stages or (told.trouble and told.at is None):
+        text = f"{connector} can't be rehearsed: {told.trouble}."
+        return [hindered(one.row, text) for one in some]
+    return [_result(number, one, told) for number, one in enumerate(some)]
+
+
+def _result(number: int, one: Asked, told: sandboxed_run.Told) -> Row:
+    facts = one.facts
+    rows = told.records.get(number, {}).get("stages")
+    if rows is None:
+        if told.at is None or told.at[0] != number:
+            return hindered(one.row, "The rehearsal ended with another record, so this one was not reached.")
+        found, rows = stopped(told.stages, told.at[1], told.trouble), shown_stages(told, told.at[1])
+        return result(one.row, found, told.stages, rows, edited=one.edited)
+    found = verdict(told.stages, rows, inputs.failed_stage(facts), facts.index)
+    return result(one.row, found, told.stages, rows, edited=one.edited)

@@ -1,0 +1,1 @@
+"""Frozen selections of dead letters."""

@@ -1,0 +1,196 @@
+"""Frozen selections: a filter or ids, up to a watermark, with a count and a digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from dlqadmin.audit.entries import record
+from dlqadmin.deadletters.index.watermark import complete_up_to
+from dlqadmin.deadletters.index.words import waits
+from dlqadmin.deadletters.models import DeadLetter, Group
+from dlqadmin.deadletters.payloads import reader_of
+from dlqadmin.deadletters.search.candidates import newest
+from dlqadmin.deadletters.search.filters import (
+    PROBED,
+    Filters,
+    apply,
+    check_address,
+    content_names,
+    parse_filters,
+    settled,
+)
+from dlqadmin.replays.models import Selection
+from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.problems import ParameterError
+from dlqadmin.rest.times import iso
+
+MAX_RECORDS = 1_000_000
+
+
+class Frozen(msgspec.Struct, frozen=True):
+    """The number of dead letters in a selection, and the SHA-256 digest of their ids."""
+
+    count: int
+    digest: str
+
+
+def by_filter(query: str, actor: User, once: Once, now: datetime) -> Selection:
+    """Freeze the records that a list with this query string shows. Raises ParameterError."""
+    params = QueryDict(query.removeprefix("?"))
+    check_address(params)
+    filters, watermark = parse_filters(params, reader_of(actor), probing=True), complete_up_to()
+    # Checked after the watermark is read: below the watermark, a search for a word always has the same result.
+    if filters.worded and waits():
+        message = "searches text, and that of the latest records is not searchable yet; try again in a moment"
+        raise ParameterError("filter", message)
+    if filters.probed:
+        return _freeze("filter", {"ids": _probed(filters)}, title_of(filters), watermark, actor, once, now, query)
+    meant = settled(filters)
+    stored = {
+        "from": meant.start.isoformat(),
+        "to": meant.end.isoformat(),
+        "include": {name: list(values) for name, values in meant.include.items()},
+        "exclude": {name: list(values) for name, values in meant.exclude.items()},
+    }
+    return _freeze("filter", stored, title_of(filters), watermark, actor, once, now, query)
+
+
+def _probed(filters: Filters) -> list[int]:
+    """Return the ids found by searching record bytes.
+
+    Raises ParameterError if not all records could be searched.
+    """
+    found = newest(filters, (), PROBED + 1)
+    if found.last is not None or found.partial:
+        message = f"looks into more than the newest {PROBED} records, or for too long; narrow it by time or topic"
+        raise ParameterError("filter", message)
+    if found.blind:
+        message = "meets values of more than 1 MB or text of the latest records, which are not searched; narrow it"
+        raise ParameterError("filter", message)
+    return sorted(row[1] for row in found.rows)
+
+
+def by_ids(ids: Sequence[int], actor: User, once: Once, now: datetime) -> Selection:
+    """Freeze these records. Raises ParameterError if there is none, or if one does not exist."""
+    wanted = sorted(set(ids))
+    found = _matching({"ids": wanted}).order_by("pk")
+    if found.count() < len(wanted):
+        raise ParameterError("ids", "names a record that is not there")
+    first = found.first()
+    alone = f"record {first}" if first else ""  # not its key, because everybody sees titles
+    title = alone if len(wanted) == 1 else f"{len(wanted)} ticked records"
+    return _freeze("ids", {"ids": wanted}, title, complete_up_to(), actor, once, now)
+
+
+def rows(selection: Selection) -> QuerySet[DeadLetter]:
+    """Return the dead letters that the selection names now."""
+    return _matching(selection.filters).filter(pk__lte=selection.watermark)
+
+
+def drifted(selection: Selection, ids: Iterable[int] | None = None) -> bool:
+    """Return whether the filter names other records than when it was frozen.
+
+    `ids` are the records that it names now, if the caller has read them.
+    """
+    now = measure(rows(selection)) if ids is None else digest_of(sorted(ids))
+    return now != Frozen(selection.count, selection.digest)
+
+
+def measure(found: QuerySet[DeadLetter], most: int = MAX_RECORDS) -> Frozen:
+    """Return the count and digest of these dead letters. Counting stops above `most`."""
+    ids = found.order_by("pk").values_list("pk", flat=True)
+    return digest_of(ids[: most + 1].iterator(chunk_size=5000))
+
+
+def digest_of(ids: Iterable[int]) -> Frozen:
+    """Return the count and SHA-256 digest of ascending ids, each as eight big-endian bytes."""
+    digest, count = hashlib.sha256(), 0
+    for one in ids:
+        digest.update(one.to_bytes(8, "big"))
+        count += 1
+    return Frozen(count, digest.hexdigest())
+
+
+def title_of(filters: Filters) -> str:
+    """Describe a filter in words, a single group by its title.
+
+    Content filters are shown without their values, because everybody sees titles.
+    """
+    groups = filters.include.get("group", ())
+    named = [_titled(name, values) for name, values in filters.include.items()]
+    named += [f"not {_titled(name, values)}" for name, values in filters.exclude.items()]
+    if len(groups) == 1 and len(named) == 1:
+        group = Group.objects.filter(pk=int(groups[0])).first()
+        return group.title if group else named[0]
+    return "; ".join(named)[:300] or "all records"
+
+
+def _titled(name: str, values: Sequence[str]) -> str:
+    told = "…" if content_names([name]) else ", ".join(values)
+    return f"{name.replace('_', ' ')} {told}"
+
+
+def _freeze(
+    parameter: str,
+    filters: Mapping[str, Any],
+    title: str,
+    watermark: int,
+    actor: User,
+    once: Once,
+    now: datetime,
+    query: str = "",
+) -> Selection:
+    # Before the transaction, because on SQLite it would block the indexer's writes.
+    found = measure(_matching(filters).filter(pk__lte=watermark))
+    if found.count == 0:
+        raise ParameterError(parameter, "Nothing matches")
+    if found.count > MAX_RECORDS:
+        raise ParameterError(
+            parameter, f"matches more than {MAX_RECORDS:,} records, the most that are replayed at once"
+        )
+    with transaction.atomic():
+        selection = Selection.objects.create(
+            created_by=actor,
+            created_at=now,
+            filters=dict(filters),
+            title=title[:300],
+            watermark=watermark,
+            count=found.count,
+            digest=found.digest,
+            idempotency_key=once.key,
+            request_digest=once.digest,
+        )
+        detail: dict[str, Any] = {"count": found.count, "digest": found.digest, "watermark": watermark, "at": iso(now)}
+        if query:
+            detail["filter"] = query.removeprefix("?")
+        record(actor, "froze", "selection", str(selection), detail)
+    return selection
+
+
+def _matching(filters: Mapping[str, Any]) -> QuerySet[DeadLetter]:
+    """Return the matching dead letters of this installation's own cluster.
+
+    Records of other clusters are never sent from here.
+    """
+    here = DeadLetter.objects.filter(cluster=settings.CLUSTER)
+    if "ids" in filters:
+        return here.filter(pk__in=filters["ids"])
+    return apply(
+        Filters(
+            datetime.fromisoformat(filters["from"]).astimezone(UTC),
+            datetime.fromisoformat(filters["to"]).astimezone(UTC),
+            {name: tuple(values) for name, values in filters["include"].items()},
+            {name: tuple(values) for name, values in filters["exclude"].items()},
+        ),
+        here,
+    )

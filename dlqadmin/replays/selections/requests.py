@@ -1,0 +1,26 @@
+"""Bodies of requests that freeze a selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from dlqadmin.rest.documents import Document
+from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.rest.pagination import MAX_ID
+
+
+class SelectionBody(Document):
+    """The records to freeze: ticked records, or the query string of a list."""
+
+    ids = BoundedListField(
+        child=serializers.IntegerField(min_value=1, max_value=MAX_ID), required=False, min_length=1, max_length=1000
+    )
+    filter = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that exactly one of both is given."""
+        if ("ids" in attrs) == ("filter" in attrs):
+            raise serializers.ValidationError("Give either ids or filter.")
+        return attrs

@@ -1,0 +1,20 @@
+"""The permission to run foreign programs where no sandbox works."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from dlqadmin.sandbox.trial import Verdict
+
+FOREIGN_CLASSES, JQ = "foreign-classes", "jq"
+_NAMES = {FOREIGN_CLASSES: "Classes that are not built in", JQ: "jq programs"}
+
+
+def refusal(what: str, found: Verdict) -> str:
+    """Return why a program of this kind must not run here, as sentences; empty if it may."""
+    if found.confines or what in settings.ALLOWED_WITHOUT_SANDBOX:
+        return ""
+    return (
+        f"{_NAMES[what]} are switched off on this server, because it has no sandbox ({found.reason})."
+        f" Install bubblewrap and allow user namespaces, or set ALLOWED_WITHOUT_SANDBOX={what}."
+    )

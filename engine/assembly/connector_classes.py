@@ -1,0 +1,147 @@
+"""The classes of connectors, with their options and behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from engine.config import stream
+from engine.config.options import Problem, nearest
+from engine.connectors.file import sink as file
+from engine.connectors.file import source as source_file
+from engine.connectors.kafka import options as topic_sink
+from engine.connectors.kafka.plan import prepare_topic_sink, topic_sink_delivery, topic_sink_stages, topic_sink_targets
+from engine.connectors.mirror import options as mirror
+from engine.connectors.mirror.plan import Mirror, mirror_delivery, mirror_stages, mirror_targets, prepare
+from engine.leases import Delivery, Kind
+from engine.steps import plugins
+from engine.tasks.connector_class import ConnectorClass
+from engine.tasks.source_support import source_delivery
+
+
+def _files(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [("file", values["file"])] if values["file"] else []
+
+
+_FILE = ConnectorClass(file.FileSink, file.OPTIONS, files=_files)
+_FILE_SOURCE = ConnectorClass(
+    source_file.FileSource,
+    source_file.OPTIONS,
+    Kind.SOURCE,
+    targets=source_file.FileSource.targets,
+    delivery=partial(source_delivery, source_file.FileSource),
+    files=_files,
+)
+_STREAM = ConnectorClass(
+    object,  # a stream consists of its processors, not of one object
+    stream.OPTIONS,
+    Kind.STREAM,
+    delivery=lambda config, _worker: stream.stream_delivery(config),
+)
+_KAFKA = ConnectorClass(
+    object,  # the opener makes the sink, because it needs the producer
+    topic_sink.OPTIONS,
+    targets=topic_sink_targets,
+    delivery=topic_sink_delivery,
+    opener="topics",
+    prepare=prepare_topic_sink,
+    stages=topic_sink_stages,
+)
+_MIRROR = ConnectorClass(
+    Mirror,
+    mirror.OPTIONS,
+    Kind.SOURCE,  # its tasks read no partitions of the worker's cluster
+    task_configs=lambda _properties, _tasks_max: (),  # the watch of the source cluster finds the partitions
+    targets=mirror_targets,
+    delivery=mirror_delivery,
+    opener="mirror",
+    prepare=prepare,
+    stages=mirror_stages,
+)
+CLASSES: dict[str, ConnectorClass] = {
+    "FileStreamSink": _FILE,
+    "FileStreamSinkConnector": _FILE,
+    "org.apache.kafka.connect.file.FileStreamSinkConnector": _FILE,
+    "KafkaSink": _KAFKA,
+    "stream": _STREAM,
+    "FileStreamSource": _FILE_SOURCE,
+    "FileStreamSourceConnector": _FILE_SOURCE,
+    "org.apache.kafka.connect.file.FileStreamSourceConnector": _FILE_SOURCE,
+    "mirror": _MIRROR,
+    "MirrorSourceConnector": _MIRROR,
+    "MirrorSinkConnector": _MIRROR,
+    "org.apache.kafka.connect.mirror.MirrorSourceConnector": _MIRROR,
+    "org.apache.kafka.connect.mirror.MirrorSinkConnector": _MIRROR,
+}
+# SQLAlchemy takes as long to load as all the rest, so it is loaded only if a connector needs it.
+OF_DATABASES = ("SqlSink", "SqlSource")
+
+
+@cache
+def of_databases() -> Mapping[str, ConnectorClass]:
+    """Return the classes that `OF_DATABASES` names."""
+    from engine.connectors.sql import sink as sql
+    from engine.connectors.sql import source as source_sql
+    from engine.connectors.sql.database import database_files
+
+    def files(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+        return [("connection.url", path) for path in database_files(values["connection.url"] or "")]
+
+    sink = ConnectorClass(
+        sql.SqlSink,
+        sql.OPTIONS,
+        delivery=lambda config, _worker: Delivery(config.own["delivery.guarantee"]),
+        opener="sql",
+        files=files,
+    )
+    source = ConnectorClass(
+        source_sql.SqlSource,
+        source_sql.OPTIONS,
+        Kind.SOURCE,
+        source_sql.SqlSource.task_configs,
+        source_sql.SqlSource.targets,
+        partial(source_delivery, source_sql.SqlSource),
+        files=files,
+    )
+    return dict(zip(OF_DATABASES, (sink, source), strict=True))
+
+
+def built_in() -> Mapping[str, ConnectorClass]:
+    """Return all of the engine's own classes."""
+    return {**CLASSES, **of_databases()}
+
+
+def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | None, list[Problem]]:
+    """Find the class of a connector.
+
+    It is built in, offered by an installed package, or at a dotted path that `allow` matches.
+    """
+    if name in CLASSES:
+        return CLASSES[name], []
+    if name in OF_DATABASES:
+        return of_databases()[name], []
+    if not name:
+        return None, []  # a check of required options reports this
+    text = "is no known class"
+    try:
+        found = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name)
+        found = found or plugins.at_path(name, allow)
+    except plugins.BrokenPlugin as error:
+        text = str(error)
+    else:
+        if found is not None:
+            return own_class(found), []
+    known = [*CLASSES, *OF_DATABASES, *plugins.names(plugins.SINKS), *plugins.names(plugins.SOURCES)]
+    return None, [("connector.class", name, text + nearest(name, known))]
+
+
+def own_class(factory: Any) -> ConnectorClass:
+    """Wrap a class of another package: with `poll` it is a source, else a sink; its table is `OPTIONS`."""
+    kind = Kind.SOURCE if hasattr(factory, "poll") else Kind.SINK
+    known = ConnectorClass(factory, getattr(factory, "OPTIONS", None), kind)
+    if kind is Kind.SOURCE:
+        known = replace(known, delivery=partial(source_delivery, factory))
+    task_configs = getattr(factory, "task_configs", None)
+    return known if task_configs is None else replace(known, task_configs=task_configs)

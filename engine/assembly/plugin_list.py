@@ -1,0 +1,47 @@
+"""List connector classes and step classes, as Kafka Connect lists plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from engine.assembly.connector_classes import built_in, find_class
+from engine.config.connector import all_options
+from engine.config.options import Option
+from engine.errors import NotFound
+from engine.leases import Kind
+from engine.steps import plugins
+from engine.steps.registry import BUILT_IN
+
+TYPES = {plugins.CONVERTERS: "converter", plugins.TRANSFORMS: "transformation", plugins.PREDICATES: "predicate"}
+
+
+class Plugin(NamedTuple):
+    """A class under each of its names; `type` is Kafka Connect's term."""
+
+    class_name: str
+    type: str
+
+
+def connector_plugins(*, connectors_only: bool = True) -> list[Plugin]:
+    """Return all built-in and installed plugins, sorted, without importing any."""
+    found = list(_connectors())
+    if not connectors_only:
+        for group, type_name in TYPES.items():
+            found += [Plugin(name, type_name) for name in {*BUILT_IN[group], *plugins.names(group)}]
+    return sorted(found, key=lambda plugin: (plugin.type, plugin.class_name))
+
+
+def connector_options(class_name: str, allow: Sequence[str] = ()) -> tuple[Option, ...]:
+    """Return the options of a connector class; `allow` as in `find_class`. Raises NotFound."""
+    known, _ = find_class(class_name, allow)
+    if known is None:
+        raise NotFound(f"Unknown connector plugin: {class_name}")
+    return (*all_options(), *(known.options or ()))
+
+
+def _connectors() -> Iterator[Plugin]:
+    own = built_in()
+    yield from (Plugin(name, known.kind) for name, known in own.items())
+    yield from (Plugin(name, Kind.SINK) for name in plugins.names(plugins.SINKS) if name not in own)
+    yield from (Plugin(name, Kind.SOURCE) for name in plugins.names(plugins.SOURCES) if name not in own)

@@ -1,0 +1,228 @@
+"""Validation of a configuration: the connector's plan, or all problems at once. Needs no broker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.assembly.connector_classes import find_class
+from engine.config import exactly_once_source, topic_creation
+from engine.config.connector import ConnectorConfig, all_options, read_connector
+from engine.config.masking import MASK, PROVIDED, is_secret, shown
+from engine.config.options import Problem, stripped, unknown
+from engine.config.providers import Found, has_reference
+from engine.config.rooted_files import outside
+from engine.config.stream import StreamConfig, read_stream
+from engine.config.worker import WorkerConfig
+from engine.connectors.mirror.options import read_mirror
+from engine.connectors.mirror.plan import client_families
+from engine.errors import ConfigError
+from engine.kafka.client_options import client_problems
+from engine.leases import Delivery, Kind
+from engine.record.stage import Stage, StageType
+from engine.steps.handlers import handler_problems
+from engine.steps.processors import processor_problems
+from engine.steps.registry import step_problems
+from engine.steps.secrets import given_secrets
+from engine.steps.stages import sink_stages, source_stages, stream_stages
+from engine.tasks.connector_class import ConnectorClass
+from engine.tasks.plan import ConnectorPlan
+from engine.tasks.source_support import ignored_options, support_problems
+from engine.tasks.targets import target_problems
+
+# Suffixes of options of steps and nodes that define the structure.
+STRUCTURE = (".type", ".predicate", ".negate", ".parents", ".topic")
+log = logging.getLogger(__name__)
+
+
+def validate(props: Mapping[str, str], worker: WorkerConfig, *, masked: bool = False) -> ConnectorPlan:
+    """Return the connector's plan. Raises ConfigError with every problem at once.
+
+    References to config providers stay unresolved, in the worker's converters too, so the plan may be shown. With
+    `masked`, a mask or a reference may stand for an unknown value, and its problems are ignored. Files and client
+    options are then not used, so their permissions are not checked.
+    """
+    return _plan(stripped(props), worker.as_written(), masked=masked)
+
+
+def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[ConnectorPlan, Found]:
+    """Return the plan with values from config providers, and these values.
+
+    Tasks and clients of the driver use it. The plan's options hold the values; its stages, which are shown, hold the
+    references. Raises ConfigError without any looked-up value.
+    """
+    props = stripped(props)
+    # Validated as written first, so that problems quote references and not values.
+    written = validate(props, worker)
+    found, problems = worker.providers.look_up(props, of_connector=True)
+    if problems:
+        raise ConfigError(tuple(map(_shown, problems)))
+    if not found.values and not worker.found.values:
+        return written, found
+    found = replace(found, values={**worker.found.values, **found.values})
+    with hiding(found):
+        plan = _plan(stripped(found.properties), worker, looked_up=True)
+    return replace(plan, stages=written.stages, warnings=written.warnings), found
+
+
+@contextmanager
+def hiding(found: Found) -> Iterator[None]:
+    """Remove values of config providers from the problems raised in the block."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(tuple(found.without_values(problem) for problem in error.problems)) from None
+
+
+def _plan(
+    props: Mapping[str, str], worker: WorkerConfig, *, masked: bool = False, looked_up: bool = False
+) -> ConnectorPlan:
+    """Return the plan. With `looked_up`, a text that looks like a reference is a looked-up value."""
+    known, problems = find_class(props.get("connector.class", ""), worker.permissions.classes)
+    kind = Kind.SINK if known is None else known.kind
+    config, found = read_connector(props, worker, None if known is None else known.options, kind)
+    if known is not None:
+        config, more = known.prepare(config)
+        found += more
+    handler_faults, handler_warnings = handler_problems(config, kind)
+    problems = [*found, *problems, *step_problems(config), *handler_faults, *_client_problems(config)]
+    stream = None
+    if kind is Kind.STREAM:
+        stream, faults = read_stream(config)
+        problems += [*faults, *_stream_problems(config, stream)]
+    problems += target_problems(known, config, stream, worker)
+    problems += [] if known is None else support_problems(kind, known.factory, config, worker)
+    if masked:
+        given = ((problem, problem[1] or "") for problem in problems)
+        problems = [problem for problem, value in given if MASK not in value and not PROVIDED.search(value)]
+    else:
+        if not looked_up:
+            problems = _without_references(problems, known, {**worker.properties, **props})
+            problems += worker.providers.problems(props)
+        problems += _permission_problems(known, config, worker, looked_up=looked_up)
+    if problems or known is None:
+        raise ConfigError(tuple(_shown(problem) for problem in problems))
+    delivery = known.delivery(config, worker)
+    warnings = (*config.warnings, *handler_warnings)
+    if delivery is Delivery.EXACTLY_ONCE:
+        warnings += tuple(ignored_options(config, worker))
+    if stream is not None:
+        config = replace(config, header_converter=stream.header_converter)
+        stages = _without_headers(stream_stages(config, stream), config)
+        return ConnectorPlan(config, stages, known, (*warnings, *stream.warnings), delivery, stream)
+    # A plan without stages, because the stages need its list of secrets.
+    secrets = ConnectorPlan(config, (), known, warnings).secrets
+    if known.stages is not None:
+        stages = known.stages(config, secrets)
+    elif kind is Kind.SOURCE:
+        stages = source_stages(config, secrets)
+    else:
+        stages = _without_headers(sink_stages(config, secrets), config)
+    return ConnectorPlan(config, stages, known, warnings, delivery)
+
+
+def secrets_of(props: Mapping[str, str], worker: WorkerConfig | None = None) -> tuple[str, ...]:
+    """Return the names of options that must not be shown, even if the properties are invalid.
+
+    `worker` limits the classes that may be loaded. If the class can't be found, all of its options count as secret.
+    """
+    props = stripped(props)
+    try:
+        known, _ = find_class(props.get("connector.class", ""), worker.permissions.classes if worker else ())
+        if known is not None:
+            return given_secrets(props, known.options or (), known.kind, worker)
+    except Exception as error:  # noqa: BLE001, code of other packages
+        log.warning("the secrets of connector %s are not known: %s", props.get("name"), error)
+    return tuple(option for option, _, _ in unknown(all_options(), props))
+
+
+def _shown(problem: Problem) -> Problem:
+    """Return the problem without a secret that a user wrote into a wrong option."""
+    option, value, message = problem
+    safe = value and (MASK if is_secret(option) else shown(value))
+    return problem if not value or safe == value else (option, safe, message.replace(value, str(safe)))
+
+
+def _without_references(
+    problems: Sequence[Problem], known: ConnectorClass | None, given: Mapping[str, str]
+) -> list[Problem]:
+    """Drop problems caused by references, whose values only the task will know.
+
+    If the driver itself needs the value to plan tasks, the reference is a problem.
+    """
+    kept = []
+    for option, value, message in problems:
+        if not has_reference(option, given.get(option, "")):
+            kept.append((option, value, message))
+        elif _needed_by_driver(option, known):
+            text = f"{message}; it must be written out, because a config provider's value is known to tasks only"
+            kept.append((option, value, text))
+    return kept
+
+
+def _needed_by_driver(option: str, known: ConnectorClass | None) -> bool:
+    rows = (*all_options(), *topic_creation.OPTIONS, *exactly_once_source.OPTIONS, *((known and known.options) or ()))
+    for row in rows:
+        if option in row.spellings:
+            return not (row.secret or row.type == "password")
+    return option.endswith(STRUCTURE)
+
+
+def _permission_problems(
+    known: ConnectorClass | None, config: ConnectorConfig, worker: WorkerConfig, *, looked_up: bool
+) -> list[Problem]:
+    """Return files and client options that the worker does not allow its connectors."""
+    permissions, problems = worker.permissions, []
+    for option, path in known.files(config.own) if known is not None and known.files is not None else ():
+        text = None if not looked_up and has_reference(option, path) else outside(path, permissions.file_root)
+        if text is not None:
+            problems.append((option, None if _is_secret_row(known, option) else path, text))
+    overrides = (
+        ("consumer.override.", config.consumer),
+        ("producer.override.", config.producer),
+        ("admin.override.", config.admin),
+    )
+    for family, options in overrides:
+        problems += permissions.override_problems(family, options)
+    letters = ("errors.deadletterqueue.producer.", config.errors.dlq_producer)
+    problems += permissions.letter_problems(*letters)
+    told = {option for option, _, _ in problems}
+    is_mirror = known is not None and known.opener == "mirror"
+    mirrors = client_families(read_mirror(config.properties)[0]) if is_mirror else ()
+    for family, options in (*overrides, letters, *mirrors):
+        found = permissions.file_problems(
+            family, {name: value for name, value in options.items() if looked_up or not has_reference(name, value)}
+        )
+        problems += [problem for problem in found if problem[0] not in told]
+    return problems
+
+
+def _is_secret_row(known: ConnectorClass | None, option: str) -> bool:
+    """Return whether the class's table calls its option secret."""
+    rows = () if known is None else known.options or ()
+    return any(row.secret and option in row.spellings for row in rows)
+
+
+def _stream_problems(config: ConnectorConfig, stream: StreamConfig) -> list[Problem]:
+    """Return problems of processors, and of output converters other than the input ones."""
+    writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
+    told = {row[1:] for row in step_problems(config)}
+    return [*processor_problems(stream.processors), *(row for row in step_problems(writing) if row[1:] not in told)]
+
+
+def _client_problems(config: ConnectorConfig) -> list[Problem]:
+    return [
+        *client_problems("consumer.override.", config.consumer),
+        *client_problems("producer.override.", config.producer),
+        *client_problems("admin.override.", config.admin),
+        *client_problems("errors.deadletterqueue.producer.", config.errors.dlq_producer),
+    ]
+
+
+def _without_headers(stages: Sequence[Stage], config: ConnectorConfig) -> tuple[Stage, ...]:
+    """Return the stages that run; headers in bytes need no converter."""
+    if not config.header_converter.class_name.endswith("ByteArrayConverter"):
+        return tuple(stages)
+    return tuple(stage for stage in stages if stage.type is not StageType.HEADER_CONVERTER or stage.name)

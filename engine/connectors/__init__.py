@@ -1,0 +1,1 @@
+"""The built-in connectors, one package each."""

@@ -1,0 +1,1 @@
+"""FileStreamSink and FileStreamSource."""

@@ -1,0 +1,148 @@
+"""FileStreamSink: writes each value as one line, as Kafka Connect's example sink does."""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+import msgspec
+import orjson
+
+from engine.config.options import Option
+from engine.config.rooted_files import open_below, outside
+from engine.errors import ConfigError, ConversionError, Message, RecordError, RetriableError
+from engine.record.record import Record
+from engine.record.unread import read_all
+from engine.steps.converters.json_trees import dumps, without_schema
+
+OPTIONS = (
+    Option(
+        "file",
+        "string",
+        None,
+        "The file to append to, below the worker's `file.connectors.root`; unset: standard output.",
+    ),
+)
+_MAPS_ALONE = {dict}
+_encoder = msgspec.json.Encoder()
+_UNWRITABLE = (TypeError, ValueError, RecursionError, ConversionError)
+
+
+class FileSink:
+    """Appends values to a file: text and bytes unchanged, everything else as JSON, null as `null`."""
+
+    put_is_idempotent = False
+    writes_to = "a file"
+    takes_unread = True
+    flushes_anywhere = True
+
+    def __init__(self, root: str | None = None) -> None:
+        """Allow only files below `root`; None allows only standard output."""
+        self._root = root
+        self._text: Callable[[list[Any]], bytes] = _text
+
+    def use_unread(self) -> None:
+        """Expect JSON values whose parts may be unread."""
+        self._text = _unread_text
+
+    def start(self, config: Mapping[str, str]) -> None:
+        path = config.get("file")
+        self._file: BinaryIO
+        try:
+            # Unbuffered: a failed put is repeated, so a buffer that kept its lines would write them twice.
+            self._file = self._open(path) if path else _stdout()
+        except OSError as error:
+            raise RetriableError(f"{path}: {error.strerror}") from error
+        self._is_own = bool(path)
+        self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+
+    def _open(self, path: str) -> BinaryIO:
+        wrong = outside(path, self._root)
+        if wrong is not None or self._root is None:
+            raise ConfigError((("file", path, wrong or ""),))
+        return open(open_below(path, self._root, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0)
+
+    def put(self, records: Sequence[Record]) -> None:
+        try:
+            text = self._text([record.value for record in records])
+        except _UNWRITABLE:
+            text = _joined(_one_by_one(records))
+        left = memoryview(text)
+        try:
+            while left:
+                written = self._file.write(left)  # may be part of the text when a disk is nearly full
+                if not written:
+                    raise RetriableError("the file takes nothing now")
+                left = left[written:]
+        except OSError as error:
+            raise RetriableError(str(error)) from error
+
+    def flush(self) -> None:
+        """Make durable what was put; readers can see it already."""
+        try:
+            if self._is_regular:
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            raise RetriableError(str(error)) from error
+
+    def stop(self) -> None:
+        if self._is_own:
+            with suppress(OSError):  # committed lines are on the disk already
+                self._file.close()
+
+
+def _stdout() -> BinaryIO:
+    """Return standard output, unbuffered if possible."""
+    return getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
+
+
+def _text(values: list[Any]) -> bytes:
+    """Return the values as lines, each with its line end."""
+    return _joined([orjson.dumps(value, _plain) if type(value) is dict else _line(value) for value in values])
+
+
+def _unread_text(values: list[Any]) -> bytes:
+    """Return the values as lines; unread parts of maps are written as they are."""
+    if set(map(type, values)) == _MAPS_ALONE:
+        return _encoder.encode_lines(values)
+    return _joined([_encoder.encode(value) if type(value) is dict else _line(value) for value in values])
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    lines.append(b"")
+    return b"\n".join(lines)
+
+
+def _one_by_one(records: Sequence[Record]) -> list[bytes]:
+    """Return the lines one by one. Raises an ExceptionGroup that names the records without a text form."""
+    lines, errors = [], []
+    for index, record in enumerate(records):
+        try:
+            lines.append(_line(read_all(record.value)))
+        except _UNWRITABLE as error:
+            errors.append(RecordError(index, error))
+    if errors:
+        raise ExceptionGroup("values that have no text", errors)
+    return lines
+
+
+def _line(value: Any) -> bytes:
+    if type(value) is str:
+        return value.encode()
+    if type(value) is bytes:
+        return value
+    try:
+        return orjson.dumps(value, _plain)
+    except TypeError:  # integers beyond 64 bits, lone surrogates, deep values: written as JsonConverter writes them
+        return dumps(without_schema(value))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    raise TypeError(Message(f"{type(value).__name__} has no text"))

@@ -1,0 +1,1 @@
+"""The mirror of one cluster's topics on another (KIP-656)."""

@@ -1,0 +1,152 @@
+"""Kafka clients of a mirror: they report written offsets, and send side information without waiting."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+import confluent_kafka as ck
+
+from engine.connectors.mirror.offset_sync import MOST_OUTSTANDING, OffsetSync
+from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.errors import translated
+from engine.kafka.producer import Failure, KafkaProducer, Report, failure_reports
+from engine.kafka.transactional import KafkaTransactional
+from engine.ports import Row
+from engine.record.record import TopicPartition
+
+log = logging.getLogger(__name__)
+Offsets = dict[TopicPartition, tuple[int, int]]  # first and last written offset
+CLOSE_TIMEOUT_S = 2.0
+
+
+class MirrorConsumer(KafkaConsumer):
+    """The consumer of the source cluster."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        super().__init__(settings)
+        self._sizes: dict[str, int] | None = None  # partition counts by topic, as last seen on the source
+
+    def reach(self, timeout_s: float) -> None:
+        """Fetch the source's metadata. Raises RetriableError if no broker answers in time."""
+        with translated():
+            topics = self._client.list_topics(timeout=timeout_s).topics
+        self._sizes = {name: len(one.partitions) for name, one in topics.items() if one.error is None}
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """Return the ends as the port demands.
+
+        A partition that the source no longer has ends at its position. No fetch would ever report its end, and its
+        task would never have caught up.
+        """
+        ends = super().ends()
+        return ends if self._sizes is None or -1 not in ends.values() else ended(ends, self.positions(), self._sizes)
+
+    def tell(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit without waiting; failures are only logged."""
+        rows = [ck.TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+        try:
+            self._client.commit(offsets=rows, asynchronous=True)
+        except ck.KafkaException as error:
+            log.info("the source was not told how far the mirror is: %s", error)
+
+
+def ended(
+    ends: Mapping[TopicPartition, int], positions: Mapping[TopicPartition, int], sizes: Mapping[str, int]
+) -> dict[TopicPartition, int]:
+    """Return the ends; an unknown end of a missing partition becomes the position. Pure."""
+    return {
+        at: positions[at] if end < 0 and at.partition >= sizes.get(at.topic, 0) else end for at, end in ends.items()
+    }
+
+
+def telling_report(fail: Report, written: Offsets) -> Report:
+    """Return a delivery callback that also notes the offset."""
+
+    def report(error: ck.KafkaError | None, message: ck.Message) -> None:
+        if error is not None:
+            fail(error, message)
+            return
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if topic is not None and partition is not None and offset is not None:
+            at = TopicPartition(topic, partition)
+            before = written.get(at)
+            written[at] = (offset if before is None else before[0], offset)
+
+    return report
+
+
+class TellingProducer(KafkaProducer):
+    """A producer that notes the first and the last written offset of each partition."""
+
+    only_errors = False
+
+    def __init__(self, settings: Mapping[str, str], written: Offsets) -> None:
+        super().__init__(settings)
+        self._written = written
+
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
+        return reports(rows, self._lost, self._queued, self._written)
+
+
+class TellingTransactional(KafkaTransactional):
+    """A transactional producer that notes first and last written offset of each partition."""
+
+    only_errors = False
+
+    def __init__(self, settings: Mapping[str, str], written: Offsets) -> None:
+        super().__init__(settings)
+        self._written = written
+
+    def _reports(self, rows: Sequence[Row]) -> Iterable[Report]:
+        return reports(rows, self._lost, self._queued, self._written)
+
+
+def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
+    """Return delivery callbacks for a batch. Only the first and last record of a partition note their offset."""
+    made = list(islice(failure_reports(failures, begin), len(rows)))
+    firsts: dict[tuple[str, int | None], int] = {}
+    lasts: dict[tuple[str, int | None], int] = {}
+    for at, (topic, _, _, _, _, partition) in enumerate(rows):
+        place = topic, partition
+        if place not in lasts:
+            firsts[place] = at
+        lasts[place] = at
+    for at in {*firsts.values(), *lasts.values()}:
+        made[at] = telling_report(made[at], written)
+    return made
+
+
+class SyncSender:
+    """A sender of offset syncs to the source, with a limit on unacknowledged ones. Failures are only logged."""
+
+    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
+        self._settings = dict(settings)
+        self._topic = topic
+        self._client: ck.Producer | None = None
+        self._outstanding = 0
+
+    def send(self, sync: OffsetSync) -> bool:
+        """Send a sync; return whether it was accepted."""
+        try:
+            self._client = self._client or ck.Producer(self._settings)
+            self._client.poll(0)
+            if self._outstanding >= MOST_OUTSTANDING:
+                return False
+            self._client.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._answered)
+        except (ck.KafkaException, BufferError) as error:
+            log.info("an offset sync was not written: %s", error)
+            return False
+        self._outstanding += 1
+        return True
+
+    def drain(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Wait for the accepted syncs."""
+        if self._client is not None:
+            self._client.flush(timeout_s)
+
+    def _answered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
+        self._outstanding -= 1
+        if error is not None:
+            log.info("an offset sync was not written: %s", error)

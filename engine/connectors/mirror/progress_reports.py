@@ -1,0 +1,78 @@
+"""Best-effort progress reports of a mirror task: offset syncs, and its position on the source."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from engine.connectors.mirror.client_options import MirrorClients, keeps_stand_in
+from engine.connectors.mirror.clients import MirrorConsumer, Offsets, SyncSender
+from engine.connectors.mirror.offset_sync import OffsetSyncWriter
+from engine.connectors.mirror.records import syncs_topic
+from engine.connectors.mirror.sink import Spans
+from engine.ports import Clock
+from engine.record.record import TopicPartition
+
+log = logging.getLogger(__name__)
+PROMOTE_MS = 5000  # a delayed sync waits at most this long
+
+
+class Telling:
+    """Progress reports of a task. The producer fills `written` with the offsets of each target partition."""
+
+    def __init__(
+        self, clients: MirrorClients, consumer: MirrorConsumer, remote: Callable[[str], str], clock: Clock
+    ) -> None:
+        mirror = clients.mirror
+        syncs = bool(mirror.values["emit.offset-syncs.enabled"])
+        self.written: Offsets = {}
+        self.spans = Spans() if syncs else None
+        self._sender = SyncSender(clients.source_producer(), syncs_topic(mirror))
+        self._writer = OffsetSyncWriter(self._sender.send, int(mirror.values["offset.lag.max"]))
+        self._consumer = consumer
+        self._remote = remote
+        self._clock = clock
+        self._tell_ms = mirror.seconds("source.group") if keeps_stand_in(mirror) else None
+        self._told_at = 0
+        self._untold: Mapping[TopicPartition, int] = {}
+        self._promoted_at = clock.now_ms()
+
+    def committed(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Report positions that are committed together with all records before them."""
+        now = self._clock.now_ms()
+        if self.spans is not None:
+            first, last = self.spans.syncs(self.written, self._remote)
+            self.written.clear()
+            for sync in first:
+                self._writer.note(sync)
+            self._writer.fire()
+            for sync, start in last:
+                self._writer.note(sync, start)
+            if now - self._promoted_at >= PROMOTE_MS:
+                self._promote(now)
+            self._writer.fire()
+        self._untold = {} if self._tell_ms is None else positions
+        if self._tell_ms is not None and now - self._told_at >= self._tell_ms:
+            self._tell(now)
+
+    def close(self) -> None:
+        """Send the last syncs and the last position; no later record may come to trigger them."""
+        self._tell(self._clock.now_ms())
+        self._promote(self._clock.now_ms())
+        while before := len(self._writer.pending):
+            self._sender.drain()
+            self._writer.fire()
+            if len(self._writer.pending) == before:
+                log.info("offset syncs of %d partitions were not written", before)
+                return
+        self._sender.drain()
+
+    def _tell(self, now: int) -> None:
+        if self._untold:
+            self._told_at = now
+            self._consumer.tell(self._untold)
+            self._untold = {}
+
+    def _promote(self, now: int) -> None:
+        self._promoted_at = now
+        self._writer.promote()

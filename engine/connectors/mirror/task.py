@@ -1,0 +1,247 @@
+"""Open a mirror's task from its plan (KIP-656): a sink task that consumes from one cluster and produces to another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from engine.connectors.mirror.assignment import assigned
+from engine.connectors.mirror.client_options import MirrorClients, keeps_stand_in, mirror_clients
+from engine.connectors.mirror.clients import MirrorConsumer, TellingProducer, TellingTransactional
+from engine.connectors.mirror.cluster_admin import MirrorAdmin
+from engine.connectors.mirror.commit_refresh import Reminders
+from engine.connectors.mirror.naming import policy_of
+from engine.connectors.mirror.options import SINK
+from engine.connectors.mirror.progress_reports import Telling
+from engine.connectors.mirror.sink import MirrorPut
+from engine.connectors.mirror.source_positions import ConnectOffsets, MirrorCommit, NeverAnew, StandIn
+from engine.errors import ClusterAway, RetriableError
+from engine.exactly_once.transaction import Transaction
+from engine.kafka.admin import KafkaAdmin
+from engine.kafka.consumer import KafkaConsumer
+from engine.kafka.offsets import TaskOffsets
+from engine.leases import Delivery
+from engine.pipeline.chain import Steps, applying
+from engine.pipeline.claim import PositionStore, claim_positions
+from engine.pipeline.commit import GroupStore, flush_letters, with_metadata
+from engine.pipeline.open_task import OpenTask
+from engine.pipeline.sink_task import SinkTask
+from engine.ports import Producer
+from engine.record.record import RawRecord, Record
+from engine.record.schema import BYTES
+from engine.steps.registry import build_transform
+from engine.tasks.clients import Opening, build_guard, flush_outcomes, open_replay_reporter
+from engine.tasks.dead_letters import open_dead_letters
+from engine.tasks.source_offsets import open_offsets
+
+log = logging.getLogger(__name__)
+
+REACH_TIMEOUT_S = 5.0  # for the source's metadata; the lease's other tasks wait meanwhile
+IDLE_MS = 1000  # an idle task runs again after this time
+
+
+class MirrorTask(SinkTask):
+    """A sink task with its own wake-up time: the herder can't see the ends of another cluster."""
+
+    def wake_at(self) -> int:  # type: ignore[override]
+        return self.clock.now_ms() + IDLE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The producer of the records, and the store of the positions."""
+
+    producer: Producer
+    store: PositionStore
+    transaction: Transaction | None
+
+
+def open_mirror(opening: Opening) -> OpenTask:
+    """Claim the task's partitions and open its clients."""
+    clients = mirror_clients(opening.plan.config, opening.worker)
+    remote = _remote(clients)
+    consumer = _open_consumer(opening, clients)
+    telling = Telling(clients, consumer, remote, opening.clock)
+    opening.closing.callback(telling.close)
+    writing = _open_writing(opening, clients, consumer, telling, remote)
+    # A partition without a position may be new. The position stores decide about it, not `claim_positions`.
+    task = replace(opening.task, partitions=assigned(opening.task.config), has_committed=False)
+    positions, state = claim_positions(task, opening.plan.stages, consumer, writing.store)
+    # Commit the positions again before brokers expire them.
+    if clients.mirror.type == SINK and _reminders.is_due((opening.worker.group_id, clients.group, task.task)):
+        writing.store.remember(with_metadata(positions, state.to_metadata()))
+    # Dead letters and outcomes are on the worker's cluster; only there can they join the transaction.
+    inside = writing.transaction if clients.is_on_workers_cluster else None
+    letters = open_dead_letters(opening, state, inside)
+    replayed = open_replay_reporter(opening, inside)
+    put = MirrorPut(
+        writing.producer,
+        _maker(clients, {remote(at.topic) for at in positions}),
+        telling.spans,
+        flushes=opening.careful,
+    )
+    commit = MirrorCommit(
+        writing.store,
+        writing.transaction,
+        put.flush,
+        lambda: flush_letters(letters, state),
+        lambda: flush_outcomes(replayed),
+        telling.committed,
+    )
+    running = MirrorTask(
+        steps=_steps(opening, remote, clients.mirror.source_alias),
+        sink=put,
+        guard=build_guard(opening, state, letters),
+        consumer=consumer,
+        replayed=replayed,
+        commit=commit,
+        state=state,
+        committed=positions,
+        clock=opening.clock,
+        commit_interval_ms=opening.worker.flush_interval_ms,
+    )
+    consumer.assign(positions)
+    return OpenTask(opening.task, running, opening.plan.tolerance, opening.closing.close, opening.careful)
+
+
+def _open_consumer(opening: Opening, clients: MirrorClients) -> MirrorConsumer:
+    """Open the consumer of the source. An unavailable source is waited for once per lease."""
+    settings = clients.source_consumer()
+    cluster = settings["bootstrap.servers"]
+    reason = f"the source cluster {clients.mirror.source_alias} does not answer at {cluster}"
+    if cluster in opening.away:
+        raise ClusterAway(reason)
+    consumer = MirrorConsumer(settings)
+    opening.closing.callback(consumer.close)
+    try:
+        consumer.reach(REACH_TIMEOUT_S)
+    except RetriableError as error:
+        opening.away.add(cluster)
+        raise ClusterAway(f"{reason}: {error}") from error
+    return consumer
+
+
+def _open_writing(
+    opening: Opening, clients: MirrorClients, consumer: MirrorConsumer, telling: Telling, remote: Callable[[str], str]
+) -> Writing:
+    """Open the target's producer and the position store, with a transaction if there is one."""
+    once = opening.plan.delivery is Delivery.EXACTLY_ONCE
+    if keeps_stand_in(clients.mirror):
+        transaction, check = _open_transaction(opening, clients, telling)
+        reader = KafkaConsumer(clients.target_reader())
+        opening.closing.callback(reader.close)
+        stand_in = StandIn(reader, transaction, clients.group, remote)
+        check.append(stand_in.check)
+        return Writing(transaction, _never_anew(stand_in, clients, remote), transaction)
+    if clients.mirror.type == SINK:
+        store = _never_anew(GroupStore(consumer), clients, remote)
+        return Writing(_open_producer(opening, clients, telling), store, None)
+    if once:
+        transaction, check = _open_transaction(opening, clients, telling)
+        offsets = _connect_offsets(opening, clients, consumer, transaction)
+        check.append(offsets.check)
+        return Writing(transaction, offsets, transaction)
+    return Writing(_open_producer(opening, clients, telling), _connect_offsets(opening, clients, consumer, None), None)
+
+
+def _connect_offsets(
+    opening: Opening, clients: MirrorClients, consumer: MirrorConsumer, transaction: Transaction | None
+) -> ConnectOffsets:
+    """Open the offsets after the transaction has taken over the id: no other transaction is open then."""
+    task = opening.task
+    offsets = TaskOffsets(open_offsets(opening), task.connector, task.task)
+    return ConnectOffsets(offsets, clients.mirror.source_alias, transaction, consumer.begin_offsets)
+
+
+def _open_producer(opening: Opening, clients: MirrorClients, telling: Telling) -> TellingProducer:
+    producer = TellingProducer(clients.target_producer(), telling.written)
+    opening.closing.callback(producer.close)
+    return producer
+
+
+def _open_transaction(
+    opening: Opening, clients: MirrorClients, telling: Telling
+) -> tuple[Transaction, list[Callable[[], None]]]:
+    """Open the task's transactions on the target. Returns them and a list to which callers add checks."""
+    checks: list[Callable[[], None]] = [opening.admit]
+
+    def check() -> None:
+        for one in checks:
+            one()
+
+    settings = clients.transactional(opening.task.task)
+    transaction = Transaction(
+        lambda: TellingTransactional(settings, telling.written), check, opening.clock, keeps=opening.careful
+    )
+    opening.closing.callback(transaction.close)
+    transaction.open()
+    opening.admit()
+    return transaction, checks
+
+
+def _never_anew(store: PositionStore, clients: MirrorClients, remote: Callable[[str], str]) -> NeverAnew:
+    admin = KafkaAdmin(clients.target_admin())
+    return NeverAnew(store, admin.end_offsets, remote, clients.group)
+
+
+def _steps(opening: Opening, remote: Callable[[str], str], alias: str) -> Steps:
+    """Return the steps: rename the topic, then transforms, which see the target's topic name.
+
+    The source partition and offset are set as MirrorMaker 2 sets them, so that error contexts show the origin.
+    """
+    config = opening.plan.config
+    transforms = (applying(build_transform(step, config.predicates)) for step in config.transforms)
+    origins: dict[tuple[str, int], tuple[str, dict[str, object]]] = {}
+
+    def consumed(raw: RawRecord) -> Record:
+        place = raw.topic, raw.partition
+        known = origins.get(place)
+        if known is None:
+            origin = {"cluster": alias, "topic": raw.topic, "partition": raw.partition}
+            known = origins[place] = remote(raw.topic), origin
+        headers = tuple([(name, BYTES, data) for name, data in raw.headers]) if raw.headers else ()
+        # By position: keyword arguments would double the cost of this line, which runs most often.
+        return Record(
+            known[0], raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES, headers,
+            raw.offset, raw.timestamp_type, raw, known[1], {"offset": raw.offset},
+        )  # fmt: skip
+
+    return tuple(enumerate([consumed, *transforms]))
+
+
+def _remote(clients: MirrorClients) -> Callable[[str], str]:
+    """Return a cached function from a source topic to its name on the target."""
+    policy, alias = policy_of(clients.mirror), clients.mirror.source_alias
+    known: dict[str, str] = {}
+
+    def remote(topic: str) -> str:
+        found = known.get(topic)
+        if found is None:
+            known[topic] = found = policy.remote(alias, topic)
+        return found
+
+    return remote
+
+
+def _maker(clients: MirrorClients, known: set[str]) -> Callable[[Record], None]:
+    """Return a function that creates topics set by a transform, sized like the source topic."""
+    admin: list[MirrorAdmin] = []
+
+    def ensure(record: Record) -> None:
+        if record.topic in known or record.raw is None:
+            return
+        if not admin:
+            admin.append(MirrorAdmin(clients.target_admin()))
+        known.update(admin[0].topics())
+        if record.topic not in known:
+            size = MirrorAdmin(clients.source_admin()).topics().get(record.raw.topic, record.raw.partition + 1)
+            admin[0].create(record.topic, size, int(clients.mirror.values["replication.factor"]), {})
+            known.add(record.topic)
+
+    return ensure
+
+
+_reminders = Reminders()  # of this process

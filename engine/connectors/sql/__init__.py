@@ -1,0 +1,1 @@
+"""SqlSink and SqlSource."""

@@ -1,0 +1,178 @@
+"""Databases over SQLAlchemy: engines with uniform behaviour, and the classification of their errors."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from engine.config.rooted_files import outside
+from engine.errors import ConfigError, Message
+from engine.record.withheld import without_content
+
+TRANSIENT_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
+SQLITE_WAIT_S = "5"  # seconds
+DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
+# They name files of the worker, or whole connections in them; libpq has no option to restrict their directory.
+REFUSED_PARAMETERS = ("conninfo", "gssdelegation", "passfile", "service", "servicefile", "sslcrldir", "sslkeylogfile")
+FILE_PARAMETERS = ("sslcert", "sslcrl", "sslkey", "sslrootcert")
+# A path that can't exist: connectors must not use the passwords in the home directory of the worker's user.
+NO_PASSFILE = f"{os.devnull}/none"
+
+# psycopg's warnings quote server messages, which contain whole rows. The exceptions still reach us.
+logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+
+
+def database_url(value: str) -> str | None:
+    """Return the problem of a database URL, or None. The URL is secret, so the problem does not quote it."""
+    try:
+        place = _place(value)
+    except (exc.ArgumentError, ValueError) as error:
+        return f"names no database that can be reached from here: {type(error).__name__}"
+    if place.drivername not in DRIVERS:
+        return "must begin with sqlite: or postgresql: no other database driver is used"
+    if "plugin" in place.query:
+        return "must not load a plugin of SQLAlchemy"
+    if place.get_backend_name() == "sqlite" and ("uri" in place.query or (place.database or "").startswith("file:")):
+        return "must name the file of an SQLite database by its path, not by a URI"
+    return _server_problem(place) if place.get_backend_name() == "postgresql" else None
+
+
+def _server_problem(place: sa.URL) -> str | None:
+    """Return why connectors may not connect to PostgreSQL with this URL, or None."""
+    refused = [name for name in REFUSED_PARAMETERS if name in place.query]
+    if refused:
+        return f"must not have the parameter {refused[0]}: it uses files, or credentials, of the worker"
+    given = _values(place, "host")
+    hosts = [*given, *([place.host or ""] if place.host or not given else [])]
+    if any(not host or host.startswith(("/", "@")) for host in hosts):
+        return "must name the host of the server: a socket of this machine tells the server the worker's own user"
+    return None
+
+
+def _values(place: sa.URL, name: str) -> list[str]:
+    """Return the values of a URL parameter, which may be repeated or comma-separated."""
+    given = place.query.get(name, ())
+    texts = (given,) if isinstance(given, str) else given
+    return [one.strip() for text in texts for one in text.split(",")]
+
+
+def database_files(value: str) -> list[str]:
+    """Return the files that a URL names: an SQLite database, or keys and certificates for PostgreSQL."""
+    try:
+        place = _place(value)
+    except (exc.ArgumentError, ValueError):
+        return []
+    if place.drivername == "postgresql+psycopg":
+        given = (place.query.get(name, ()) for name in FILE_PARAMETERS)
+        named = [path for text in given for path in ((text,) if isinstance(text, str) else text)]
+        return [path for path in named if path not in ("", "system")]  # `system` is not a file but OpenSSL's own
+    path = database_file(value)
+    return [] if path is None else [path]
+
+
+def database_file(value: str) -> str | None:
+    """Return the file of an SQLite database.
+
+    None for a database in memory or on a server, and for an invalid URL.
+    """
+    try:
+        place = _place(value)
+        is_sqlite = place.get_backend_name() == "sqlite"
+    except (exc.ArgumentError, ValueError):
+        return None
+    return place.database if is_sqlite and place.database not in (None, "", ":memory:") else None
+
+
+def open_engine(url: str, *, begin: str = "BEGIN", root: str | None = None) -> sa.Engine:
+    """Return an engine whose SQLite transactions begin when asked. Python's own control begins them too late.
+
+    The files that the URL names must be below `root`. Raises ConfigError.
+    """
+    wrong = database_url(url)
+    if wrong is not None:
+        raise ConfigError((("connection.url", None, wrong),))
+    place = _place(url)
+    if place.get_backend_name() != "sqlite":
+        for path in database_files(url):
+            _check_file(path, root)
+        options = {"passfile": NO_PASSFILE}
+        return sa.create_engine(place, pool_pre_ping=True, hide_parameters=True, connect_args=options)
+    file = database_file(url)
+    real = None if file is None else os.path.realpath(file)
+    if real is not None:
+        _check_file(real, root)
+        place = place.set(database=real)
+    if "timeout" not in place.query:
+        place = place.update_query_dict({"timeout": SQLITE_WAIT_S})
+    engine = sa.create_engine(place, hide_parameters=True)
+
+    @sa.event.listens_for(engine, "do_connect")
+    def still_below(*_: Any) -> None:
+        if real is not None:  # the file may have become a symbolic link since
+            _check_file(real, root)
+
+    @sa.event.listens_for(engine, "connect")
+    def no_transactions_of_python(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        connection.text_factory = _text_or_bytes
+
+    @sa.event.listens_for(engine, "begin")
+    def begin_as_written(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _check_file(path: str, root: str | None) -> None:
+    wrong = outside(path, root)
+    if wrong is not None:
+        raise ConfigError((("connection.url", None, wrong),))
+
+
+def check_constraints(connection: sa.Connection) -> None:
+    """Raise now the errors that deferred constraints would raise at the commit (PostgreSQL)."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def driver_error(error: Exception) -> BaseException:
+    """Return the driver's exception, which names the constraint but no statement or parameters."""
+    original = getattr(error, "orig", None)
+    if not isinstance(original, BaseException):
+        return error
+    # The driver's own traceback begins inside SQLAlchemy and would hide the sink.
+    return original.with_traceback(error.__traceback__)
+
+
+def words(error: Exception) -> Message:
+    """Return the driver's message; without content of records, only the facts in it."""
+    original = driver_error(error)
+    content = str(original).strip()
+    safe = without_content(original, content)
+    return Message.of(safe if safe == content else f"{type(original).__name__}: {safe}", content)
+
+
+def is_of_world(error: Exception) -> bool:
+    """Return whether the database is unavailable or busy, so that no row is to blame."""
+    if not isinstance(error, exc.DBAPIError):
+        return False
+    if getattr(error.orig, "sqlstate", None) in TRANSIENT_STATES:
+        return True
+    return error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InternalError)
+
+
+def _place(url: str) -> sa.URL:
+    place = sa.make_url(url)
+    return place.set(drivername="postgresql+psycopg") if place.drivername in {"postgresql", "postgres"} else place
+
+
+def _text_or_bytes(data: bytes) -> str | bytes:
+    """Return text, or bytes that are not UTF-8: SQLite stores any bytes as text, and other rows must not fail."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data

@@ -1,0 +1,236 @@
+"""SqlSink: inserts rows into an existing table, one transaction per put, and names each rejected row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.dialects import postgresql, sqlite
+
+from engine.config.options import REQUIRED, Option, one_of
+from engine.connectors.sql.database import (
+    check_constraints,
+    database_url,
+    driver_error,
+    is_of_world,
+    open_engine,
+    words,
+)
+from engine.errors import ConfigError, DataError, EngineError, RecordError, RetriableError
+from engine.leases import Delivery
+from engine.record.record import Record
+
+INSERT_MODES = ("insert", "upsert")
+PK_MODES = ("none", "record_key", "record_value")
+OPTIONS = (
+    Option("connection.url", "string", REQUIRED, "The database, as SQLAlchemy names it.", database_url, secret=True),
+    Option("table.name", "string", REQUIRED, "The table; it must exist."),
+    Option(
+        "insert.mode",
+        "string",
+        "insert",
+        "`insert`, or `upsert`: replace the row with the same key.",
+        one_of(*INSERT_MODES),
+    ),
+    Option(
+        "pk.mode",
+        "string",
+        "none",
+        "Where the primary key comes from: none, record_key, record_value.",
+        one_of(*PK_MODES),
+    ),
+    Option("pk.fields", "list", (), "The columns of the primary key."),
+    Option("fields.whitelist", "list", (), "The fields of the value to write; empty: all that have a column."),
+    Option(
+        "delivery.guarantee",
+        "string",
+        Delivery.AT_LEAST_ONCE,
+        "`at_least_once`, or `exactly_once`: positions and dead letters are kept in tables of the same database, "
+        "`engine_offsets` and `engine_letters`, which are made if they are missing (SQLite and PostgreSQL).",
+        one_of(*Delivery),
+    ),
+)
+UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
+    "postgresql": postgresql.insert,
+    "sqlite": sqlite.insert,
+}
+# Drivers also raise Python's own exceptions, for integers out of range or text that can't be encoded.
+ROW_ERRORS = (exc.StatementError, OverflowError, TypeError, ValueError)
+
+Row = dict[str, Any]
+
+
+class SqlSink:
+    """Writes each record's value as a row.
+
+    `writing` opens the transaction of a put. A caller that replaces it must commit by itself.
+    """
+
+    put_is_idempotent = False  # the sink names the rejected rows itself
+    writes_to = "a database"
+
+    def __init__(self, root: str | None = None) -> None:
+        """Allow only SQLite files below `root`; None allows no file."""
+        self._root = root
+
+    @classmethod
+    def rehearse(cls, config: Mapping[str, str], record: Record) -> Row:
+        """Return the row as far as it is known without the table.
+
+        Only the database knows the table's columns. Raises DataError for a record that no table would take.
+        """
+        sink = cls()
+        sink._configure(config)
+        value = _fields_of(record)
+        row = {name: value[name] for name in value if not sink._whitelist or name in sink._whitelist}
+        return row | sink._key_of(record.key) if sink._pk_mode == "record_key" and sink._pk_fields else row
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._configure(config)
+        self.engine = open_engine(self._url, begin="BEGIN IMMEDIATE", root=self._root)
+        self.writing: Callable[[], AbstractContextManager[sa.Connection]] = self.engine.begin
+        self._statements: dict[frozenset[str], sa.Insert] = {}
+        try:
+            self._table = self._reflected(config["table.name"])
+            self._columns = {column.name for column in self._table.columns}
+            self._check_keys()
+        except EngineError:
+            self.stop()
+            raise
+
+    def put(self, records: Sequence[Record]) -> None:
+        rows, errors = self._rows(records)
+        if errors:
+            raise ExceptionGroup("values that are no rows", errors)
+        try:
+            with self.writing() as connection:
+                for columns, batch in groupby(rows, frozenset):
+                    connection.execute(self._statement(columns), list(batch))
+        except ROW_ERRORS as error:
+            if is_of_world(error):
+                raise RetriableError(words(error)) from None
+        else:
+            return
+        # Outside the except block: the batch's error would become the context of each row's error.
+        raise self._guilty(rows)
+
+    def flush(self) -> None:
+        """Do nothing: each put has committed already."""
+
+    def stop(self) -> None:
+        self.engine.dispose()
+
+    def _configure(self, config: Mapping[str, str]) -> None:
+        self._url = config["connection.url"]
+        self._upsert = config.get("insert.mode") == "upsert"
+        self._pk_mode = config.get("pk.mode", "none")
+        self._pk_fields = _names(config.get("pk.fields", ""))
+        self._whitelist = set(_names(config.get("fields.whitelist", "")))
+
+    def _reflected(self, name: str) -> sa.Table:
+        try:
+            return sa.Table(name, sa.MetaData(), autoload_with=self.engine)
+        except exc.NoSuchTableError:
+            raise ConfigError((("table.name", name, "there is no such table in the database"),)) from None
+        except exc.DBAPIError as error:
+            raise RetriableError(words(error)) from None
+
+    def _check_keys(self) -> None:
+        missing = [name for name in self._pk_fields if name not in self._columns]
+        if missing:
+            raise ConfigError((("pk.fields", ",".join(missing), "the table has no such column"),))
+        if self._pk_mode != "none" and not self._pk_fields:
+            self._pk_fields = tuple(column.name for column in self._table.primary_key)
+        if self._upsert and not self._pk_fields:
+            raise ConfigError((("pk.fields", None, "is required for insert.mode=upsert"),))
+
+    def _rows(self, records: Sequence[Record]) -> tuple[list[Row], list[RecordError]]:
+        rows: list[Row] = []
+        errors: list[RecordError] = []
+        for index, record in enumerate(records):
+            try:
+                rows.append(self._row(record))
+            except DataError as error:
+                errors.append(RecordError(index, error))
+        return rows, errors
+
+    def _row(self, record: Record) -> Row:
+        value = _fields_of(record)
+        wanted = self._whitelist or self._columns
+        row = {name: value[name] for name in value if name in wanted and name in self._columns}
+        if self._pk_mode == "record_key":
+            row |= self._key_of(record.key)
+        if not row:
+            raise DataError(f"no field of the value is a column of {self._table.name}")
+        return row
+
+    def _key_of(self, key: Any) -> Row:
+        if isinstance(key, Mapping):
+            missing = [name for name in self._pk_fields if name not in key]
+            if missing:
+                raise DataError(f"the key has no field {', '.join(missing)}")
+            return {name: key[name] for name in self._pk_fields}
+        if len(self._pk_fields) != 1:
+            raise DataError(f"the key must have the fields {', '.join(self._pk_fields)}")
+        return {self._pk_fields[0]: key}
+
+    def _statement(self, columns: frozenset[str]) -> sa.Insert:
+        statement = self._statements.get(columns)
+        if statement is None:
+            statement = self._statements[columns] = self._build(columns)
+        return statement
+
+    def _build(self, columns: frozenset[str]) -> sa.Insert:
+        if not self._upsert:
+            return self._table.insert()
+        insert = UPSERTS.get(self.engine.dialect.name)
+        if insert is None:
+            raise ConfigError((("insert.mode", "upsert", f"is not supported on {self.engine.dialect.name}"),))
+        statement = insert(self._table)
+        rest = {name: statement.excluded[name] for name in sorted(columns.difference(self._pk_fields))}
+        keys = list(self._pk_fields)
+        if not rest:
+            return statement.on_conflict_do_nothing(index_elements=keys)
+        return statement.on_conflict_do_update(index_elements=keys, set_=rest)
+
+    def _guilty(self, rows: list[Row]) -> Exception:
+        """Try each row alone, in a transaction that is rolled back, and return the rows' errors."""
+        errors: list[RecordError] = []
+        try:
+            with self.engine.connect() as connection, connection.begin() as transaction:
+                # From here on, each row raises its own error instead of the commit.
+                check_constraints(connection)
+                for index, row in enumerate(rows):
+                    cause = self._try_row(connection, row)
+                    if cause is not None:
+                        errors.append(RecordError(index, cause))
+                transaction.rollback()
+        except exc.DBAPIError as error:
+            return RetriableError(words(error))
+        if not errors:
+            return RetriableError("the batch was rejected, but each of its rows alone is accepted")
+        return ExceptionGroup("rows that the database rejects", errors)
+
+    def _try_row(self, connection: sa.Connection, row: Row) -> BaseException | None:
+        try:
+            with connection.begin_nested():
+                connection.execute(self._statement(frozenset(row)), row)
+        except ROW_ERRORS as error:
+            if is_of_world(error):
+                raise
+            return driver_error(error)
+        return None
+
+
+def _fields_of(record: Record) -> Mapping[str, Any]:
+    if not isinstance(record.value, Mapping):
+        raise DataError(f"a row needs a value with fields, not {type(record.value).__name__}")
+    return record.value
+
+
+def _names(value: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",") if name.strip())

@@ -1,0 +1,42 @@
+"""The connectors named on the command line, for a driver that finds no other leader.
+
+A driver that stood by behind another leader does not write them: the topic then holds an operator's changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from engine.config.options import stripped
+from engine.config.topic import ConfigState
+from engine.herder.connectors import Connectors
+
+log = logging.getLogger(__name__)
+
+
+class Initial:
+    """The initial connectors. They are written once, when this driver first leads, or never."""
+
+    def __init__(self, given: Sequence[Mapping[str, str]], connectors: Connectors) -> None:
+        self._given = tuple(given)
+        self._connectors = connectors
+        self._found: ConfigState | None = None
+
+    def stand_by(self) -> None:
+        """Remember the content of the topic when this driver first looked."""
+        if self._found is None:
+            self._found = self._connectors.state
+
+    def write(self) -> None:
+        """Create or change the connectors, unless the topic changed since this driver first looked.
+
+        Even a heartbeat counts as a change. This driver's own writes, from a failed attempt, do not count.
+        """
+        before = self._connectors.before
+        if self._found in (None, before) or self._connectors.is_own(before.leader):
+            self._connectors.put_all({properties["name"]: stripped(properties) for properties in self._given})
+        elif self._given:
+            names = ", ".join(properties["name"] for properties in self._given)
+            log.info("another driver has led since this one started: %s as they were left", names)
+        self._given = ()  # later changes are an operator's

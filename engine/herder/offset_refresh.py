@@ -1,0 +1,82 @@
+"""Commits that keep offsets from expiring: brokers delete offsets of groups without members.
+
+Every position that no lease holds is committed again, unchanged, at least every quarter of the retention time. That
+includes paused, stopped and failed connectors. It runs on the herder's thread, which alone grants leases, so no lease
+can begin in between. It handles one task per turn, because unreachable brokers take long.
+
+Two kinds of leases could move a position at the same time:
+
+- A lease of an older generation may hold the partition under another task's id. So the commit waits until such leases
+  have ended here, and those of a former leader are fenced.
+- Another leader may have granted a lease of the same task. GroupOffsets describes why that cannot move a position back
+  for a connector that writes transactions.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from engine.errors import EngineError, RetriableError
+from engine.herder.plan import outrun
+from engine.herder.positions import GroupOffsets
+from engine.herder.state import HerderState, Settings, TaskKey
+from engine.leases import TaskConfig
+
+log = logging.getLogger(__name__)
+
+FALLBACK_MS = 7 * 24 * 3_600_000  # Kafka's default offsets.retention.minutes, if the brokers don't report theirs
+
+
+class Recommits:
+    """The refresh of committed offsets.
+
+    Only the herder calls `turn`. `retention_ms` asks the brokers, and may return None.
+    """
+
+    def __init__(self, offsets: GroupOffsets, retention_ms: Callable[[], int | None], settings: Settings) -> None:
+        self._offsets = offsets
+        self._retention_ms = retention_ms
+        self._settings = settings
+        self._next = 0
+        self._waiting: deque[TaskKey] = deque()
+
+    def turn(self, state: HerderState, now: int) -> None:
+        """Commit the offsets of some tasks again, if it is time. Leased tasks commit by themselves.
+
+        Tasks whose offsets an older generation may still move wait. A group that refuses does not block the others.
+        """
+        if now >= self._next:
+            self._next = now + self._interval_ms()
+            self._waiting = deque(state.tasks)
+        held = {(task.connector, task.task) for task in state.leased()}
+        older = outrun(state)
+        left = self._settings.recommits
+        for _ in range(len(self._waiting)):
+            if not left or not self._waiting:
+                return
+            task = state.tasks.get(self._waiting.popleft())
+            if task is None or task.key in held or not task.config.partitions:
+                continue
+            if task.unfenced or not task.located or task.config.connector in older:
+                self._waiting.append(task.key)
+                continue
+            left -= 1
+            self._remind(task.config)
+
+    def _remind(self, task: TaskConfig) -> None:
+        try:
+            self._offsets.recommit(task)
+        except EngineError as error:
+            log.warning("the offsets of task %s were not committed again: %s", task.task_id, error)
+            if isinstance(error, RetriableError):  # the other tasks of the group would take as long
+                self._waiting = deque(key for key in self._waiting if key[0] != task.connector)
+
+    def _interval_ms(self) -> int:
+        try:
+            kept = self._retention_ms()
+        except EngineError as error:
+            log.warning("how long the brokers keep offsets can't be read: %s", error)
+            kept = None
+        return min(self._settings.recommit_ms, (kept or FALLBACK_MS) // 4)

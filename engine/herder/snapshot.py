@@ -1,0 +1,192 @@
+"""Snapshots of the herder for the status topic, the REST API and the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count, takewhile
+from typing import Any
+
+import msgspec
+
+from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
+from engine.herder.assignment import named_topics
+from engine.herder.discovery import Watch
+from engine.herder.state import HerderState, TaskKey, TaskRun, lag
+from engine.leases import Kind
+from engine.policy.tolerance import TolerancePolicy
+from engine.record.record import TopicPartition
+from engine.record.stage import Stage
+
+UNFENCED = "it waits until the tasks of older configurations are fenced"
+NO_SLOT = "no slot is free: a stream's task holds one for good, and the last is kept for others; raise `slots`"
+
+
+class ConnectorFacts(msgspec.Struct, frozen=True):
+    """The result of validating a connector's configuration. `trace` is set when it is unusable."""
+
+    kind: Kind = Kind.SINK
+    delivery: str = "at_least_once"
+    # "durable", or "best_effort" on a cluster that acknowledges nothing; None: no dead letters
+    dead_letters: str | None = None
+    stages: tuple[Stage, ...] = ()
+    tolerance: TolerancePolicy = TolerancePolicy()
+    # Properties that each task of a source adds to the connector's properties.
+    task_configs: tuple[dict[str, str], ...] = ()
+    secrets: tuple[str, ...] = ()  # options that are never shown
+    trace: str | None = None
+    keeps_positions_here: bool = True  # in its group or on the offsets topic, not in the target system
+    watch: Callable[[], Watch] | None = None  # for connectors that discover tasks on another cluster
+
+
+class View(msgspec.Struct, frozen=True):
+    """A snapshot. Any thread may read it."""
+
+    worker_id: str
+    ready: bool = False
+    trouble: str | None = None
+    config: ConfigState = ConfigState()
+    state: HerderState = HerderState()
+    ends: dict[TopicPartition, int] = {}
+    facts: dict[str, ConnectorFacts] = {}
+    slots: int = 0
+    troubles: dict[str, str] = {}  # problems of single connectors, while the others go on
+    standby: bool = False  # another driver leads, or none does yet
+    leader_url: str = ""  # URL of the leader's REST API; empty: not known
+
+    @property
+    def is_seen(self) -> bool:
+        """Return whether there is anything to show, possibly from when this driver still led."""
+        return not self.standby or (self.state.epoch > 0 and not self.leader_url)
+
+    def names(self) -> list[str]:
+        """Return the names of the existing connectors, sorted."""
+        return sorted(name for name, entry in self.config.connectors.items() if entry.properties is not None)
+
+    def connector(self, name: str) -> ConnectorState | None:
+        """Return the connector, or None."""
+        entry = self.config.connectors.get(name)
+        return entry if entry is not None and entry.properties is not None else None
+
+    def tasks(self, connector: str) -> list[TaskRun]:
+        """Return the connector's tasks in order."""
+        tasks = self.state.tasks
+        return [tasks[connector, number] for number in takewhile(lambda number: (connector, number) in tasks, count())]
+
+    def facts_of(self, connector: str) -> ConnectorFacts:
+        return self.facts.get(connector, ConnectorFacts())
+
+    def topics(self, connector: str) -> list[str]:
+        """Return the topics that the tasks read, or the named topics while there is no task."""
+        entry = self.config.connectors[connector]
+        read = {partition.topic for task in entry.tasks for partition in task.partitions}
+        read |= {partition.topic for task in self.tasks(connector) for partition in task.partitions}
+        if self.facts_of(connector).watch is not None:
+            return sorted(read)  # the properties hold patterns, not names
+        return sorted(read or named_topics(entry.properties or {}))
+
+
+def leading(
+    view: View,
+    config: ConfigState,
+    state: HerderState,
+    ends: dict[TopicPartition, int],
+    facts: dict[str, ConnectorFacts],
+    troubles: dict[str, str],
+) -> View:
+    """Return the view while this driver leads."""
+    seen = View(view.worker_id, ready=True, slots=view.slots)
+    return msgspec.structs.replace(seen, config=config, state=state, ends=ends, facts=facts, troubles=troubles)
+
+
+def standing_by(view: View, leader: Leader | None) -> View:
+    """Return the view while another driver leads.
+
+    If no driver leads, for example because the brokers are away, the previous view stays.
+    """
+    if leader is not None:
+        return View(view.worker_id, slots=view.slots, standby=True, leader_url=leader.url)
+    return msgspec.structs.replace(view, ready=False, trouble=None, leader_url="")
+
+
+def connector_status(view: View, connector: str) -> dict[str, Any]:
+    """Return `{"state", "worker_id"}` as Kafka Connect does.
+
+    A trace is added when the connector is FAILED or not served now.
+    """
+    trace = view.facts_of(connector).trace or view.troubles.get(connector)
+    body = {"state": _connector_state(view, connector), "worker_id": view.worker_id}
+    return body if trace is None else {**body, "trace": trace}
+
+
+def task_status(view: View, task: TaskRun) -> dict[str, Any]:
+    """Return the status of one task: state, figures, positions and end offsets."""
+    facts = view.facts_of(task.config.connector)
+    return {
+        "state": task_state(view, task),
+        "trace": task.trace,
+        "worker_id": view.worker_id,
+        "generation": task.config.generation,
+        "restarts": task.config.restarts,
+        "kind": facts.kind,
+        "parked_until": task.parked_until,
+        "parked_reason": _waits_for(task) if task_state(view, task) == "UNASSIGNED" else task.parked_reason,
+        "lost_leases": task.lost,
+        "metrics": task.figures.metrics,
+        "stage_failures": task.figures.stage_failures,
+        "stage_dropped": task.figures.stage_dropped,
+        "dropped_rate": task.figures.dropped_rate,
+        "tolerance": task.figures.tolerance,
+        "positions": _by_name(task.positions, task),
+        "ends": _by_name(view.ends if task.config.partitions else task.ends, task),
+        "lag": lag(task, view.ends),
+        "stages": [stage_body(stage) for stage in facts.stages],
+        "topics": sorted({partition.topic for partition in task.partitions}),
+        "delivery": facts.delivery,
+        "dead_letters": facts.dead_letters,
+    }
+
+
+def stage_body(stage: Stage) -> dict[str, str]:
+    """Return a stage without its options, which may hold secrets."""
+    body = {"type": stage.type.value, "class": stage.class_name}
+    return {**body, "name": stage.name} if stage.name else body
+
+
+def task_state(view: View, task: TaskRun) -> str:
+    """Return Kafka Connect's state of a task. A paused task is RUNNING until its lease has ended.
+
+    A stream's task without a lease is UNASSIGNED, because it waits for a slot. A task is also UNASSIGNED while the
+    connector's older tasks still have to be fenced.
+    """
+    if task.failed:
+        return "FAILED"
+    if held(view.state, task.key):
+        return "RUNNING"
+    if task.target is TargetState.STARTED:
+        waits = task.unfenced or (task.config.kind is Kind.STREAM and task.parked_until is None)
+        return "UNASSIGNED" if waits else "RUNNING"
+    return task.target.value
+
+
+def _waits_for(task: TaskRun) -> str:
+    return UNFENCED if task.unfenced else NO_SLOT
+
+
+def held(state: HerderState, key: TaskKey) -> bool:
+    """Return whether a running lease holds this task."""
+    return any((task.connector, task.task) == key for task in state.leased())
+
+
+def _connector_state(view: View, connector: str) -> str:
+    if view.facts_of(connector).trace is not None:
+        return "FAILED"
+    target = view.config.connectors[connector].target
+    return "RUNNING" if target is TargetState.STARTED else target.value
+
+
+def _by_name(offsets: Mapping[TopicPartition, int], task: TaskRun) -> dict[str, int]:
+    return {
+        f"{partition.topic}-{partition.partition}": offsets[partition]
+        for partition in task.partitions
+        if partition in offsets
+    }

@@ -1,0 +1,77 @@
+"""Convert an error to what exception handlers, error contexts and error messages need."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any
+
+from msgspec.structs import replace
+
+from engine.pipeline.outcome import Errored
+from engine.policy.handlers import ErrorHandlerContext
+from engine.record.context import ErrorContext
+from engine.record.record import Origin, Punctuation, RawRecord, Record
+from engine.record.schema import BYTES, Schema
+from engine.record.unread import read_all
+
+Rows = tuple[tuple[str, Schema | None, Any], ...]
+_READ = (bytes, str, NoneType)
+
+
+def unconverted(raw: RawRecord) -> Record:
+    """Return the record before any conversion: key, value and headers are bytes."""
+    headers = tuple([(name, BYTES, data) for name, data in raw.headers]) if raw.headers else ()
+    # By position: keyword arguments would double the cost of this line, which runs most often.
+    return Record(
+        raw.topic, raw.partition, raw.timestamp, raw.key, raw.value, BYTES, BYTES, headers,
+        raw.offset, raw.timestamp_type, raw,
+    )  # fmt: skip
+
+
+def read_whole(record: Record) -> Record:
+    """Return the record with all lazily read parts read; the same object if there are none."""
+    if type(record.value) is bytes and type(record.key) in _READ and not record.headers:
+        return record  # true of nearly all records that a converter rejects
+    key, value, headers = read_all(record.key), read_all(record.value), _whole_headers(record.headers)
+    if key is record.key and value is record.value and headers is record.headers:
+        return record
+    return replace(record, key=key, value=value, headers=headers)
+
+
+def _whole_headers(headers: Rows) -> Rows:
+    if not headers:
+        return headers
+    read = tuple((name, schema, read_all(value)) for name, schema, value in headers)
+    return read if any(new[2] is not old[2] for new, old in zip(read, headers, strict=True)) else headers
+
+
+def describe_to_handler(errored: Errored) -> ErrorHandlerContext:
+    """Return the place of an error as handlers see it (KIP-1033)."""
+    origin, context = errored.origin, errored.context
+    node, task_id, record = context.stage.label, context.task_id, context.record
+    if isinstance(origin, Punctuation):
+        return ErrorHandlerContext(None, -1, -1, (), node, task_id, origin.timestamp)
+    timestamp = origin.timestamp if record is None or record.timestamp is None else record.timestamp
+    if isinstance(origin, Record):
+        return ErrorHandlerContext(origin.topic, -1, -1, (), node, task_id, -1 if timestamp is None else timestamp)
+    return ErrorHandlerContext(
+        origin.topic, origin.partition, origin.offset, origin.headers, node, task_id,
+        origin.timestamp if timestamp is None else timestamp, origin.key, origin.value,
+    )  # fmt: skip
+
+
+def _where(origin: Origin) -> str:
+    if isinstance(origin, RawRecord):
+        return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
+    if isinstance(origin, Record):
+        return f"source partition {origin.source_partition} at {origin.source_offset}"
+    return f"the punctuation at {origin.timestamp}"
+
+
+def why(errored: Errored, context: ErrorContext) -> str:
+    """Return in one sentence why the task stops. `context` is the error's context as it may be shown."""
+    reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
+    if errored.reply is not None:
+        reason = errored.reply.reason
+    where = _where(errored.origin)
+    return f"{reason}: {context.stage.type} ({context.stage.label}) failed on {where}: {context.message}"

@@ -1,0 +1,57 @@
+"""The classification of failures: retry, tolerate or stop. One table of stage and exception class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.errors import ConfigError, FatalError, ProduceFailed, RecordError, RetriableError, TaskError
+from engine.record.stage import StageType
+
+Classes = tuple[type[BaseException], ...]
+
+STOP: Classes = (TaskError, FatalError, ConfigError)  # these fail the task at any stage
+
+
+class Verdict(NamedTuple):
+    """The permission to retry the operation, and to tolerate its error."""
+
+    retry: bool
+    tolerate: bool
+
+
+class _Rule(NamedTuple):
+    retry: Classes
+    tolerate: Classes
+
+
+_STEP = _Rule(retry=(Exception,), tolerate=(Exception,))
+_TASK = _Rule(retry=(RetriableError,), tolerate=(RetriableError, RecordError))
+
+RULES: dict[StageType, _Rule] = {
+    StageType.TRANSFORMATION: _STEP,
+    StageType.KEY_CONVERTER: _STEP,
+    StageType.VALUE_CONVERTER: _STEP,
+    StageType.HEADER_CONVERTER: _STEP,
+    StageType.PROCESSOR: _STEP,
+    StageType.KAFKA_CONSUME: _Rule(retry=(RetriableError,), tolerate=(RetriableError,)),
+    StageType.KAFKA_PRODUCE: _Rule(retry=(RetriableError,), tolerate=(RetriableError,)),
+    StageType.TASK_PUT: _TASK,
+    StageType.TASK_POLL: _TASK,
+}
+_STOP_RULE = _Rule(retry=(), tolerate=())
+_AGAIN, _TOLERATED = Verdict(retry=True, tolerate=True), Verdict(retry=False, tolerate=True)
+
+
+def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> Verdict:
+    """Return the verdict on one failure.
+
+    `retry_on` is `errors.retry.on`: `all` (the KIP) or `retriable` (shipped Kafka).
+    """
+    if not isinstance(error, Exception) or isinstance(error, STOP):
+        return Verdict(retry=False, tolerate=False)
+    if isinstance(error, ProduceFailed) and stage is StageType.KAFKA_PRODUCE:
+        return Verdict(retry=error.retriable, tolerate=False)
+    rule = RULES.get(stage, _STOP_RULE)
+    if rule is _STEP:
+        return _AGAIN if retry_on != "retriable" or isinstance(error, RetriableError) else _TOLERATED
+    return Verdict(isinstance(error, rule.retry), isinstance(error, rule.tolerate))

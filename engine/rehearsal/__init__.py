@@ -1,0 +1,1 @@
+"""Rehearsals: run a connector's steps over given records, without any effect outside."""

@@ -1,0 +1,160 @@
+"""The steps of a rehearsal: a task's steps, as far as their options are known here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.config.connector import ConnectorConfig
+from engine.config.masking import MASK, PROVIDED
+from engine.config.stream import HEADERS
+from engine.config.worker import StepConfig
+from engine.connectors.kafka.options import writing
+from engine.connectors.kafka.task import copying_steps
+from engine.errors import ConfigError
+from engine.leases import Kind
+from engine.pipeline.chain import Steps, Transform
+from engine.record.record import Record
+from engine.rehearsal.fence import Fence
+from engine.steps.converters.json import JsonConverter
+from engine.steps.predicates import Conditional
+from engine.steps.registry import build_converter, build_transform
+from engine.tasks.clients import Opening
+from engine.tasks.plan import ConnectorPlan
+from engine.tasks.sink import reading_steps
+from engine.tasks.source import writing_steps
+
+PLAIN = StepConfig("", HEADERS, {})
+
+
+@dataclass(slots=True)
+class Watched:
+    """A wrapper of a transform under a predicate. `took` tells whether the last record reached the transform."""
+
+    transform: Transform
+    predicate: str = ""
+    took: bool = True
+
+    def apply(self, record: Record) -> Record | None:
+        """Apply the transform."""
+        self.took = True
+        return self.transform.apply(record)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The steps before the first that can't be rehearsed. `hindrance` is the reason, or None if all can.
+
+    `watched` holds transforms under a predicate, by stage index. `writes_to` names the connector's target if its class
+    does not.
+    """
+
+    steps: Steps
+    hindrance: str | None = None
+    watched: Mapping[int, Watched] = field(default_factory=dict)
+    writes_to: str = ""
+
+
+def build_steps(opening: Opening, fence: Fence) -> Built:
+    """Build the connector's steps. Raises ConfigError."""
+    plan = opening.plan
+    if plan.known.opener == "mirror":
+        return Built((), "a mirror copies what another cluster holds: it is not rehearsed")
+    fence.tried()
+    transforms, hindrance = _transforms(plan.config, fence)
+    first, writes_to = len(plan.stages) - 1, ""
+    if plan.known.kind is Kind.SOURCE:
+        first = 1
+        steps, hindrance = _source(plan.config, transforms, hindrance, fence)
+    elif unknown := _unknown(_converters(plan)):
+        return Built((), unknown)
+    else:
+        copies = plan.known.opener == "topics"
+        make = copying_steps if copies and hindrance is None else reading_steps
+        writes_to = "Kafka" if copies else ""
+        try:
+            steps = make(opening, transforms=transforms)
+        except ConfigError:
+            if tried := fence.tried():
+                return Built((), f"a converter would {tried}")
+            raise
+        first = next(at for at, _ in steps) + 1
+    # Wrap only now, because the builder of the steps inspects the transforms' types.
+    return Built(steps, hindrance, _watch(plan.config, transforms, first), writes_to)
+
+
+def _transforms(config: ConnectorConfig, fence: Fence) -> tuple[list[Transform], str | None]:
+    """Return the transforms before the first that can't be rehearsed, and the reason."""
+    predicates = {step.name: step for step in config.predicates}
+    made: list[Transform] = []
+    for step in config.transforms:
+        unknown = _unknown([step, *(predicates[name] for name in (step.predicate,) if name in predicates)])
+        if unknown is not None:
+            return made, unknown
+        try:
+            one = build_transform(step, config.predicates)
+        except ConfigError:
+            tried = fence.tried()
+            if not tried:
+                raise
+        else:
+            tried = fence.tried()
+        if tried:
+            return made, f"to be configured it would {tried}"
+        made.append(one)
+    return made, None
+
+
+def _source(
+    config: ConnectorConfig, transforms: Sequence[Transform], hindrance: str | None, fence: Fence
+) -> tuple[Steps, str | None]:
+    """Return a source's steps, without converters that can't be rehearsed, and the reason."""
+    converters = (config.key_converter, config.value_converter, config.header_converter)
+    hindrance = hindrance or _unknown(converters) or _writes_schema(config)
+    if hindrance is None:
+        try:
+            return writing_steps(config, transforms), None
+        except ConfigError:
+            if not (tried := fence.tried()):
+                raise
+            hindrance = f"a converter would {tried}"
+    plain = replace(config, key_converter=PLAIN, value_converter=PLAIN, header_converter=PLAIN)
+    return writing_steps(plain, transforms)[: len(transforms)], hindrance
+
+
+def _writes_schema(config: ConnectorConfig) -> str | None:
+    """Return the reason if a converter writes schemas, which a source's dead letter lacks."""
+    for step, is_key in ((config.key_converter, True), (config.value_converter, False)):
+        made = build_converter(step, is_key=is_key)
+        if isinstance(made, JsonConverter) and made.writes_schemas:
+            return f"{step.name} writes the record's schema, which its dead letter does not hold"
+    return None
+
+
+def _converters(plan: ConnectorPlan) -> list[StepConfig]:
+    config = plan.config
+    found = [config.key_converter, config.value_converter, config.header_converter]
+    if plan.known.opener == "topics":
+        own = writing(config)
+        found += [own.key_converter, own.value_converter]
+    return found
+
+
+def _unknown(steps: Iterable[StepConfig]) -> str | None:
+    """Return the first option whose value is unknown here, with the reason."""
+    for step in steps:
+        for name, value in step.options.items():
+            if MASK in value:
+                return f"{step.prefix}{name} is a secret, which is not known here"
+            if PROVIDED.search(value):
+                return f"{step.prefix}{name} is looked up by a config provider, which is not done here"
+    return None
+
+
+def _watch(config: ConnectorConfig, transforms: Sequence[Transform], first: int) -> dict[int, Watched]:
+    """Wrap each transform under a predicate in a Watched; return the wrappers by stage index."""
+    found = {}
+    for index, (step, one) in enumerate(zip(config.transforms, transforms, strict=False), start=first):
+        if isinstance(one, Conditional):
+            one.transform = found[index] = Watched(one.transform, str(step.predicate))
+    return found

@@ -1,0 +1,65 @@
+"""Class loading by configured names: built-in classes, entry points of packages, and dotted paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from engine.config.options import nearest
+from engine.errors import ConfigError
+from engine.steps import plugins
+
+Factory = Callable[[], Any]
+FOREIGN = (Exception, SystemExit)  # exceptions that foreign code may raise
+T = TypeVar("T")
+
+
+class NotLoaded(Exception):
+    """A class that does not exist or can't be instantiated. The message says why and follows the name."""
+
+
+def make(
+    group: str,
+    built_in: Mapping[str, Factory],
+    name: str,
+    *,
+    allow: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> Any:
+    """Return a new object of the named class, which must have these methods. Raises NotLoaded.
+
+    `allow` are patterns of the classes that may be imported by path.
+    """
+    factory = built_in.get(name) or _foreign(group, name, allow, methods)
+    if factory is None:
+        raise NotLoaded("is no known class" + nearest(name, [*built_in, *plugins.names(group)]))
+    try:
+        return factory()
+    except FOREIGN as error:
+        raise NotLoaded(f"can't be made: {error}") from error
+
+
+def ask(work: Callable[[], T], option: str, class_name: str, doing: str) -> T:
+    """Return the answer of a step's own code. Raises ConfigError of that option for any exception."""
+    try:
+        return work()
+    except ConfigError:
+        raise
+    except FOREIGN as error:
+        raise ConfigError(((option, class_name, f"{doing}: {type(error).__name__}: {error}"),)) from error
+
+
+def _foreign(group: str, name: str, allow: Sequence[str], methods: Sequence[str]) -> Factory | None:
+    try:
+        found = plugins.find(group, name) or plugins.at_path(name, allow)
+    except plugins.BrokenPlugin as error:
+        raise NotLoaded(str(error)) from error
+    if found is None:
+        return None
+    lacking = [method for method in methods if not callable(getattr(found, method, None))]
+    if not isinstance(found, type) or lacking:
+        method = (lacking or methods or ("",))[0]
+        raise NotLoaded(
+            f"is no class with {'an' if method[0] in 'aeio' else 'a'} {method} method" if method else "is no class"
+        )
+    return found

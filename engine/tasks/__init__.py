@@ -1,0 +1,1 @@
+"""Builders of tasks: plans, clients, dead letters, sinks, sources and streams."""

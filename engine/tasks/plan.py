@@ -1,0 +1,49 @@
+"""The plan of a connector: its checked configuration, its stages and its delivery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.config.connector import ConnectorConfig
+from engine.config.options import Problem
+from engine.config.stream import StreamConfig
+from engine.leases import Delivery, Kind
+from engine.policy.tolerance import TolerancePolicy
+from engine.record.stage import Stage
+from engine.steps.secrets import step_secrets
+from engine.tasks.connector_class import ConnectorClass
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorPlan:
+    """A connector that can run: parsed options, stages, and warnings about valid but doubtful options."""
+
+    config: ConnectorConfig
+    stages: tuple[Stage, ...]
+    known: ConnectorClass
+    warnings: tuple[Problem, ...]
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    stream: StreamConfig | None = None  # the topology of a stream
+
+    @property
+    def tolerance(self) -> TolerancePolicy:
+        errors = self.config.errors
+        return TolerancePolicy(errors.tolerance_limit, errors.tolerance_rate_limit, errors.tolerance_rate_duration_ms)
+
+    @property
+    def dead_letters(self) -> str | None:
+        """`durable`, `best_effort` (another cluster, without acknowledgements), or None if disabled."""
+        return self.config.errors.dead_letters
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Options of the connector's class and of its steps that are never shown."""
+        own = (option.name for option in self.known.options or () if option.secret)
+        return (*own, *step_secrets(self.config, self.stream))
+
+    @property
+    def task_configs(self) -> tuple[dict[str, str], ...]:
+        """The properties that each task of a source adds."""
+        if self.known.kind is not Kind.SOURCE:
+            return ()
+        return tuple(self.known.task_configs(self.config.properties, self.config.tasks_max))

@@ -1,0 +1,92 @@
+"""Exactly-once support of a source: its class's declarations, and checks before it runs (KIP-618)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.config.connector import ConnectorConfig
+from engine.config.exactly_once_source import (
+    BOUNDARY,
+    IDEMPOTENCE,
+    ISOLATION,
+    SUPPORT,
+    TRANSACTIONAL_ID,
+    Boundary,
+    Support,
+    ignored,
+)
+from engine.config.options import Problem
+from engine.config.worker import WorkerConfig
+from engine.leases import Delivery, Kind
+from engine.record.trace import describe
+
+NOT_ENABLED = "This worker does not have exactly-once source support enabled."
+SAYS_SUPPORT = "exactly_once_support"
+SAYS_BOUNDARIES = "can_define_transaction_boundaries"
+
+
+def source_delivery(factory: Any, config: ConnectorConfig, worker: WorkerConfig) -> Delivery:
+    """Return exactly once if the worker enables it, unless the class declares that it can't.
+
+    A class need not declare anything.
+    """
+    if not worker.exactly_once_source:
+        return Delivery.AT_LEAST_ONCE
+    try:
+        refuses = _answer(factory, SAYS_SUPPORT, config) is False
+    except Exception:  # noqa: BLE001, the error is reported if the configuration requires an answer
+        refuses = False
+    return Delivery.AT_LEAST_ONCE if refuses else Delivery.EXACTLY_ONCE
+
+
+def support_problems(kind: Kind, factory: Any, config: ConnectorConfig, worker: WorkerConfig) -> list[Problem]:
+    """Return requirements of the configuration that the class does not meet.
+
+    They are `exactly.once.support=required` and `transaction.boundary=connector`.
+    """
+    if kind is not Kind.SOURCE:
+        return []
+    problems: list[Problem] = []
+    wishes = config.exactly_once
+    if wishes.support is Support.REQUIRED:
+        value = wishes.support.value
+        if not worker.exactly_once_source:
+            problems.append((SUPPORT.name, value, NOT_ENABLED))
+        elif (text := _missing(factory, SAYS_SUPPORT, config, "be delivered exactly once")) is not None:
+            problems.append((SUPPORT.name, value, text))
+    if wishes.boundary is Boundary.CONNECTOR:
+        text = _missing(factory, SAYS_BOUNDARIES, config, "say where its transactions end")
+        if text is not None:
+            problems.append((BOUNDARY.name, wishes.boundary.value, text))
+    return problems
+
+
+def ignored_options(config: ConnectorConfig, worker: WorkerConfig) -> list[Problem]:
+    """Return warnings about ignored client options of the worker and the connector."""
+    names = (TRANSACTIONAL_ID, IDEMPOTENCE)
+    return [
+        *ignored("producer.", worker.producer, *names),
+        *ignored("producer.override.", config.producer, *names),
+        *ignored("consumer.", worker.consumer, ISOLATION),
+        *ignored("consumer.override.", config.consumer, ISOLATION),
+    ]
+
+
+def _missing(factory: Any, method: str, config: ConnectorConfig, ability: str) -> str | None:
+    """Return why the class is refused, or None."""
+    try:
+        answer = _answer(factory, method, config)
+    except Exception as error:  # noqa: BLE001, code of other packages
+        return (
+            f"{config.connector_class} could not say whether it can {ability}: {describe(error, foreign=True).message}"
+        )
+    if answer is None:
+        return f"{config.connector_class} does not say whether it can {ability}: it has no {method}, or no answer"
+    return None if answer else f"{config.connector_class} can't {ability} with these options"
+
+
+def _answer(factory: Any, method: str, config: ConnectorConfig) -> bool | None:
+    """Return the class's answer, or None if it gives none."""
+    ask = getattr(factory, method, None)
+    answer = None if ask is None else ask(dict(config.properties))
+    return None if answer is None else bool(answer)

@@ -1,0 +1,61 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { get, send } from "./client";
+
+/** An API token, without its secret. */
+export interface ApiToken {
+  id: number;
+  name: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
+  state: "active" | "expired" | "revoked" | "password_changed" | "deactivated";
+}
+
+export interface CreatedToken extends ApiToken {
+  secret: string;
+}
+
+interface TokenList {
+  results: ApiToken[];
+  default_days: number;
+  max_days: number;
+}
+
+const TOKENS = ["tokens"];
+
+/** One's own tokens, newest first. */
+export function useTokens() {
+  return useQuery({
+    queryKey: TOKENS,
+    queryFn: ({ signal }) => get<TokenList>("tokens", undefined, signal),
+    refetchInterval: 60_000,
+  });
+}
+
+export function useCreateToken() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { name: string; scopes: string[]; days: number }) => send<CreatedToken>("POST", "tokens", body),
+    onSuccess: () => client.invalidateQueries({ queryKey: TOKENS }),
+    gcTime: 0, // the answer holds the secret
+  });
+}
+
+export function useRevokeToken() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: number) => send<ApiToken>("DELETE", `tokens/${id}`),
+    onSettled: () => client.invalidateQueries({ queryKey: TOKENS }),
+  });
+}
+
+/** Changes one's own password, which ends one's other sessions and tokens. */
+export function useChangePassword() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { current: string; new: string }) => send<void>("POST", "account/password", body),
+    onSuccess: () => client.invalidateQueries({ queryKey: TOKENS }),
+    gcTime: 0, // its variables are passwords
+  });
+}

@@ -1,0 +1,103 @@
+import { Checkbox, NumberInput, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useCreateToken, type CreatedToken } from "../../api/account";
+import { dateMinute, plural } from "../../lib/format";
+import { useZone } from "../../lib/zone";
+import { Button, Confirm, Dialog } from "../../ui/controls";
+import { Copy } from "../../ui/Copy";
+import { Strip } from "../../ui/Panel";
+import styles from "./Account.module.css";
+import { rightWords } from "./words";
+
+interface Props {
+  /** The rights of the person, from which those of the token are chosen. */
+  rights: string[];
+  days: number;
+  maxDays: number;
+  onClose: () => void;
+}
+
+/** Asks for a token's name, rights and expiry, then shows its secret this once. */
+export function CreateToken({ rights, days: defaultDays, maxDays, onClose }: Props) {
+  const create = useCreateToken();
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState(rights.slice(0, 1));
+  const [days, setDays] = useState(defaultDays);
+  if (create.data) return <Created token={create.data} onClose={onClose} />;
+  const barred =
+    name.trim() === "" ? "Name the token first" : scopes.length === 0 ? "Choose at least one right" : undefined;
+  return (
+    <Confirm
+      open
+      title="Create an API token"
+      yes="Create the token"
+      barred={barred}
+      busy={create.isPending}
+      error={create.error?.message ?? null}
+      onClose={onClose}
+      onYes={() => create.mutate({ name: name.trim(), scopes, days })}
+    >
+      <div className={styles.asked}>
+        <TextInput
+          label="Name"
+          placeholder="The program that uses it, such as prometheus"
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+          autoComplete="off"
+          classNames={{ label: styles.label!, input: styles.input! }}
+        />
+        <Checkbox.Group label="Rights" value={scopes} onChange={setScopes} classNames={{ label: styles.label! }}>
+          <div className={styles.choices}>
+            {rights.map((right) => (
+              <Checkbox
+                key={right}
+                size="xs"
+                value={right}
+                label={right}
+                description={rightWords(right)}
+                classNames={{ label: styles.right!, description: styles.description! }}
+              />
+            ))}
+          </div>
+        </Checkbox.Group>
+        <NumberInput
+          label={`Days until it expires, at most ${maxDays}`}
+          value={days}
+          min={1}
+          max={maxDays}
+          clampBehavior="strict"
+          allowDecimal={false}
+          onChange={(next) => setDays(Math.max(1, Number(next) || 1))}
+          hideControls
+          classNames={{ label: styles.label!, input: styles.input! }}
+        />
+      </div>
+    </Confirm>
+  );
+}
+
+function Created({ token, onClose }: { token: CreatedToken; onClose: () => void }) {
+  const { zone } = useZone();
+  return (
+    <Dialog open title={`The token ${token.name}`} onClose={onClose} kept>
+      <div className={styles.body}>
+        <div className={styles.strip}>
+          <Strip tone="warn">Copy it now. It is not shown again.</Strip>
+        </div>
+        <Copy text={token.secret} label="API token" />
+        <p className="s t3">
+          {plural(token.scopes.length, "right")}: {token.scopes.join(", ")}. It expires on{" "}
+          {dateMinute(token.expires_at, zone)}. Programs send it as{" "}
+          <code className="mono">Authorization: Bearer …</code>
+        </p>
+        <div className="row" style={{ justifyContent: "flex-end" }}>
+          <Button kind="primary" onClick={onClose}>
+            Done
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,143 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { MemoryRouter } from "react-router";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { settle } from "../../testing";
+import { Profile } from "./Profile";
+
+const ACTIVE = {
+  id: 1,
+  name: "prometheus",
+  scopes: ["viewer"],
+  created_at: "2026-11-21T00:00:00Z",
+  expires_at: "2027-02-19T00:00:00Z",
+  last_used_at: null,
+  state: "active",
+};
+const EXPIRED = { ...ACTIVE, id: 2, name: "nightly", state: "expired" };
+const SECRET = "dlq_shown-once";
+
+let sent: { method: string; url: string; body: unknown }[];
+let answers: Record<string, () => Response>;
+let root: Root;
+
+beforeEach(() => {
+  sent = [];
+  answers = {};
+  vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
+    const method = init.method ?? "GET";
+    if (method !== "GET") sent.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
+    return Promise.resolve(
+      answers[`${method} ${url}`]?.() ?? Response.json({ results: [ACTIVE, EXPIRED], default_days: 90, max_days: 365 }),
+    );
+  });
+});
+
+afterEach(async () => {
+  await act(() => root.unmount());
+});
+
+async function show(rights = ["viewer", "operator"]): Promise<void> {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(["session"], {
+    authenticated: true,
+    username: "ada",
+    role: rights.at(-1) ?? null,
+    rights,
+    environment: "LOCAL",
+    cluster: "local",
+    read_only: false,
+  });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <MemoryRouter>
+            <Profile />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+  await settle();
+}
+
+const button = (name: string) =>
+  [...document.querySelectorAll("button")].find((one) => one.textContent.startsWith(name));
+const input = (label: string) => {
+  const found = [...document.querySelectorAll("label")].find((one) => one.textContent.startsWith(label));
+  return document.getElementById(found?.htmlFor ?? "") as HTMLInputElement;
+};
+
+async function press(name: string): Promise<void> {
+  await act(() => button(name)?.click());
+  await settle();
+}
+
+async function type(label: string, value: string): Promise<void> {
+  const field = input(label);
+  await act(() => {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(field, value);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+it("the profile names the person's rights and tokens", async () => {
+  await show();
+  const words = document.body.textContent;
+  expect(words).toContain("ada");
+  expect(words).toContain("operator Fix, replay, set aside and export");
+  expect(words).not.toContain("Approve replays");
+  expect(
+    [...document.querySelectorAll("[data-testid=token]")].map((row) => row.textContent.includes("Revoke")),
+  ).toEqual([true, false]);
+});
+
+it("a new token is shown once, and gone when the dialog closes", async () => {
+  answers["POST /api/v1/tokens"] = () =>
+    Response.json({ ...ACTIVE, id: 3, name: "cli", secret: SECRET }, { status: 201 });
+  await show();
+  await press("Create a token…");
+  expect(button("Create the token")?.getAttribute("aria-description")).toBe("Name the token first");
+  await type("Name", " cli ");
+  await press("Create the token");
+  expect(sent).toEqual([
+    { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90 } },
+  ]);
+  expect(document.querySelector("code[aria-label='API token']")?.textContent).toBe(SECRET);
+  await press("Done");
+  expect(document.body.textContent).not.toContain(SECRET);
+});
+
+it("a token is revoked after a question", async () => {
+  answers["DELETE /api/v1/tokens/1"] = () => Response.json({ ...ACTIVE, state: "revoked" });
+  await show();
+  await press("Revoke");
+  expect(sent).toEqual([]);
+  expect(document.body.textContent).toContain("Revoke prometheus?");
+  await press("Revoke the token");
+  expect(sent).toEqual([{ method: "DELETE", url: "/api/v1/tokens/1", body: null }]);
+});
+
+it("who has no right can create no token", async () => {
+  await show([]);
+  expect(button("Create a token…")?.getAttribute("aria-description")).toBe("Needs the role viewer");
+  expect(document.body.textContent).toContain("None. An administrator gives rights");
+});
+
+it("a password is changed only when it was typed twice, and the server's reason is shown", async () => {
+  answers["POST /api/v1/account/password"] = () =>
+    Response.json({ title: "Bad Request", status: 400, detail: "new: This password is too common." }, { status: 400 });
+  await show();
+  await type("Current password", "old");
+  await type("New password", "1qaz2wsx3edc");
+  await type("New password, again", "1qaz2wsx3edx");
+  expect(button("Change password")?.getAttribute("aria-description")).toBe("The two new passwords differ");
+  await type("New password, again", "1qaz2wsx3edc");
+  await press("Change password");
+  expect(sent[0]?.body).toEqual({ current: "old", new: "1qaz2wsx3edc" });
+  expect(document.querySelector("[role=alert]")?.textContent).toBe("This password is too common.");
+});

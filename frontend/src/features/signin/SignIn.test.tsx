@@ -1,0 +1,53 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { settle } from "../../testing";
+import { SignIn } from "./SignIn";
+
+let root: Root;
+let tries: number;
+
+beforeEach(async () => {
+  tries = 0;
+  vi.stubGlobal("fetch", (_: string, options: RequestInit) => {
+    if (options.method !== "POST")
+      return Promise.resolve(Response.json({ authenticated: false, cluster: "local", environment: "LOCAL" }));
+    tries += 1;
+    const problem = {
+      title: "Too Many Requests",
+      status: 429,
+      detail: "Too many tries to sign in. Try again in 2 minutes.",
+    };
+    return Promise.resolve(Response.json(problem, { status: 429, headers: { "Retry-After": "95" } }));
+  });
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(() =>
+    root.render(
+      <MantineProvider env="test">
+        <QueryClientProvider client={client}>
+          <SignIn />
+        </QueryClientProvider>
+      </MantineProvider>,
+    ),
+  );
+});
+
+afterEach(async () => {
+  await act(() => root.unmount());
+});
+
+async function submit(): Promise<void> {
+  await act(() => document.querySelector("form")!.requestSubmit());
+  await settle();
+}
+
+it("says how long to wait after too many tries, and sends no more until then", async () => {
+  await submit();
+  expect(document.body.textContent).toContain("Too many tries to sign in.");
+  expect(document.body.textContent).toMatch(/You can try again in 1:3[3-5] min/);
+  await submit();
+  expect(tries).toBe(1);
+});

@@ -1,0 +1,15 @@
+import { act } from "react";
+import { expect, vi } from "vitest";
+
+const ROUNDS = 4; // a response may render a component that sends the next request
+
+/** Run all timers of the next `ms`, show what they led to, and repeat until requests of requests are shown. The clock is fake: nothing is waited for. */
+export async function settle(ms = 10): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) await act(() => vi.advanceTimersByTimeAsync(ms));
+}
+
+/** Move the fake clock on until `found` is true. */
+export async function until(found: () => unknown): Promise<void> {
+  for (let round = 0; round < 100 && !found(); round++) await act(() => vi.advanceTimersByTimeAsync(20));
+  expect(found()).toBeTruthy();
+}

@@ -1,0 +1,58 @@
+"""The reference pages name everything that there is, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from demo.reference import PAGE, render
+from engine.rest.prometheus import ERRORS, HELP, families
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+READ = re.compile(r'(?:env\.\w+|environment\.\w+)\(\s*"([A-Z_]+)"')
+
+
+def first_cells(page: str) -> set[str]:
+    """Return the code words in the first cells of a page's tables."""
+    rows = re.findall(r"^\| (`[^|]*) \|", (REFERENCE / page).read_text(), re.MULTILINE)
+    return {word for row in rows for word in re.findall(r"`([^`]+)`", row)}
+
+
+def sources(*patterns: str) -> str:
+    """Return the texts of all files that match."""
+    return "\n".join(path.read_text() for pattern in patterns for path in sorted(ROOT.glob(pattern)))
+
+
+@pytest.mark.slow
+def test_the_rest_page_is_what_the_schema_says() -> None:
+    assert PAGE.read_text() == render(), "run `make reference`"
+
+
+def test_the_environment_page_names_each_variable_that_the_settings_read() -> None:
+    read = set(READ.findall(sources("dlqadmin/settings/*.py")))
+    named = {name for name in first_cells("environment.md") if "*" not in name}
+    assert named == read
+
+
+def test_the_command_page_names_each_command_and_option() -> None:
+    page = (REFERENCE / "command-line.md").read_text()
+    text = sources("engine/__main__.py", "dlqadmin/cli/arguments.py", "dlqadmin/*/management/commands/*.py")
+    options = set(re.findall(r'"(--[a-z-]+)"', text)) | {"--from", "--to"}
+    assert {option for option in options if option not in page} == set()
+    commands = {path.stem for path in ROOT.glob("dlqadmin/*/management/commands/[a-z]*.py")}
+    commands |= set(re.findall(r'add_parser\("([a-z-]+)"', text))
+    assert commands == {row.split()[0] for row in first_cells("command-line.md") if not row.startswith("--")}
+
+
+def test_the_metrics_page_names_each_metric() -> None:
+    named = first_cells("metrics.md")
+    engine = {name.replace("-", "_") for name in HELP}
+    engine |= {family.name.removeprefix(ERRORS) for family in families([], 0)}
+    engine |= set(re.findall(r'"(kafka_connect_\w+s)"', sources("engine/rest/prometheus.py")))
+    dashboard = set(re.findall(r'"(dlqadmin_\w+)"', sources("dlqadmin/overview/prometheus.py")))
+    assert {name.removesuffix("_total") for name in named} == {
+        name.removesuffix("_total") for name in engine | dashboard
+    }

@@ -1,0 +1,142 @@
+"""What the query bar asks: suggestions and saved searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from dlqadmin.audit.models import AuditEntry
+from dlqadmin.deadletters.models import Group, SavedSearch
+from tests.dlqadmin.conftest import person, signed_in
+from tests.dlqadmin.deadletters.letters import BAD_JSON, index, letter
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
+SAVED = "/api/v1/saved-searches"
+
+
+@pytest.fixture
+def indexed() -> None:
+    index(
+        [
+            letter(0),
+            letter(1, topic="orders.dlq", connector="a b"),
+            letter(2, message=BAD_JSON, exception="orjson.JSONDecodeError", stage="VALUE_CONVERTER"),
+        ]
+    )
+
+
+def suggested(client: APIClient, text: str, at: int | None = None) -> tuple[int, int, list[str]]:
+    response = client.get("/api/v1/dead-letters/complete", {"q": text, **({} if at is None else {"at": str(at)})})
+    assert response.status_code == 200, response.content
+    found = response.json()
+    return found["start"], found["end"], [item["text"] for item in found["items"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "items"),
+    [
+        ("st", 0, ["stage:"]),
+        ("-ex", 1, ["exception:"]),
+        ("a origin_", 2, ["origin_topic:", "origin_partition:", "origin_offset:"]),
+        ("val", 0, ["value."]),
+        ("topic:", 6, ["orders.dlq", "usgs.earthquakes.dlq"]),
+        ("topic:USGS", 6, ["usgs.earthquakes.dlq"]),
+        ("x topic:orders.dlq,us", 19, ["usgs.earthquakes.dlq"]),
+        ("stage:", 6, ["TASK_PUT", "VALUE_CONVERTER"]),
+        ("exception:decode", 10, ["JSONDecodeError"]),
+        ('connector:"a', 10, ['"a b"']),
+        ("origin_topic:u", 13, ["usgs.earthquakes"]),
+        ("is:u", 3, ["unreadable"]),
+        ("replay:failed", 7, ["failed_again"]),
+        ("after:-1", 6, ["-15m", "-1h"]),
+        ("nothing:", 8, []),
+        ("key:x", 4, []),
+        ("value.a:", 8, []),
+        ('"an open phrase st', 0, []),
+    ],
+)
+def test_what_may_stand_at_the_cursor(
+    as_reader: APIClient, indexed: None, text: str, start: int, items: list[str]
+) -> None:
+    assert suggested(as_reader, text) == (start, len(text), items)
+
+
+def test_an_empty_bar_suggests_every_field(as_reader: APIClient) -> None:
+    start, end, items = suggested(as_reader, "")
+    assert (start, end) == (0, 0)
+    assert {"topic:", "stage:", "value.", "header.", "after:"} <= set(items)
+
+
+def test_only_what_is_before_the_cursor_counts(as_reader: APIClient, indexed: None) -> None:
+    assert suggested(as_reader, "stage:TA topic:x", 8) == (6, 8, ["TASK_PUT"])
+
+
+def test_a_group_is_suggested_by_a_part_of_its_title(as_reader: APIClient, indexed: None) -> None:
+    group = Group.objects.get(title__contains="gap")
+    assert suggested(as_reader, "group:gap") == (6, 9, [str(group.pk)])
+    assert str(group.pk) in suggested(as_reader, f"group:{group.pk}")[2]
+
+
+@pytest.mark.parametrize("text", ["topic:", "exception:x", "group:g", "stage:", "connector:"])
+def test_a_suggestion_reads_no_dead_letter(as_reader: APIClient, indexed: None, text: str) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        suggested(as_reader, text)
+    assert not [query["sql"] for query in queries.captured_queries if '"deadletters_deadletter"' in query["sql"]]
+
+
+@pytest.mark.parametrize("at", ["-1", "x", "٣", "9999999"])
+def test_a_cursor_is_a_number(as_reader: APIClient, at: str) -> None:
+    assert as_reader.get("/api/v1/dead-letters/complete", {"q": "a", "at": at}).status_code == 400
+
+
+def save(client: APIClient, **form: Any) -> Any:
+    return client.post(SAVED, {"name": "puts", "query": "stage:TASK_PUT", **form})
+
+
+def names(client: APIClient) -> list[tuple[str, bool]]:
+    return [(row["name"], row["mine"]) for row in client.get(SAVED).json()["results"]]
+
+
+def test_a_search_is_kept_for_oneself_until_it_is_shared(as_operator: APIClient, as_reader: APIClient) -> None:
+    saved = save(as_operator)
+    assert (saved.status_code, saved.json()["shared"]) == (201, False)
+    assert (names(as_operator), names(as_reader)) == ([("puts", True)], [])
+    form = {"name": "all puts", "query": "stage:TASK_PUT after:-6h", "shared": True}
+    assert as_operator.put(f"{SAVED}/{saved.json()['id']}", form).status_code == 200
+    assert names(as_reader) == [("all puts", False)]
+    assert as_operator.delete(f"{SAVED}/{saved.json()['id']}").status_code == 204
+    assert names(as_operator) == []
+    assert [entry.action for entry in AuditEntry.objects.order_by("pk")] == ["saved", "changed", "deleted"]
+
+
+def test_a_search_that_is_none_is_not_kept(as_operator: APIClient) -> None:
+    answer = save(as_operator, query="stag:x")
+    assert (answer.status_code, answer.json()["at"]) == (400, {"start": 0, "end": 4})
+    assert not SavedSearch.objects.exists()
+
+
+def test_a_name_is_taken_once_by_each(as_operator: APIClient) -> None:
+    save(as_operator)
+    assert save(as_operator).status_code == 409
+    assert SavedSearch.objects.count() == 1
+
+
+def test_a_shared_search_is_its_owners_to_change(as_operator: APIClient, operator: Any) -> None:
+    shared = save(as_operator, shared=True).json()
+    other = signed_in(person("operator-2", "operator"))
+    assert other.delete(f"{SAVED}/{shared['id']}").status_code == 404
+    assert names(other) == [("puts", False)]
+
+
+def test_viewers_and_read_only_clusters_keep_nothing(
+    as_reader: APIClient, as_operator: APIClient, settings: Settings
+) -> None:
+    assert save(as_reader).status_code == 403
+    settings.READ_ONLY = True
+    assert save(as_operator).status_code == 403
+    assert as_operator.get(SAVED).status_code == 200

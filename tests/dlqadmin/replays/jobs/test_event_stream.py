@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from dlqadmin.replays.jobs.event_stream import LOOK_EVERY_S, Shared, events
+
+
+def replay(status: str, waiting: int = 0) -> dict[str, Any]:
+    return {"status": status, "counts": {"queued": 0, "sending": 0, "waiting": waiting}}
+
+
+def heard(answers: Sequence[dict[str, Any] | None]) -> tuple[list[bytes], float]:
+    """What a listener hears while the replay is looked at; the last answer stays. And for how long, in seconds."""
+    left, passed = list(answers), [0.0]
+
+    async def look() -> dict[str, Any] | None:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    async def sleep(seconds: float) -> None:
+        passed[0] += seconds
+
+    async def collect() -> list[bytes]:
+        return [event async for event in events(look, lambda: passed[0], sleep)]
+
+    return async_to_sync(collect)(), passed[0]
+
+
+def test_an_event_comes_whenever_the_replay_changed() -> None:
+    said, _ = heard([replay("running", 2), replay("running", 2), replay("running", 1), replay("done")])
+    assert [event.split(b'"waiting":')[1][:1] for event in said] == [b"2", b"1", b"0"]
+    assert all(event.startswith(b"event: replay\ndata: {") and event.endswith(b"\n\n") for event in said)
+
+
+def test_it_ends_five_seconds_after_the_replay_is_over() -> None:
+    assert heard([replay("cancelled")])[1] == 5.0
+
+
+def test_a_cancelled_replay_goes_on_while_outcomes_are_awaited() -> None:
+    assert heard([replay("cancelled", 1), replay("cancelled", 1), replay("cancelled")])[1] == 6.0
+
+
+def test_a_comment_every_fifteen_seconds_and_an_end_after_ten_minutes() -> None:
+    said, seconds = heard([replay("paused")])
+    assert (seconds, len(said), set(said[1:])) == (600.0, 40, {b": still here\n\n"})
+
+
+def test_a_replay_that_is_gone_ends_the_stream() -> None:
+    assert heard([None])[0] == []
+
+
+def test_many_who_listen_cost_one_look() -> None:
+    looks, passed = list[int](), [0.0]
+
+    def read(pk: int) -> dict[str, Any] | None:
+        looks.append(pk)
+        return replay("running", len(looks))
+
+    shared = Shared(read, lambda: passed[0])
+    first = [shared(1) for _ in range(100)]
+    assert (looks, first[0] is first[99]) == ([1], True)
+    shared(2)
+    passed[0] += LOOK_EVERY_S
+    assert (shared(1), looks) == (replay("running", 3), [1, 2, 1])

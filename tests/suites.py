@@ -1,0 +1,71 @@
+"""The test suites, and the plans that run them.
+
+A suite is one pytest process with one mark. A plan is a list of stages; the suites of a stage run at the same time.
+
+`test` is what every change must pass. `fast` is the part of it that needs no real service and no slow test.
+`soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
+at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, or tries hundreds of
+random examples of a property that `test` tries with dozens.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+FRONTEND = "frontend"  # vitest runs this suite
+
+
+class Suite(NamedTuple):
+    """A named set of tests: the folders to collect, the mark to choose by, and the real services that it shares."""
+
+    name: str
+    rooms: tuple[str, ...]
+    mark: str
+    processes: int = 1
+    with_broker: bool = False
+    with_postgres: bool = False
+    also: str = ""  # a further condition on the marks
+
+    def options(self, *, soak: bool = False) -> list[str]:
+        """Return pytest's options."""
+        marks = [self.mark, *([self.also] if self.also else []), "soak" if soak else "not soak"]
+        spread = ["--numprocesses", str(self.processes), "--dist", "loadfile"] if self.processes > 1 else []
+        return [*self.rooms, "-m", " and ".join(marks), *spread]
+
+
+UNIT = Suite("unit", ("tests",), "unit", processes=2)
+FAST = UNIT._replace(name="unit, fast", also="not slow")
+BROKER = Suite(
+    "broker",
+    ("tests/benchmarks", "tests/broker", "tests/demo", "tests/dlqadmin/broker", "tests/security"),
+    "broker",
+    processes=3,  # these tests mostly wait
+    with_broker=True,
+)
+POSTGRES = Suite(
+    "dashboard on PostgreSQL",
+    ("tests/dlqadmin", "tests/security"),
+    "unit",
+    processes=2,
+    with_postgres=True,
+    also="sql",
+)
+SPARK = Suite("spark", ("tests/spark",), "spark", with_broker=True)
+BROWSER = Suite("browser", ("tests/browser", "tests/demo", "tests/security"), "browser")
+CHAOS = Suite("chaos", ("tests/chaos",), "chaos")
+VITEST = Suite(FRONTEND, (), "")
+
+SUITES = (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS)
+
+PLANS: dict[str, tuple[tuple[Suite, ...], ...]] = {
+    "fast": ((FAST, VITEST),),
+    "test": ((UNIT, BROKER), (POSTGRES,), (VITEST,), (SPARK,), (BROWSER,)),
+    "soak": tuple((suite,) for suite in (UNIT, BROKER, POSTGRES, SPARK, BROWSER, CHAOS)),
+}
+
+
+def is_collected(mark: str, path: Path) -> bool:
+    """Return whether a suite collects the tests with this mark in that file."""
+    return any(path.is_relative_to(ROOT / room) for suite in SUITES if suite.mark == mark for room in suite.rooms)
