@@ -22,9 +22,11 @@ from tests.suites import is_collected
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
 from tests.support.product import Product
 
-# How long an example takes is no claim of ours: the machine is shared with brokers and browsers.
-settings.register_profile("shared-machine", deadline=None)
-settings.load_profile("shared-machine")
+# No deadline, because the machine is shared with brokers and browsers. `make test` tries the same examples each time:
+# a change must not fail for an example that has nothing to do with it. `make soak` tries random ones.
+settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, derandomize=False)
+settings.load_profile("fixed")
 
 # A broker of a test lives for seconds or minutes: nothing in it is worth optimising.
 os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")

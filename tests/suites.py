@@ -5,7 +5,7 @@ A suite is one pytest process with one mark. A plan is a list of stages; the sui
 `test` is what every change must pass. `fast` is the part of it that needs no real service and no slow test.
 `soak` holds the tests that `test` leaves out, by this rule: a test is marked `soak` if it kills or freezes processes
 at random or in series, waits for minutes of real time-outs, needs tens of thousands of records, or tries hundreds of
-random examples of a property that `test` tries with dozens.
+random examples of a property that `test` tries with dozens. It also tries every property with new random examples.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Suite(NamedTuple):
 
     def options(self, *, soak: bool = False) -> list[str]:
         """Return pytest's options."""
-        marks = [self.mark, *([self.also] if self.also else []), "soak" if soak else "not soak"]
+        marks = [self.mark, *([self.also] if self.also else []), "(soak or hypothesis)" if soak else "not soak"]
         spread = ["--numprocesses", str(self.processes), "--dist", "loadfile"] if self.processes > 1 else []
-        return [*self.rooms, "-m", " and ".join(marks), *spread]
+        examples = ["--hypothesis-profile", "random"] if soak else []
+        return [*self.rooms, "-m", " and ".join(marks), *spread, *examples]
 
 
 UNIT = Suite("unit", ("tests",), "unit", processes=2)

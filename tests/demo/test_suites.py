@@ -89,7 +89,8 @@ def test_a_suite_is_run_with_its_mark_and_counted(tmp_path: Path) -> None:
 def test_a_suite_leaves_the_soak_tests_out_or_runs_no_others() -> None:
     own = Suite("own", ("tests",), "unit", also="sql")
     assert own.options() == ["tests", "-m", "unit and sql and not soak"]
-    assert own.options(soak=True) == ["tests", "-m", "unit and sql and soak"]
+    random = ["--hypothesis-profile", "random"]
+    assert own.options(soak=True) == ["tests", "-m", "unit and sql and (soak or hypothesis)", *random]
 
 
 def test_a_suite_of_which_the_options_leave_no_test_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
