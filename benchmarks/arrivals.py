@@ -17,7 +17,7 @@ from typing import Self
 from confluent_kafka import Producer
 
 from benchmarks.processes import family
-from benchmarks.programs import Program
+from benchmarks.programs import BenchmarkProgram
 
 SENT = re.compile(rb"sent\W{1,3}(\d{19})")  # in JSON, and in Java's text form of a map
 LOOK_S = 0.001
@@ -38,7 +38,7 @@ class Arrival:
         return (self.seen - self.sent) / 1e6
 
 
-class Sender:
+class RateSender:
     """A thread that sends `rate` records per second to the topics in turn. `with` stops it."""
 
     def __init__(self, bootstrap: str, topics: Sequence[str], rate: float, payload: bytes) -> None:
@@ -67,7 +67,7 @@ class Sender:
             number += 1
 
 
-class Reader:
+class FileTail:
     """A reader of growing files. Files that do not exist yet are created."""
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -93,7 +93,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class LatencyResult:
     """The latency of each record of one side (ms), and the CPU time of its processes (s)."""
 
     took_ms: list[float]
@@ -103,7 +103,7 @@ class Measured:
         return statistics.quantiles(self.took_ms, n=100, method="inclusive")[percent - 1]
 
 
-def measure(sender: Sender, reader: Reader, program: Program, seconds: float) -> Measured:
+def measure(sender: RateSender, reader: FileTail, program: BenchmarkProgram, seconds: float) -> LatencyResult:
     """Wait until each file has grown and settled, then measure the records sent in `seconds`.
 
     Raises RuntimeError if the program ends, or if a record that was sent in that time does not arrive.
@@ -120,15 +120,15 @@ def measure(sender: Sender, reader: Reader, program: Program, seconds: float) ->
 
     wanted = {sent for sent in sender.times if began <= sent < ended}
     _until(reader, program, lambda: len(arrived()) >= len(wanted), LATE_S, "records are missing")
-    return Measured([arrival.took_ms for arrival in arrived().values()], cpu_s)
+    return LatencyResult([arrival.took_ms for arrival in arrived().values()], cpu_s)
 
 
-def await_all(reader: Reader, program: Program) -> None:
+def await_all(reader: FileTail, program: BenchmarkProgram) -> None:
     """Return when each file has a record."""
     _until(reader, program, lambda: all(reader.found), START_TIMEOUT_S, "not every file has a record")
 
 
-def cpu(program: Program) -> float:
+def cpu(program: BenchmarkProgram) -> float:
     """Return the CPU time that the program and all its descendants took so far (s)."""
     return sum(one.cpu_s for one in family(program.pid))
 
@@ -141,7 +141,7 @@ def send(producer: Producer, topic: str, payload: bytes) -> int:
     return sent
 
 
-def _follow(reader: Reader, program: Program, seconds: float) -> None:
+def _follow(reader: FileTail, program: BenchmarkProgram, seconds: float) -> None:
     late = time.monotonic() + seconds
     while time.monotonic() < late:
         reader.look()
@@ -149,7 +149,9 @@ def _follow(reader: Reader, program: Program, seconds: float) -> None:
     program.check()
 
 
-def _until(reader: Reader, program: Program, is_so: Callable[[], bool], limit_s: float, problem: str) -> None:
+def _until(
+    reader: FileTail, program: BenchmarkProgram, is_so: Callable[[], bool], limit_s: float, problem: str
+) -> None:
     late = time.monotonic() + limit_s
     while not is_so():
         _follow(reader, program, 0.2)

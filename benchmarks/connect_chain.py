@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 
-from benchmarks.results import Result
+from benchmarks.results import BenchmarkResult
 from benchmarks.rounds import records
 from benchmarks.sinks import against_connect, events
 
@@ -58,12 +58,12 @@ predicates.bench.pattern=bench\\\\..*
 """
 
 
-def run() -> Result:
+def run() -> BenchmarkResult:
     """Compare both sides, print and write the result."""
-    values = [enveloped(event) for event in events()]
+    values = [wrap_in_envelope(event) for event in events()]
     return against_connect("connect-chain", values, records(1_000_000), CHAIN, goal=1.5)
 
 
-def enveloped(event: bytes) -> bytes:
+def wrap_in_envelope(event: bytes) -> bytes:
     """Return the event's properties as JsonConverter writes them with schemas.enable: about 2 kB."""
     return json.dumps({"schema": SCHEMA, "payload": json.loads(event)["properties"]}, separators=(",", ":")).encode()

@@ -8,8 +8,8 @@ from datetime import timedelta
 from itertools import accumulate
 
 from benchmarks.failures import FailureKind, kinds, now
-from engine.record.codec import Encoder
 from engine.record.context import ErrorContext
+from engine.record.error_context_json import ErrorContextEncoder
 from engine.record.record import RawRecord, Record
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
@@ -26,7 +26,7 @@ def contexts(count: int, seed: int = 7) -> list[bytes]:
     """
     rng, known = random.Random(seed), kinds()
     weights = list(accumulate(1 / (place + 1) ** 1.1 for place in range(len(known))))
-    encoder = Encoder(include_configs=True, include_messages=True)
+    encoder = ErrorContextEncoder(include_configs=True, include_messages=True)
     made = []
     for number in range(count):
         kind = known[min(bisect(weights, rng.random() * weights[-1]), len(known) - 1)]

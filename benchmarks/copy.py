@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from benchmarks.ground import PARTITIONS, Ground, ground
+from benchmarks.ground import PARTITIONS, BenchmarkSetup, ground
 from benchmarks.ours import start_engine
-from benchmarks.programs import Program, started
+from benchmarks.programs import BenchmarkProgram, run_program
 from benchmarks.rates import written_rate
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import alternate, records
 from benchmarks.sinks import TOPIC, events
 
@@ -43,43 +43,43 @@ producer.override.compression.type=none
 """
 
 
-def run() -> Result:
+def run() -> BenchmarkResult:
     """Compare at-least-once copies, print and write the result."""
     return _run("copy", "at_least_once")
 
 
-def run_eos() -> Result:
+def run_eos() -> BenchmarkResult:
     """Compare exactly-once copies, print and write the result."""
     return _run("copy-eos", "exactly_once")
 
 
-def _run(name: str, guarantee: str) -> Result:
+def _run(name: str, guarantee: str) -> BenchmarkResult:
     with ground() as where:
         where.fill(TOPIC, events(), RECORDS)
         raw = {f"raw {count}": partial(_raw, where, count) for count in (1, 2)}
         figures = alternate({"ours": partial(_ours, where, guarantee), **raw})
     fastest = max(raw, key=lambda side: statistics.median(figures[side]))
-    return publish(Result(name, "records/s", figures["ours"], figures[fastest], goal=0.8))
+    return publish(BenchmarkResult(name, "records/s", figures["ours"], figures[fastest], goal=0.8))
 
 
-def _ours(where: Ground, guarantee: str, run: str) -> float:
+def _ours(where: BenchmarkSetup, guarantee: str, run: str) -> float:
     text = COPY.format(name=run, topic=TOPIC, guarantee=guarantee)
     starting = start_engine(where.folder / run, where.bootstrap, run, text)
     once = guarantee == "exactly_once"
     return written_rate(where, where.create(f"{run}.out"), RECORDS, starting, once=once)
 
 
-def _raw(where: Ground, processes: int, run: str) -> float:
+def _raw(where: BenchmarkSetup, processes: int, run: str) -> float:
     target = where.create(f"{run}.out")
     return written_rate(where, target, RECORDS, _copying(where, processes, run, target), once=False)
 
 
 @contextmanager
-def _copying(where: Ground, processes: int, run: str, target: str) -> Iterator[Program]:
+def _copying(where: BenchmarkSetup, processes: int, run: str, target: str) -> Iterator[BenchmarkProgram]:
     """Run the loop in several processes, which share the partitions; yield the last process."""
     command = [sys.executable, "-m", "benchmarks.raw_copy", where.bootstrap, run, TOPIC, target]
     with ExitStack() as stack:
         for first in range(processes):
             share = map(str, range(first, PARTITIONS, processes))
-            program = stack.enter_context(started([*command, *share], where.folder / f"{run}-{first}.log"))
+            program = stack.enter_context(run_program([*command, *share], where.folder / f"{run}-{first}.log"))
         yield program

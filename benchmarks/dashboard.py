@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from benchmarks.questions import questions
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.seed import HOME, connect, seed, server
 
 ROWS = int(os.environ.get("BENCH_ROWS", "1000000"))
@@ -31,7 +31,7 @@ NOWHERE = "127.0.0.1:1"  # the benchmark excludes figures of the broker and the 
 PAGES = 1000
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Ask every question, print and write the results."""
     with _database() as url:
         os.environ |= {"KAFKA_BOOTSTRAP_SERVERS": NOWHERE, "ENGINE_URL": f"http://{NOWHERE}", "KAFKA_TIMEOUT_S": "0.1"}
@@ -107,8 +107,8 @@ def _thousandth_page(get: Callable[[str], Mapping[str, Any]]) -> float:
     return took
 
 
-def _publish(name: str, times: list[float]) -> Result:
+def _publish(name: str, times: list[float]) -> BenchmarkResult:
     p95 = statistics.quantiles(times, n=20, method="inclusive")[-1]
     print(f"{name}: median {statistics.median(times):,.1f} ms", flush=True)
     goal = TEXT_GOAL_MS if name.startswith("text") else GOAL_MS
-    return publish(Result(f"dashboard-{DATABASE}-{name}-p95", "ms", [p95], None, goal, "lower"))
+    return publish(BenchmarkResult(f"dashboard-{DATABASE}-{name}-p95", "ms", [p95], None, goal, "lower"))

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.ground import Ground, ground
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
 from benchmarks.rates import written_rate
-from benchmarks.results import Result
+from benchmarks.results import BenchmarkResult
 from benchmarks.rounds import compare, records
 from benchmarks.sinks import TOPIC, events
 
@@ -45,7 +45,7 @@ value.converter=org.apache.kafka.connect.storage.StringConverter
 """
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Compare a stream and a source, print and write the results."""
     with ground() as where:
         where.fill(TOPIC, events(), RECORDS)
@@ -57,7 +57,7 @@ def run() -> list[Result]:
     return [stream, source]
 
 
-def _stream(where: Ground, once: bool, run: str) -> float:
+def _stream(where: BenchmarkSetup, once: bool, run: str) -> float:
     name, guarantee = f"stream-{run}", "exactly_once_v2" if once else "at_least_once"
     target = where.create(f"{name}.out")
     starting = start_engine(
@@ -66,7 +66,7 @@ def _stream(where: Ground, once: bool, run: str) -> float:
     return written_rate(where, target, RECORDS, starting, once=once)
 
 
-def _source(where: Ground, once: bool, run: str) -> float:
+def _source(where: BenchmarkSetup, once: bool, run: str) -> float:
     name = f"source-{run}"
     target = where.create(f"{name}.out", 1)
     text = SOURCE.format(name=name, file=where.folder / "lines")

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 
 PARTITIONS = 4
 # A run's topics are deleted after it, and must free their disk space at once.
@@ -27,7 +27,7 @@ BATCH = 5000
 RUN = 100  # consecutive records in one partition
 
 
-class Ground:
+class BenchmarkSetup:
     """The broker and the folder of one benchmark."""
 
     def __init__(self, folder: Path, bootstrap: str) -> None:
@@ -114,13 +114,13 @@ class Ground:
 
 
 @contextmanager
-def ground() -> Iterator[Ground]:
+def ground() -> Iterator[BenchmarkSetup]:
     """Start a broker for this benchmark only, in a temporary folder that is deleted at the end."""
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    broker = Broker(folder / "broker", overrides=OVERRIDES)
+    broker = LocalBroker(folder / "broker", overrides=OVERRIDES)
     try:
         broker.start()
-        yield Ground(folder, broker.bootstrap_servers)
+        yield BenchmarkSetup(folder, broker.bootstrap_servers)
     finally:
         broker.stop()
         shutil.rmtree(folder)

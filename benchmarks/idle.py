@@ -9,11 +9,11 @@ from functools import partial
 
 from confluent_kafka import Producer
 
-from benchmarks.arrivals import Reader, await_all, cpu, send
-from benchmarks.ground import Ground, ground
+from benchmarks.arrivals import FileTail, await_all, cpu, send
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.latency import OURS, SINK
 from benchmarks.ours import start_engine
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import alternate
 
 CONNECTORS = int(os.environ.get("BENCH_CONNECTORS", "200"))
@@ -21,15 +21,15 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
 SETTLE_S = 10
 
 
-def run() -> Result:
+def run() -> BenchmarkResult:
     """Compare both sides, print and write the result. The anchor is one connector."""
     with ground() as where:
         sides = {f"{count} idle": partial(_idle, where, count) for count in (CONNECTORS, 1)}
         many, one = alternate(sides, "CPU seconds").values()
-    return publish(Result("idle", f"CPU seconds in {SECONDS:g} s", many, one, 0.5, "lower"))
+    return publish(BenchmarkResult("idle", f"CPU seconds in {SECONDS:g} s", many, one, 0.5, "lower"))
 
 
-def _idle(where: Ground, count: int, run: str) -> float:
+def _idle(where: BenchmarkSetup, count: int, run: str) -> float:
     """Return the CPU seconds of `count` connectors without new records, after each has run once."""
     names = [f"idle-{run}-{number}" for number in range(count)]
     files = [where.folder / f"{one}.out" for one in names]
@@ -40,7 +40,7 @@ def _idle(where: Ground, count: int, run: str) -> float:
         send(producer, one, b"{}")
     producer.flush()
     with start_engine(where.folder / run, where.bootstrap, run, *texts) as program:
-        with closing(Reader(files)) as reader:
+        with closing(FileTail(files)) as reader:
             await_all(reader, program)
         time.sleep(SETTLE_S)
         before = cpu(program)

@@ -17,8 +17,8 @@ import time
 
 from benchmarks import seed
 from benchmarks.contexts import contexts
-from benchmarks.ground import Ground, ground
-from benchmarks.results import Result, publish
+from benchmarks.ground import BenchmarkSetup, ground
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import records
 
 TOPIC = "bench.dlq"
@@ -28,22 +28,22 @@ GOAL, TEXT_GOAL = 10_000, 2_000
 ON_TOP = os.environ.get("BENCH_ON_TOP") == "1"
 
 
-def run() -> tuple[Result, Result]:
+def run() -> tuple[BenchmarkResult, BenchmarkResult]:
     """Index once, print and write the results."""
     many = records(200_000)
-    with seed.scratch(copied=ON_TOP) as url, ground() as where:
+    with seed.scratch_database(copied=ON_TOP) as url, ground() as where:
         seed.connect(url)
-        there = _there()
+        there = _indexed_count()
         where.fill(TOPIC, contexts(min(many, DIFFERENT)), many)
         listed, searchable = _rates(where, url, many)
     name = f"index-on-{there}" if ON_TOP else "index"
     return (
-        publish(Result(name, "error contexts/s", [listed], None, GOAL)),
-        publish(Result(f"{name}-text", "texts/s", [searchable], None, TEXT_GOAL)),
+        publish(BenchmarkResult(name, "error contexts/s", [listed], None, GOAL)),
+        publish(BenchmarkResult(f"{name}-text", "texts/s", [searchable], None, TEXT_GOAL)),
     )
 
 
-def _rates(where: Ground, url: str, many: int) -> tuple[float, float]:
+def _rates(where: BenchmarkSetup, url: str, many: int) -> tuple[float, float]:
     """Return the dead letters per second into the list, and then into the text index."""
     env = {
         **os.environ,
@@ -77,12 +77,12 @@ def _until(program: subprocess.Popen[bytes], position: int) -> tuple[int, float]
 
 
 def _waiting() -> int:
-    from dlqadmin.deadletters.index.word_index import lag
+    from dlqadmin.deadletters.index.word_index import text_backlog
 
-    return lag().records
+    return text_backlog().records
 
 
-def _there() -> int:
+def _indexed_count() -> int:
     """Return the number of dead letters in the index."""
     from django.db.models import Sum
 

@@ -12,10 +12,10 @@ from contextlib import closing
 from functools import partial
 
 from benchmarks.anchors import start_connect
-from benchmarks.arrivals import Measured, Reader, Sender, measure
-from benchmarks.ground import Ground, ground
+from benchmarks.arrivals import FileTail, LatencyResult, RateSender, measure
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import alternate
 from benchmarks.sinks import events
 
@@ -42,9 +42,9 @@ consumer.max.partition.fetch.bytes=1048576
 """
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Compare both sides, print and write the results."""
-    seen: dict[str, list[Measured]] = {"ours": [], "anchor": []}
+    seen: dict[str, list[LatencyResult]] = {"ours": [], "anchor": []}
     with ground() as where:
 
         def run_side(side: str, name: str) -> float:
@@ -56,13 +56,15 @@ def run() -> list[Result]:
     return [percentile("latency", seen, 50, goal=0.5), percentile("latency", seen, 99, goal=1.0)]
 
 
-def percentile(name: str, seen: dict[str, list[Measured]], percent: int, goal: float) -> Result:
+def percentile(name: str, seen: dict[str, list[LatencyResult]], percent: int, goal: float) -> BenchmarkResult:
     """Publish one percentile of both sides."""
     ours, anchor = ([one.percentile(percent) for one in seen[side]] for side in ("ours", "anchor"))
-    return publish(Result(f"{name}-p{percent}", "ms", ours, anchor, goal, "lower"))
+    return publish(BenchmarkResult(f"{name}-p{percent}", "ms", ours, anchor, goal, "lower"))
 
 
-def deliver(where: Ground, name: str, *, connectors: int, rate: float, seconds: float, ours: bool) -> Measured:
+def deliver(
+    where: BenchmarkSetup, name: str, *, connectors: int, rate: float, seconds: float, ours: bool
+) -> LatencyResult:
     """Run one side with several connectors, each with its own topic and file.
 
     `rate` is the sum over all connectors.
@@ -81,7 +83,7 @@ def deliver(where: Ground, name: str, *, connectors: int, rate: float, seconds: 
     )
     with (
         program as started,
-        closing(Reader(files)) as reader,
-        Sender(where.bootstrap, names, rate, events()[0]) as sender,
+        closing(FileTail(files)) as reader,
+        RateSender(where.bootstrap, names, rate, events()[0]) as sender,
     ):
         return measure(sender, reader, started, seconds)

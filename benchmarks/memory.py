@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import os
 
-from benchmarks.ground import Ground, ground
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
-from benchmarks.processes import watched
+from benchmarks.processes import watch_family
 from benchmarks.rates import committed_rate
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import records
 from benchmarks.sinks import DROP, TOPIC, events, sink
 
@@ -36,7 +36,7 @@ WORKER, DRIVER = "-m engine.spark.daemon", "java"
 GOALS_MB = {"memory-large": 750, "memory-large-jvm": 600, "memory-small": 400, "memory-small-jvm": 600}
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Measure each case once, print and write the results."""
     with ground() as where:
         return [*_measured(where, "memory-large", _large(), LARGE), *_measured(where, "memory-small", _small(), SMALL)]
@@ -56,18 +56,18 @@ def _small() -> bytes:
     return b'{"type":"event","text":"' + b"x" * 74 + b'"}'
 
 
-def _measured(where: Ground, name: str, value: bytes, count: int) -> list[Result]:
+def _measured(where: BenchmarkSetup, name: str, value: bytes, count: int) -> list[BenchmarkResult]:
     """Return the peaks of a worker and of the driver's JVM.
 
     Raises RuntimeError if not all records were committed.
     """
     where.fill(TOPIC, [value], count)
     text = sink(name, "FileStreamSink", 1) + DROP
-    with start_engine(where.folder / name, where.bootstrap, name, text) as program, watched(program.pid) as seen:
+    with start_engine(where.folder / name, where.bootstrap, name, text) as program, watch_family(program.pid) as seen:
         committed_rate(where, f"connect-{name}", TOPIC, count, program)
     where.delete(TOPIC)
     peaks = {
         name: max(one.peak_mb for one in seen.values() if WORKER in one.command),
         f"{name}-jvm": max(one.peak_mb for one in seen.values() if one.command.split(" ")[0].endswith(DRIVER)),
     }
-    return [publish(Result(row, "MB", [peak], None, GOALS_MB[row], "lower")) for row, peak in peaks.items()]
+    return [publish(BenchmarkResult(row, "MB", [peak], None, GOALS_MB[row], "lower")) for row, peak in peaks.items()]

@@ -16,10 +16,10 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.anchors import start_mirrormaker
-from benchmarks.ground import Ground, ground
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
 from benchmarks.rates import written_rate
-from benchmarks.results import Result
+from benchmarks.results import BenchmarkResult
 from benchmarks.rounds import compare, records
 from benchmarks.sinks import TOPIC, events
 
@@ -42,28 +42,28 @@ errors.deadletterqueue.topic.replication.factor=1
 """
 
 
-def run() -> Result:
+def run() -> BenchmarkResult:
     """Compare at-least-once mirrors, print and write the result."""
     return _run("mirror", goal=2.5, once=False)
 
 
-def run_eos() -> Result:
+def run_eos() -> BenchmarkResult:
     """Compare exactly-once mirrors, print and write the result."""
     return _run("mirror-eos", goal=2.0, once=True)
 
 
-def _run(name: str, goal: float, *, once: bool) -> Result:
+def _run(name: str, goal: float, *, once: bool) -> BenchmarkResult:
     with ground() as where:
         where.fill(TOPIC, events(), RECORDS)
         return compare(name, partial(_ours, where, once), partial(_anchor, where, once), goal)
 
 
-def _ours(where: Ground, once: bool, run: str) -> float:
+def _ours(where: BenchmarkSetup, once: bool, run: str) -> float:
     text = MIRROR.format(name=run, bootstrap=where.bootstrap, topic=TOPIC, once=str(once).lower())
     starting = start_engine(where.folder / run, where.bootstrap, run, text)
     return written_rate(where, f"{run}.{TOPIC}", RECORDS, starting, once=once)
 
 
-def _anchor(where: Ground, once: bool, run: str) -> float:
+def _anchor(where: BenchmarkSetup, once: bool, run: str) -> float:
     starting = start_mirrormaker(where.folder / run, where.bootstrap, run, TOPIC, exactly_once=once)
     return written_rate(where, f"{run}.{TOPIC}", RECORDS, starting, once=once)

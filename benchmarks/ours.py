@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from benchmarks.programs import Program, started
+from benchmarks.programs import BenchmarkProgram, run_program
 from demo.network import free_ports
 
 WORKER = """\
@@ -25,7 +25,7 @@ file.connectors.root={files}
 
 def start_engine(
     folder: Path, bootstrap: str, name: str, *connectors: str, worker: str = ""
-) -> AbstractContextManager[Program]:
+) -> AbstractContextManager[BenchmarkProgram]:
     """Start an engine whose internal topics begin with `name`.
 
     `connectors` are properties; `worker` are properties that override the worker's.
@@ -40,4 +40,4 @@ def start_engine(
         file = folder / f"connector-{number}.properties"
         file.write_text(text)
         command += ["--connector", str(file)]
-    return started(command, folder / "engine.log", port)
+    return run_program(command, folder / "engine.log", port)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import alternate
 from engine.config.topic import (
     ConfigState,
@@ -31,19 +31,19 @@ from engine.config.topic import (
 )
 from engine.herder.fold import fold_config, fold_granted, fold_reports
 from engine.herder.plan import plan
-from engine.herder.snapshot import View
-from engine.herder.state import HerderState, Settings
-from engine.herder.status import Told, tell
+from engine.herder.snapshot import HerderSnapshot
+from engine.herder.state import HerderSettings, HerderState
+from engine.herder.status import Told, status_values
 from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
 
 CONNECTORS, TASKS, BEHIND = 1_000, 10, 100
 END, NOW = 1_000, 1_000_000
 GOAL_MS = 200
-SETTINGS = Settings()
+SETTINGS = HerderSettings()
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Measure, print and write the results."""
     bench = Planner()
     parts: dict[str, Callable[[], object]] = {
@@ -54,7 +54,7 @@ def run() -> list[Result]:
         "planner-replay": lambda: fold_all(ConfigState(), bench.records),
     }
     figures = alternate({name: _timed(part) for name, part in parts.items()}, "ms")
-    return [publish(Result(name, "ms", found, None, GOAL_MS, "lower")) for name, found in figures.items()]
+    return [publish(BenchmarkResult(name, "ms", found, None, GOAL_MS, "lower")) for name, found in figures.items()]
 
 
 class Planner:
@@ -75,7 +75,7 @@ class Planner:
         self.ends = {partition: END for task in tasks.values() for partition in task.config.partitions}
         step = len(self.ends) // BEHIND
         self.behind = {partition: END + 1 if number % step == 0 else END for number, partition in enumerate(self.ends)}
-        self.told: Told = tell(self._view(self.state, self.ends), {})
+        self.told: Told = status_values(self._view(self.state, self.ends), {})
         self.leases = plan(self.state, self.behind, NOW, SETTINGS)
         self.granted = fold_granted(self.state, self.leases, NOW)
         self.changed = fold_all(self.config, [target_record("connector-0", TargetState.PAUSED)])
@@ -88,7 +88,7 @@ class Planner:
         """Run one turn of the herder."""
         state = fold_config(self.state, self.config, NOW)
         state = fold_granted(state, plan(state, ends, NOW, SETTINGS), NOW)
-        return tell(self._view(state, dict(ends)), self.told)
+        return status_values(self._view(state, dict(ends)), self.told)
 
     def report(self) -> HerderState:
         """Fold the report of the pooled lease with the most tasks."""
@@ -99,8 +99,8 @@ class Planner:
         """Fold an operator's pause of a connector."""
         return fold_config(self.state, self.changed, NOW)
 
-    def _view(self, state: HerderState, ends: dict[TopicPartition, int]) -> View:
-        return View("bench", ready=True, config=self.config, state=state, ends=ends)
+    def _view(self, state: HerderState, ends: dict[TopicPartition, int]) -> HerderSnapshot:
+        return HerderSnapshot("bench", ready=True, config=self.config, state=state, ends=ends)
 
 
 def _records(connectors: int) -> list[KeyValue]:

@@ -15,7 +15,7 @@ LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ProcessUsage:
     """One process: its id, its command line, its CPU time so far (s) and its peak memory (MB)."""
 
     pid: int
@@ -24,18 +24,18 @@ class Usage:
     peak_mb: float
 
 
-def family(pid: int) -> list[Usage]:
+def family(pid: int) -> list[ProcessUsage]:
     """Return the process and its living descendants. Ended processes are not counted."""
     return [usage for one in _below(pid) if (usage := _usage(one)) is not None]
 
 
 @contextmanager
-def watched(pid: int) -> Iterator[dict[int, Usage]]:
+def watch_family(pid: int) -> Iterator[dict[int, ProcessUsage]]:
     """Collect the usage of the process family, by id, while the block runs.
 
     Each entry is the last state seen, so processes that have ended stay in the result.
     """
-    seen: dict[int, Usage] = {}
+    seen: dict[int, ProcessUsage] = {}
     left = threading.Event()
 
     def look() -> None:
@@ -62,7 +62,7 @@ def _below(pid: int) -> Iterator[int]:
             yield from _below(int(child))
 
 
-def _usage(pid: int) -> Usage | None:
+def _usage(pid: int) -> ProcessUsage | None:
     try:
         command = (PROC / f"{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
         times = (PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
@@ -70,4 +70,4 @@ def _usage(pid: int) -> Usage | None:
     except OSError:
         return None
     peak_kb = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
-    return Usage(pid, command, (int(times[11]) + int(times[12])) / TICKS_PER_S, peak_kb / 1024)
+    return ProcessUsage(pid, command, (int(times[11]) + int(times[12])) / TICKS_PER_S, peak_kb / 1024)

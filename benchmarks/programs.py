@@ -12,7 +12,7 @@ STOP_TIMEOUT_S = 20
 TAIL_BYTES = 2000
 
 
-class Program:
+class BenchmarkProgram:
     """One started program. `port` is its HTTP port, or 0."""
 
     def __init__(
@@ -49,9 +49,9 @@ class Program:
 
 
 @contextmanager
-def started(
+def run_program(
     command: Sequence[str], log: Path, port: int = 0, env: Mapping[str, str] | None = None
-) -> Iterator[Program]:
+) -> Iterator[BenchmarkProgram]:
     """Start a program that logs to a file, and stop it at the end of the block.
 
     `env` overrides our own environment.
@@ -59,7 +59,7 @@ def started(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **(env or {})})
-    program = Program(process, log, port)
+    program = BenchmarkProgram(process, log, port)
     try:
         yield program
     finally:

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from benchmarks.ground import Ground
-from benchmarks.programs import Program
+from benchmarks.ground import BenchmarkSetup
+from benchmarks.programs import BenchmarkProgram
 
 POLL_S = 0.05
 LIMIT_S = 600
@@ -17,7 +17,7 @@ WARM_UP = 0.1  # share of the records
 Sample = tuple[float, int]  # seconds, and the records done by then
 
 
-def committed_rate(ground: Ground, group: str, topic: str, records: int, program: Program) -> float:
+def committed_rate(ground: BenchmarkSetup, group: str, topic: str, records: int, program: BenchmarkProgram) -> float:
     """Return a group's records per second on a topic, from its first commit.
 
     Raises RuntimeError if the group does not finish.
@@ -31,7 +31,7 @@ def committed_rate(ground: Ground, group: str, topic: str, records: int, program
 
 
 def written_rate(
-    ground: Ground, topic: str, records: int, starting: AbstractContextManager[Program], *, once: bool
+    ground: BenchmarkSetup, topic: str, records: int, starting: AbstractContextManager[BenchmarkProgram], *, once: bool
 ) -> float:
     """Start a program that writes records to a topic; return its records per second.
 
@@ -46,7 +46,7 @@ def written_rate(
     return rate(samples)
 
 
-def watch(done: Callable[[], int], records: int, program: Program, limit_s: float = LIMIT_S) -> list[Sample]:
+def watch(done: Callable[[], int], records: int, program: BenchmarkProgram, limit_s: float = LIMIT_S) -> list[Sample]:
     """Sample the number of done records at each change, until all are done.
 
     Raises RuntimeError if the program ends before, or at the time limit.

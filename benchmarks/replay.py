@@ -22,15 +22,15 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from benchmarks import seed
-from benchmarks.ground import PARTITIONS, Ground, ground
+from benchmarks.ground import PARTITIONS, BenchmarkSetup, ground
 from benchmarks.ours import start_engine
-from benchmarks.processes import Usage, family
-from benchmarks.programs import started
-from benchmarks.results import Result, publish
+from benchmarks.processes import ProcessUsage, family
+from benchmarks.programs import run_program
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.sinks import sink
 from demo.network import wait_until
-from demo.postgres import Postgres
-from demo.redis import Redis
+from demo.postgres import LocalPostgres
+from demo.redis import LocalRedis
 
 ROWS = int(os.environ.get("BENCH_ROWS", "232000"))
 SOURCE, TARGET, COPY, CONNECTOR = "bench.source", "bench.replayed", "bench.copied", "bench-sink"
@@ -45,9 +45,9 @@ THREADS = ("--pool", "threads", "--concurrency", "8", "--loglevel", "WARNING")
 DATABASE = {"shared_buffers": "1GB", "max_wal_size": "4GB", "checkpoint_timeout": "15min"}
 
 
-def run() -> Result:
+def run() -> BenchmarkResult:
     """Copy, then replay; print and write the result."""
-    server, redis = Postgres(None, DATABASE).start(), Redis().start()
+    server, redis = LocalPostgres(None, DATABASE).start(), LocalRedis().start()
     try:
         with ground() as where:
             for topic in (TARGET, COPY, f"{CONNECTOR}.dlq"):
@@ -64,10 +64,10 @@ def run() -> Result:
     finally:
         redis.stop()
         server.stop()
-    return publish(Result("replay", "s from Run to the last outcome", [took], [copied], None, "lower"))
+    return publish(BenchmarkResult("replay", "s from Run to the last outcome", [took], [copied], None, "lower"))
 
 
-def _environment(where: Ground, database: str, redis: str) -> dict[str, str]:
+def _environment(where: BenchmarkSetup, database: str, redis: str) -> dict[str, str]:
     return {
         "DATABASE_URL": database,
         "REDIS_URL": redis,
@@ -81,7 +81,7 @@ def _environment(where: Ground, database: str, redis: str) -> dict[str, str]:
     }
 
 
-def _fill(where: Ground) -> None:
+def _fill(where: BenchmarkSetup) -> None:
     """Write the records of the dead letters to a topic."""
     from dlqadmin.deadletters.models import DeadLetterBody
 
@@ -98,7 +98,7 @@ def _fill(where: Ground) -> None:
     producer.flush()
 
 
-def _copy(where: Ground) -> float:
+def _copy(where: BenchmarkSetup) -> float:
     """Return the time that the loop takes (s)."""
     consumer = Consumer({"bootstrap.servers": where.bootstrap, "group.id": COPY, "enable.auto.commit": False})
     producer = Producer({"bootstrap.servers": where.bootstrap, "transactional.id": COPY, "compression.type": "lz4"})
@@ -124,7 +124,7 @@ def _copy(where: Ground) -> float:
 
 
 @contextmanager
-def _product(where: Ground, env: Mapping[str, str]) -> Iterator[Mapping[str, int]]:
+def _product(where: BenchmarkSetup, env: Mapping[str, str]) -> Iterator[Mapping[str, int]]:
     """Run all processes of the product, and yield their ids.
 
     It yields once the engine reads the target and the dashboard knows its tasks.
@@ -151,7 +151,7 @@ def _product(where: Ground, env: Mapping[str, str]) -> Iterator[Mapping[str, int
         }
         pids = {"engine": engine.pid}
         for name, command in commands.items():
-            pids[name] = stack.enter_context(started(command, home / f"{name}.log", env=env)).pid
+            pids[name] = stack.enter_context(run_program(command, home / f"{name}.log", env=env)).pid
         wait_until(_is_ready, "the engine's connector with the dashboard", READY_S)
         yield pids
 
@@ -232,5 +232,5 @@ def _cpu(pid: int) -> float:
     return sum(usage.cpu_s for usage in _family(pid))
 
 
-def _family(pid: int) -> Sequence[Usage]:
+def _family(pid: int) -> Sequence[ProcessUsage]:
     return family(pid) if Path(f"/proc/{pid}").exists() else []

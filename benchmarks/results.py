@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class BenchmarkResult:
     """The figures of both sides in `unit`, one per round.
 
     `goal` is the minimum ratio, or the bound of our figure without an anchor. A result without a goal
@@ -42,7 +42,7 @@ class Result:
         return ours / anchor if self.better == "higher" else anchor / ours
 
 
-def publish(result: Result, folder: Path = RESULTS) -> Result:
+def publish(result: BenchmarkResult, folder: Path = RESULTS) -> BenchmarkResult:
     """Print the table, write `<folder>/<name>.json` and return the result."""
     print(table(result), flush=True)
     folder.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def publish(result: Result, folder: Path = RESULTS) -> Result:
     return result
 
 
-def table(result: Result) -> str:
+def table(result: BenchmarkResult) -> str:
     """Return the result for people: medians, range, ratio and goal."""
     lines = [f"\n{result.name}, {result.unit}, {result.better} is better, rounds: {len(result.ours)}"]
     for side, figures in (("ours", result.ours), ("anchor", result.anchor)):
@@ -64,7 +64,7 @@ def table(result: Result) -> str:
     return "\n".join(lines)
 
 
-def document(result: Result) -> dict[str, Any]:
+def document(result: BenchmarkResult) -> dict[str, Any]:
     """Return the result for programs."""
     ratio = result.ratio
     return asdict(result) | {

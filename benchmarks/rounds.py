@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 Run = Callable[[str], float]
@@ -36,7 +36,7 @@ def alternate(sides: Mapping[str, Run], unit: str = "records/s", rounds: int = R
     return figures
 
 
-def compare(name: str, ours: Run, anchor: Run, goal: float) -> Result:
+def compare(name: str, ours: Run, anchor: Run, goal: float) -> BenchmarkResult:
     """Alternate both sides, in records per second; print and write the result."""
     figures = alternate({"ours": ours, "anchor": anchor})
-    return publish(Result(name, "records/s", figures["ours"], figures["anchor"], goal))
+    return publish(BenchmarkResult(name, "records/s", figures["ours"], figures["anchor"], goal))

@@ -17,10 +17,10 @@ from functools import partial
 
 import orjson
 
-from benchmarks.ground import Ground, ground
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
 from benchmarks.rates import committed_rate
-from benchmarks.results import Result, publish
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import alternate, records
 from benchmarks.sinks import DROP, TOPIC, events, sink
 from benchmarks.spark import spark_cluster
@@ -35,7 +35,7 @@ WEEKS = 100  # of events, read by each process of `scale-machine`
 GOALS = {"scale-2-tasks": 1.7, "scale-4-tasks": 1.7, "scale-1-worker": 0.9, "scale-2-workers": 1.7}
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Alternate all sides, print and write the results."""
     with ground() as where:
         where.fill(TOPIC, events(), RECORDS)
@@ -50,8 +50,8 @@ def run() -> list[Result]:
             }
         )
     anchor = figures["1-task"]
-    results = [Result(name, "records/s", figures[name], anchor, goal) for name, goal in GOALS.items()]
-    machine = Result("scale-machine", "events/s", figures["2 reading"], figures["1 reading"], None)
+    results = [BenchmarkResult(name, "records/s", figures[name], anchor, goal) for name, goal in GOALS.items()]
+    machine = BenchmarkResult("scale-machine", "events/s", figures["2 reading"], figures["1 reading"], None)
     return [publish(one) for one in (*results, machine)]
 
 
@@ -73,7 +73,7 @@ def _read(weeks: int) -> int:
     return weeks * len(week)
 
 
-def _run(where: Ground, tasks: int, workers: int, run: str) -> float:
+def _run(where: BenchmarkSetup, tasks: int, workers: int, run: str) -> float:
     """Return the records per second of `tasks` tasks.
 
     With 0 workers, the driver's own process runs them.

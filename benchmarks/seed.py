@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.failures import FailureKind, failures, kinds, now
-from demo.postgres import Postgres
+from demo.postgres import LocalPostgres
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / ".local" / "seed"
@@ -37,7 +37,7 @@ WORDS = ("late", "paid", "open", "gift", "return", "urgent", "partial", "retry")
 @contextmanager
 def server(home: Path = HOME, options: Mapping[str, str] = KEPT) -> Iterator[str]:
     """Start the database that is kept between runs, and yield its URL."""
-    postgres = Postgres(home / "postgres", options).start()
+    postgres = LocalPostgres(home / "postgres", options).start()
     try:
         yield postgres.url
     finally:
@@ -45,7 +45,7 @@ def server(home: Path = HOME, options: Mapping[str, str] = KEPT) -> Iterator[str
 
 
 @contextmanager
-def scratch(*, copied: bool) -> Iterator[str]:
+def scratch_database(*, copied: bool) -> Iterator[str]:
     """Start a temporary database, and yield its URL.
 
     It is empty, or a copy of the kept database.
@@ -92,7 +92,7 @@ def _load(rows: int, *, text: bool) -> None:
     from dlqadmin.deadletters.models import DeadLetter
 
     last = DeadLetter.objects.aggregate(last=Max("id"))["last"] or 0
-    writer = _Writer(last + 1)
+    writer = _SeedWriter(last + 1)
     todo = failures(rows, now())
     while chunk := list(islice(todo, CHUNK)):
         writer.write(chunk)
@@ -118,12 +118,12 @@ def _write_text() -> None:
         print(f"text of {min(last, start + CHUNK - 1):,} of {last:,}", file=sys.stderr, flush=True)
 
 
-class _Writer:
+class _SeedWriter:
     """A writer of chunks of failures, and of their counters at the end."""
 
     def __init__(self, first_id: int) -> None:
         self._first, self._next = first_id, first_id
-        self._kinds = [_Kind(kind) for kind in kinds()]
+        self._kinds = [_SeededFailure(kind) for kind in kinds()]
         self._offsets: Counter[tuple[str, int]] = Counter()
         self._hours: Counter[tuple[int, int, str, str, str]] = Counter()
         self._seen: dict[int, tuple[datetime, datetime]] = {}
@@ -185,7 +185,7 @@ class _Writer:
             self._offsets[row.topic, row.partition] = row.position
 
 
-class _Kind:
+class _SeededFailure:
     """A kind of failure with its database rows: fingerprint, group and trace."""
 
     def __init__(self, kind: FailureKind) -> None:
@@ -225,20 +225,43 @@ class _Kind:
     def row(self, pk: int, failure: Any, offset: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return the failure's row and its body."""
         from dlqadmin.deadletters.index.column_values import key_hash
+        from dlqadmin.deadletters.index.letter_rows import LETTERS
 
         kind, number = self.kind, failure.key
         key = None if number is None else b"%s-%d" % (kind.connector.encode(), number)
         gap = "null" if failure.kind % 10 == 0 else str(pk % 360)
         word = WORDS[pk % len(WORDS)]
         value = (VALUE % (pk, kind.connector, gap, pk % 900, pk % 100, pk, kind.origin_topic, word)).encode()
-        row = (
-            pk, self.fingerprint, CLUSTER, failure.at, kind.topic, failure.partition, offset, failure.at, failure.at, 3,
-            1, kind.connector, f"{kind.connector}-{failure.task}", kind.origin_topic, failure.partition, offset * 3,
-            failure.at, None if key is None else key.decode(), key_hash(key), None if key is None else len(key),
-            len(value), kind.message, "connect-headers", True, None, "embedded",
-            None, None, self._trace,
-        )  # fmt: skip
-        return row, (pk, key, value, None, self._headers, None, None, None)
+        row = {
+            "id": pk,
+            "fingerprint_id": self.fingerprint,
+            "cluster": CLUSTER,
+            "indexed_at": failure.at,
+            "topic": kind.topic,
+            "partition": failure.partition,
+            "offset": offset,
+            "failed_at": failure.at,
+            "first_failure_at": failure.at,
+            "elapsed_ms": 3,
+            "attempt": 1,
+            "connector": kind.connector,
+            "task_id": f"{kind.connector}-{failure.task}",
+            "origin_topic": kind.origin_topic,
+            "origin_partition": failure.partition,
+            "origin_offset": offset * 3,
+            "origin_timestamp": failure.at,
+            "key_text": None if key is None else key.decode(),
+            "key_hash": key_hash(key),
+            "key_size": None if key is None else len(key),
+            "value_size": len(value),
+            "message": kind.message,
+            "dialect": "connect-headers",
+            "readable": True,
+            "original": "embedded",
+            "trace_id": self._trace,
+        }
+        columns = tuple(row.get(column) for column in LETTERS.columns)  # the others are null
+        return columns, (pk, key, value, None, self._headers, None, None, None)
 
 
 @contextmanager

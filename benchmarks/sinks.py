@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.anchors import start_connect
-from benchmarks.ground import Ground, ground
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
 from benchmarks.rates import committed_rate
-from benchmarks.results import Result
+from benchmarks.results import BenchmarkResult
 from benchmarks.rounds import compare
 
 EVENTS = Path(__file__).parent.parent / "demo" / "usgs-earthquakes-2018w06.jsonl"
@@ -49,7 +49,7 @@ def events() -> list[bytes]:
 def against_connect(
     name: str, values: Sequence[bytes], records: int, properties: str, *, ours: str = "", anchor: str = "",
     letters: int = 0, goal: float,
-) -> Result:  # fmt: skip
+) -> BenchmarkResult:  # fmt: skip
     """Fill a topic with the repeated values, and compare both sides on it.
 
     `properties` apply to both sides, `ours` and `anchor` to one side only. Raises RuntimeError for a
@@ -80,7 +80,7 @@ def sink(name: str, kind: str, tasks: int = 2, topic: str = TOPIC) -> str:
     return SINK.format(name=name, sink=kind, tasks=tasks, topic=topic)
 
 
-def _expect(where: Ground, topic: str, letters: int) -> None:
+def _expect(where: BenchmarkSetup, topic: str, letters: int) -> None:
     """Wait for the dead letters: Kafka Connect may commit a moment before they are in the topic."""
     late = time.monotonic() + LETTERS_TIMEOUT_S
     while (found := where.end(topic)) < letters:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyspark
 
-from benchmarks.programs import started
-from demo.network import HOST, answers, free_ports, wait_until
+from benchmarks.programs import run_program
+from demo.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 60
 
@@ -38,10 +38,10 @@ def spark_cluster(folder: Path, workers: int) -> Iterator[str]:
                 "-h",
                 HOST,
             ]
-            stack.enter_context(started([*command, *arguments], folder / log, env=env))
+            stack.enter_context(run_program([*command, *arguments], folder / log, env=env))
 
         start("master.Master", "master.log", "-p", str(port))
-        wait_until(lambda: answers(HOST, port), "the Spark master", START_TIMEOUT_S)
+        wait_until(lambda: is_answering(HOST, port), "the Spark master", START_TIMEOUT_S)
         for number in range(workers):
             work = str(folder / f"work-{number}")
             start("worker.Worker", f"worker-{number}.log", "-c", "1", "-m", "1g", "-d", work, master)

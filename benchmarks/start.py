@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.anchors import start_connect
-from benchmarks.ground import Ground, ground
+from benchmarks.ground import BenchmarkSetup, ground
 from benchmarks.ours import start_engine
 from benchmarks.processes import family
-from benchmarks.programs import Program
-from benchmarks.results import Result, publish
+from benchmarks.programs import BenchmarkProgram
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import alternate, records
 from benchmarks.sinks import TOPIC, events, sink
 
@@ -32,10 +32,10 @@ OURS = "FileStreamSink"
 THEIRS = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 
 
-Start = Callable[..., AbstractContextManager[Program]]
+Start = Callable[..., AbstractContextManager[BenchmarkProgram]]
 
 
-def run() -> Result:
+def run() -> BenchmarkResult:
     """Alternate both sides, print and write the result."""
     with ground() as where:
         where.fill(TOPIC, events(), records(1_000))
@@ -43,18 +43,18 @@ def run() -> Result:
             {"ours": partial(_run, where, _start_ours, OURS), "anchor": partial(_run, where, _start_anchor, THEIRS)},
             "s",
         )
-    return publish(Result("start", "s", figures["ours"], figures["anchor"], 0.66, "lower"))
+    return publish(BenchmarkResult("start", "s", figures["ours"], figures["anchor"], 0.66, "lower"))
 
 
-def _start_ours(where: Ground, name: str, connector: str) -> AbstractContextManager[Program]:
+def _start_ours(where: BenchmarkSetup, name: str, connector: str) -> AbstractContextManager[BenchmarkProgram]:
     return start_engine(where.folder / name, where.bootstrap, name, connector)
 
 
-def _start_anchor(where: Ground, name: str, connector: str) -> AbstractContextManager[Program]:
+def _start_anchor(where: BenchmarkSetup, name: str, connector: str) -> AbstractContextManager[BenchmarkProgram]:
     return start_connect(where.folder / name, where.bootstrap, connector)
 
 
-def _run(where: Ground, start: Start, kind: str, name: str) -> float:
+def _run(where: BenchmarkSetup, start: Start, kind: str, name: str) -> float:
     """Return the seconds until the first record is in the file. Raises RuntimeError if none comes."""
     out = where.folder / f"{name}.out"
     text = sink(name, kind, 1).replace("/dev/null", str(out)) + PLAIN

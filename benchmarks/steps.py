@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from typing import Any, cast
 
-from benchmarks.connect_damaged import OURS, damaged
-from benchmarks.ground import Ground, ground
-from benchmarks.results import Result, publish
+from benchmarks.connect_damaged import OURS, cut_values
+from benchmarks.ground import BenchmarkSetup, ground
+from benchmarks.results import BenchmarkResult, publish
 from benchmarks.rounds import ROUNDS, records
 from benchmarks.sinks import DROP, TOPIC, events, sink
 from engine.assembly.validation import validate
@@ -24,10 +24,10 @@ from engine.config.properties import parse_properties
 from engine.config.worker import parse_worker
 from engine.kafka.clock import WorkerClock
 from engine.leases import TaskConfig
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.record.record import TopicPartition
-from engine.tasks.clients import Opening
+from engine.tasks.clients import TaskOpening
 from engine.tasks.memory import keep_freed
 from engine.tasks.sink import open_sink
 
@@ -38,7 +38,7 @@ EVERY = 2  # every second record is damaged
 Figures = dict[str, float]
 
 
-class Watched:
+class TimedFunction:
     """A timed function. `seconds` is the CPU time of its thread so far."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -53,29 +53,29 @@ class Watched:
             self.seconds += time.thread_time() - began
 
 
-def run() -> list[Result]:
+def run() -> list[BenchmarkResult]:
     """Measure, print and write the results."""
     count = records(200_000)
     rounds: list[Figures] = []
     with ground() as where:
         where.fill(TOPIC, events(), count)
-        where.fill(DAMAGED, damaged(events(), EVERY), count)
+        where.fill(DAMAGED, cut_values(events(), EVERY), count)
         for number in range(ROUNDS):
-            good, bad = (measured(where, f"{topic}-{number}", topic, count) for topic in (TOPIC, DAMAGED))
+            good, bad = (measure_task(where, f"{topic}-{number}", topic, count) for topic in (TOPIC, DAMAGED))
             rounds.append({**good, "error": EVERY * (bad["whole"] - good["whole"])})
     medians = {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
     print("\n".join(f"  {name:<36} {figure:>8.2f} {UNIT}" for name, figure in medians.items()))
     return [
-        publish(Result(f"steps-{name}", UNIT, [figures[name] for figures in rounds], None, None, "lower"))
+        publish(BenchmarkResult(f"steps-{name}", UNIT, [figures[name] for figures in rounds], None, None, "lower"))
         for name in ("whole", "error")
     ]
 
 
-def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
+def measure_task(where: BenchmarkSetup, name: str, topic: str, count: int) -> Figures:
     """Return the µs per record of one task that reads the whole topic."""
     opened = opened_task(where, name, topic)
     task = cast("SinkTask", opened.task)
-    poll, put = Watched(task.consumer.poll), Watched(task.sink.put)
+    poll, put = TimedFunction(task.consumer.poll), TimedFunction(task.sink.put)
     task.consumer.poll, task.sink.put = poll, put  # type: ignore[method-assign] # replaced by timed functions
     keep_freed()
     gc.collect()
@@ -101,10 +101,10 @@ def measured(where: Ground, name: str, topic: str, count: int) -> Figures:
     return {step: 1e6 * figure / count for step, figure in seconds.items()}
 
 
-def opened_task(where: Ground, name: str, topic: str) -> OpenTask:
+def opened_task(where: BenchmarkSetup, name: str, topic: str) -> OpenTask:
     """Open the task of a connector that exists only here, with its partitions claimed."""
     properties = parse_properties(sink(name, "FileStreamSink", tasks=1, topic=topic) + DROP + OURS)
     worker = parse_worker({"bootstrap.servers": where.bootstrap, "group.id": name, "file.connectors.root": "/dev"})
     places = tuple(TopicPartition(place.topic, place.partition) for place in where.places(topic))
     task = TaskConfig(name, 0, 1, properties, places)
-    return open_sink(Opening(task, validate(properties, worker), worker, WorkerClock(), lambda _: 1000))
+    return open_sink(TaskOpening(task, validate(properties, worker), worker, WorkerClock(), lambda _: 1000))

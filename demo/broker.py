@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from demo.jars import class_path
-from demo.network import HOST, answers, free_ports, wait_until
+from demo.network import HOST, free_ports, is_answering, wait_until
 
 CLUSTER_ID = "ZGxxYWRtaW4tbG9jYWwtMQ"
 START_TIMEOUT_S = 60
@@ -50,7 +50,7 @@ log.index.size.max.bytes=1048576
 """
 
 
-class Broker:
+class LocalBroker:
     """A broker with its own directory and ports, which survive stop, kill and restart."""
 
     def __init__(self, home: Path, port: int | None = None, overrides: dict[str, str] | None = None) -> None:
@@ -67,7 +67,7 @@ class Broker:
         """Return the address for clients."""
         return f"{HOST}:{self.port}"
 
-    def start(self) -> Broker:
+    def start(self) -> LocalBroker:
         """Start the broker and return when it answers."""
         self.prepare()
         with Path(self.home, "broker.log").open("ab") as log:
@@ -114,7 +114,7 @@ class Broker:
 
         It checks the port first, because a client would wait for a broker that does not listen.
         """
-        if not answers(HOST, self.port):
+        if not is_answering(HOST, self.port):
             return False
         client = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
         try:
@@ -154,7 +154,7 @@ class Broker:
 def main() -> None:
     """Replace this process by the demonstration's broker."""
     port = int(os.environ.get("KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:19092").rpartition(":")[2])
-    broker = Broker(Path(os.environ.get("LOCAL_DIR", ".local"), "broker").absolute(), port)
+    broker = LocalBroker(Path(os.environ.get("LOCAL_DIR", ".local"), "broker").absolute(), port)
     broker.prepare()
     command = broker.command()
     os.execvp(command[0], command)

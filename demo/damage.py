@@ -23,7 +23,7 @@ class Event(NamedTuple):
     damage: str = ""  # the kind of damage, or ""
 
 
-def intact() -> list[Event]:
+def intact_event() -> list[Event]:
     """Return the real events in the feed's order."""
     lines = DATA.read_bytes().splitlines()
     return [Event(json.loads(line)["id"].encode(), line) for line in lines]
@@ -31,17 +31,17 @@ def intact() -> list[Event]:
 
 def batch() -> list[Event]:
     """Return the first batch: every intact event, and the damaged copies evenly among them."""
-    events = intact()
-    copies = list(damaged(events))
+    events = intact_event()
+    copies = list(damaged_events(events))
     step = len(events) // (len(copies) + 1)
     for number, copy in reversed(list(enumerate(copies, start=1))):
         events.insert(number * step, copy)
     return events
 
 
-def damaged(events: Sequence[Event]) -> Iterator[Event]:
+def damaged_events(events: Sequence[Event]) -> Iterator[Event]:
     """Yield damaged copies, each of a different event that the table would accept undamaged."""
-    complete = [event for event in events if arrives(event)]
+    complete = [event for event in events if is_accepted(event)]
     sources = iter(complete[:: len(complete) // DAMAGED])
     for number in range(LOST_QUOTES):
         source = next(sources)
@@ -54,7 +54,7 @@ def damaged(events: Sequence[Event]) -> Iterator[Event]:
         yield spoil_magnitude(next(sources))
 
 
-def arrives(event: Event) -> bool:
+def is_accepted(event: Event) -> bool:
     """Return whether the table accepts the event: no needed property is null."""
     properties: dict[str, Any] = json.loads(event.value)["properties"]
     return all(properties[name] is not None for name in NEEDED)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# Connectors' files, in LOCAL_DIR. No Python package can have this name, and the engine refuses a folder of packages.
+FILES = "connector-files"
 REDIS_URL = "redis://127.0.0.1:16379/0"  # the demonstration's own Redis
 LINE = re.compile(r"^([A-Z_][A-Z0-9_]*)=(.*)$")
 
@@ -29,10 +31,11 @@ def demo_environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     # The engine and the dashboard read the same token, which `demo.run` creates.
     env.setdefault("ENGINE_TOKEN_FILE", str(Path(env["LOCAL_DIR"], "engine-token").absolute()))
     env["CONNECT_REST_AUTH_TOKEN_FILE"] = env["ENGINE_TOKEN_FILE"]
-    env["CONNECT_FILE_CONNECTORS_ROOT"] = str(Path(ROOT, env["LOCAL_DIR"], "files").resolve())
+    env["CONNECT_FILE_CONNECTORS_ROOT"] = str(Path(ROOT, env["LOCAL_DIR"], FILES).resolve())
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"
     env["PYSPARK_PYTHON"] = sys.executable
     env["PYTHONUNBUFFERED"] = "1"
+    env.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser privileges")  # Celery's
     return env
 
 

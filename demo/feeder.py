@@ -15,13 +15,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from demo.damage import DAMAGED, Event, arrives, batch, cut_short, intact, spoil_magnitude
+from demo.damage import DAMAGED, Event, batch, cut_short, intact_event, is_accepted, spoil_magnitude
 from demo.environment import demo_environment
 from demo.network import wait_until
 
 BATCH = "usgs-2018w06"
 TOPIC, PARTITIONS = "usgs.earthquakes", 4
 MARKS = "demo.marks"
+COMPLETE = "is complete"  # `demo.processes` looks for it in the output
 CONNECT_TEST = "connect-test"
 TRICKLE_STRIDE = 37  # coprime to the number of events, so that the trickle visits all of them
 TRICKLE_DAMAGED_EVERY = 10
@@ -69,7 +70,7 @@ class Feeder:
         if per_minute <= 0:
             stop.wait()
             return
-        events = intact()
+        events = intact_event()
         number = sum(self.ends(self.topic, PARTITIONS).values()) - len(batch())
         while not stop.wait(60 / per_minute):
             number += 1
@@ -132,7 +133,7 @@ def resent(events: list[Event], number: int) -> Event:
     source = events[number * TRICKLE_STRIDE % len(events)]
     new_id = source.key + b"-%d" % number
     event = Event(new_id, source.value.replace(b'"id":"' + source.key + b'"', b'"id":"' + new_id + b'"'))
-    if number % TRICKLE_DAMAGED_EVERY == 0 and arrives(source):
+    if number % TRICKLE_DAMAGED_EVERY == 0 and is_accepted(source):
         event = cut_short(event, number) if number % (2 * TRICKLE_DAMAGED_EVERY) else spoil_magnitude(event)
     return event
 
@@ -143,7 +144,7 @@ def main() -> None:
     feeder = Feeder(env["KAFKA_BOOTSTRAP_SERVERS"])
     feeder.create_topics()
     feeder.send_batch()
-    print(f"batch {BATCH} is complete: {len(batch())} records", flush=True)
+    print(f"batch {BATCH} {COMPLETE}: {len(batch())} records", flush=True)
     feeder.trickle(float(env["DEMO_TRICKLE_PER_MINUTE"]), threading.Event())
 
 

@@ -30,7 +30,7 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def answers(host: str, port: int) -> bool:
+def is_answering(host: str, port: int) -> bool:
     """Return whether a server accepts connections at this address."""
     with socket.socket() as probe:
         probe.settimeout(1)

@@ -19,7 +19,7 @@ class PostgresMissing(Exception):
     """PostgreSQL's server programs are not installed."""
 
 
-class Postgres:
+class LocalPostgres:
     """A PostgreSQL server with its own settings.
 
     Its data are deleted when it stops, unless it was given a home.
@@ -37,7 +37,7 @@ class Postgres:
         """Return the database URL, in the form of DATABASE_URL."""
         return f"postgresql://{USER}@{HOST}:{self.port}/postgres"
 
-    def start(self) -> Postgres:
+    def start(self) -> LocalPostgres:
         """Start the server. Create its cluster first if it does not exist."""
         self.home.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:

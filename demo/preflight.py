@@ -13,12 +13,12 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from demo.environment import demo_environment, port_of
-from demo.network import HOST, answers
+from demo.network import HOST, is_answering
 
 PYTHON, JAVA, NODE = (3, 11), 17, 20
 
 
-def lacks() -> Iterator[str]:
+def missing_programs() -> Iterator[str]:
     """Yield one sentence for each program that is missing or too old."""
     if sys.version_info < PYTHON:
         yield f"Python 3.11 or newer is needed; this is {sys.version.split()[0]} (set PYTHON=… to name another)."
@@ -30,7 +30,7 @@ def lacks() -> Iterator[str]:
         yield "npm is needed, and there is none on the PATH (Debian: apt-get install npm)."
 
 
-def taken(env: Mapping[str, str]) -> Iterator[str]:
+def used_ports(env: Mapping[str, str]) -> Iterator[str]:
     """Yield one sentence for each of our ports that another program uses."""
     broker = port_of(env["KAFKA_BOOTSTRAP_SERVERS"])
     ports = {
@@ -41,7 +41,7 @@ def taken(env: Mapping[str, str]) -> Iterator[str]:
     }
     for name, numbers in ports.items():
         for number in numbers:
-            if answers(HOST, number):
+            if is_answering(HOST, number):
                 yield f"Port {number} is in use: stop what listens there, or choose another with {name}=…"
 
 
@@ -59,9 +59,9 @@ def _program(command: str, flag: str, name: str, oldest: int, package: str) -> I
 
 def main(arguments: list[str]) -> int:
     """Print what is missing, and with `--ports` also the ports in use. Returns 0 if there is nothing."""
-    problems = list(lacks())
+    problems = list(missing_programs())
     if "--ports" in arguments:
-        problems += taken(demo_environment())
+        problems += used_ports(demo_environment())
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

@@ -9,18 +9,20 @@ import os
 import secrets
 import shutil
 import subprocess
-from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
 from demo.environment import REDIS_URL
-from demo.network import HOST, answers, free_ports, wait_until
+from demo.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 20
 
 
-class Redis:
-    """A Redis server that stores nothing on disk. An empty password disables authentication."""
+class LocalRedis:
+    """A Redis server that stores nothing on disk.
+
+    An empty password disables authentication. An empty log is the standard output.
+    """
 
     def __init__(self, port: int | None = None, log: str = "/dev/null", password: str | None = None) -> None:
         self.port = port if port is not None else free_ports(1)[0]
@@ -34,13 +36,13 @@ class Redis:
         known = f":{quote(self.password, safe='')}@" if self.password else ""
         return f"redis://{known}{HOST}:{self.port}/0"
 
-    def start(self) -> Redis:
+    def start(self) -> LocalRedis:
         """Start the server and return when it answers."""
         with self._configuration() as given:
             self.process = subprocess.Popen(
                 self._command(), stdin=given, stdout=subprocess.DEVNULL, start_new_session=True
             )
-        wait_until(lambda: answers(HOST, self.port), f"Redis on port {self.port}", START_TIMEOUT_S)
+        wait_until(lambda: is_answering(HOST, self.port), f"Redis on port {self.port}", START_TIMEOUT_S)
         return self
 
     def stop(self) -> None:
@@ -88,8 +90,7 @@ def executable() -> str:
 def main() -> None:
     """Replace this process by the demonstration's Redis server."""
     address = urlsplit(os.environ.get("REDIS_URL", REDIS_URL))
-    log = Path(os.environ.get("LOCAL_DIR", ".local"), "redis.log")
-    Redis(address.port, str(log), unquote(address.password or "")).become()
+    LocalRedis(address.port, "", unquote(address.password or "")).become()
 
 
 def _quoted(text: str) -> str:

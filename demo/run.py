@@ -1,48 +1,72 @@
 """Run every process of the demonstration until Ctrl-C: `make run`.
 
-honcho runs the Procfile, each process in its own process group, so that no process outlives us.
+The console shows one line for each process when it is up, then the address and the sign-in. After
+that it shows only what ends the demonstration.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from honcho import environ, manager
-from honcho.printer import Printer
-
 from demo import preflight, table
-from demo.environment import REDIS_URL, ROOT, demo_environment, engine_token, own_redis_url
+from demo.environment import FILES, REDIS_URL, ROOT, demo_environment, engine_token, own_redis_url
+from demo.processes import CONNECTORS, PROCESSES, DemoProcess, Launch, web_url
+from demo.supervisor import Supervisor
 
-STOP_TIMEOUT_S = 15
-CONNECTORS = Path(__file__).with_name("connectors")
+UP_TIMEOUT_S = 180
+PROBE_EVERY_S = 0.25
+SERVERS = ("broker", "redis")
+
+
+class SignalReceived(Exception):
+    """A signal ends the demonstration."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+
+
+class DemoFailed(Exception):
+    """The demonstration can't go on. The message is one sentence for the user."""
 
 
 def main() -> int:
     """Check the machine, prepare the data, and run the processes."""
     os.chdir(ROOT)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     env = demo_environment()
-    problems = [*preflight.lacks(), *preflight.taken(env)]
-    if problems:
-        print(*problems, sep="\n", file=sys.stderr)
+    try:
+        problems = [*preflight.missing_programs(), *preflight.used_ports(env)]
+        if problems:
+            raise DemoFailed("\n".join(problems))
+        prepare(env)
+        return run(env, PROCESSES, procfile(Path("Procfile")))
+    except DemoFailed as problem:
+        print(problem, file=sys.stderr, flush=True)
         return 1
-    prepare(env)
-    return run(env)
+    except SignalReceived as signalled:
+        return signalled.exit_code
 
 
 def prepare(env: dict[str, str]) -> None:
     """Create what the processes need: tables, connector files, the engine's token, the demo user."""
     local = Path(env["LOCAL_DIR"])
-    local.mkdir(parents=True, exist_ok=True)
-    table.create(local / "files" / "demo.sqlite3")
+    logs_of(env).mkdir(parents=True, exist_ok=True)
+    table.create(local / FILES / "demo.sqlite3")
     engine_token(env)
     prepare_redis(env)
     env["DEMO_CONNECTORS"] = str(write_connectors(local))
-    for command in (("migrate", "--verbosity", "0"), ("ensure_demo_user",)):
-        subprocess.run([sys.executable, "manage.py", *command], env=env, check=True, stdout=subprocess.DEVNULL)
+    manage(env, "migrate")
+    manage(env, "ensure_demo_user")
 
 
 def prepare_redis(env: dict[str, str]) -> None:
@@ -63,20 +87,103 @@ def write_connectors(local: Path) -> Path:
     return target
 
 
-def run(env: dict[str, str]) -> int:
-    """Run all processes until one ends or a signal arrives, and return the exit code."""
-    manager.KILL_WAIT = STOP_TIMEOUT_S
-    processes = manager.Manager(Printer(sys.stdout, colour=sys.stdout.isatty()))
-    procfile = environ.parse_procfile(Path("Procfile").read_text())
-    for process in environ.expand_processes(procfile.processes, env=env):
-        processes.add_process(process.name, process.cmd, quiet=process.quiet, env=process.env)
-    # honcho handles Ctrl-C itself. A closed terminal must stop it as well.
-    signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-    announcer = subprocess.Popen([sys.executable, "-m", "demo.announce"], env=env)
-    processes.loop()
-    announcer.terminate()
-    announcer.wait()
-    return int(processes.returncode or 0)
+def manage(env: Mapping[str, str], command: str) -> None:
+    """Run a command of manage.py. Raises DemoFailed if it fails."""
+    log = logs_of(env) / f"{command}.log"
+    with log.open("wb") as output:
+        done = subprocess.run(
+            [sys.executable, "manage.py", command], env=env, check=False, stdout=output, stderr=subprocess.STDOUT
+        )
+    if done.returncode != 0:
+        raise DemoFailed(f"manage.py {command} failed; see {log}.")
+
+
+def logs_of(env: Mapping[str, str]) -> Path:
+    """Return the folder of the processes' log files."""
+    return Path(env["LOCAL_DIR"], "logs")
+
+
+def procfile(path: Path) -> dict[str, str]:
+    """Return the commands of a Procfile by name."""
+    lines = path.read_text().splitlines()
+    return {name: command for name, _, command in (line.partition(": ") for line in lines)}
+
+
+def run(env: Mapping[str, str], processes: Sequence[DemoProcess], commands: Mapping[str, str]) -> int:
+    """Run all processes until one ends or a signal arrives. Raises DemoFailed, and SignalReceived."""
+    supervisor = Supervisor(commands, env, logs_of(env), SERVERS)
+    try:
+        supervisor.start()
+        announce_each(env, processes, supervisor)
+        print(sign_in(env), flush=True)
+        while True:
+            check_all_run(supervisor)
+            time.sleep(PROBE_EVERY_S)
+    except SignalReceived:
+        print("Stopping all processes.", flush=True)
+        raise
+    finally:
+        supervisor.stop()
+
+
+def announce_each(
+    env: Mapping[str, str], processes: Sequence[DemoProcess], supervisor: Supervisor, timeout_s: float = UP_TIMEOUT_S
+) -> None:
+    """Print one line for each process when it is up. Returns when all are. Raises DemoFailed."""
+    began, began_at = time.monotonic(), time.time()
+    up: queue.SimpleQueue[DemoProcess] = queue.SimpleQueue()
+    for process in processes:
+        launch = Launch(env, supervisor.log(process.name), began_at)
+        threading.Thread(target=_report_when_up, args=(process, launch, up), daemon=True).start()
+    waiting = {process.name for process in processes}
+    while waiting:
+        check_all_run(supervisor)
+        try:
+            process = up.get(timeout=PROBE_EVERY_S)
+        except queue.Empty:
+            if time.monotonic() - began > timeout_s:
+                late = min(waiting)
+                raise DemoFailed(f"{late} is not up after {timeout_s:g} s; see {supervisor.log(late)}.") from None
+            continue
+        waiting.remove(process.name)
+        print(status_line(process, env, time.monotonic() - began), flush=True)
+
+
+def status_line(process: DemoProcess, env: Mapping[str, str], seconds: float) -> str:
+    """Return the line of a process that is up."""
+    return f"  {process.name:<9} {process.title:<39} {process.address(env):<24} {seconds:5.1f} s"
+
+
+def sign_in(env: Mapping[str, str]) -> str:
+    """Return the lines with the address, the sign-in and the log files."""
+    password = Path(env["LOCAL_DIR"], "demo-password").read_text().strip()
+    logs = logs_of(env)
+    return (
+        f"\n  dlqadmin is up: {web_url(env)}\n"
+        f"  sign in as demo with the password {password}\n"
+        f"  the connectors log their errors to {logs / 'engine.log'}; the other logs are beside it\n"
+    )
+
+
+def check_all_run(supervisor: Supervisor) -> None:
+    """Raise DemoFailed if a process has ended."""
+    ended = supervisor.ended()
+    if ended is not None:
+        name, code = ended
+        how = f"ended with exit code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+        raise DemoFailed(f"{name} {how}, so all processes stop; see {supervisor.log(name)}.")
+
+
+def _report_when_up(process: DemoProcess, launch: Launch, up: queue.SimpleQueue[DemoProcess]) -> None:
+    while not process.is_up(launch):
+        time.sleep(PROBE_EVERY_S)
+    up.put(process)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)  # the stop takes seconds, and must not be cut short
+    raise SignalReceived(number)
 
 
 if __name__ == "__main__":

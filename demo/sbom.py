@@ -29,13 +29,13 @@ FOLDER = ROOT / ".local" / "sbom"
 def python_packages() -> dict[str, Any]:
     """Return the bill of the locked Python packages."""
     lock = str(ROOT / "locks" / "run.txt")
-    return _told([sys.executable, "-m", "cyclonedx_py", "requirements", lock, "--output-reproducible", "--of", "JSON"])
+    return _bill([sys.executable, "-m", "cyclonedx_py", "requirements", lock, "--output-reproducible", "--of", "JSON"])
 
 
 def frontend_packages() -> dict[str, Any]:
     """Return the bill of the packages that the built frontend contains."""
     npm = ["npm", "--prefix", str(ROOT / "frontend"), "sbom", "--sbom-format", "cyclonedx", "--omit", "dev"]
-    return _told([*npm, "--package-lock-only"])
+    return _bill([*npm, "--package-lock-only"])
 
 
 def kafka_jars() -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _jar(path: Path, digest: str) -> Component:
     return Component(name=name, version=version, type=ComponentType.LIBRARY, hashes=[sha256])
 
 
-def _told(command: list[str]) -> dict[str, Any]:
+def _bill(command: list[str]) -> dict[str, Any]:
     bill: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return bill
 

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from demo.environment import demo_environment
+from demo.environment import FILES, demo_environment
 
 TABLE_SQL = Path(__file__).with_name("table.sql")
 
@@ -20,4 +20,4 @@ def create(database: Path) -> None:
 
 
 if __name__ == "__main__":
-    create(Path(demo_environment()["LOCAL_DIR"], "files", "demo.sqlite3"))
+    create(Path(demo_environment()["LOCAL_DIR"], FILES, "demo.sqlite3"))

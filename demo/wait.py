@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from demo.environment import demo_environment, port_of
-from demo.network import HOST, answers, wait_until
+from demo.network import HOST, is_answering, wait_until
 
 TIMEOUT_S = 120
 
@@ -15,13 +15,13 @@ TIMEOUT_S = 120
 def wait_for(service: str, env: dict[str, str]) -> None:
     """Return when the service answers. Raises TimeoutError if it does not in time."""
     if service == "kafka":
-        from demo.broker import Broker  # imported here, so that waiting for Redis loads no Kafka client
+        from demo.broker import LocalBroker  # imported here, so that waiting for Redis loads no Kafka client
 
-        broker = Broker(Path(), port_of(env["KAFKA_BOOTSTRAP_SERVERS"]))
+        broker = LocalBroker(Path(), port_of(env["KAFKA_BOOTSTRAP_SERVERS"]))
         wait_until(broker.ready, "The Kafka broker", TIMEOUT_S)
     elif service == "redis":
         port = port_of(env["REDIS_URL"])
-        wait_until(lambda: answers(HOST, port), "Redis", TIMEOUT_S)
+        wait_until(lambda: is_answering(HOST, port), "Redis", TIMEOUT_S)
     else:
         raise ValueError(f"no service is called {service!r}")
 

@@ -36,7 +36,7 @@ from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
-from engine.herder.state import Settings
+from engine.herder.state import HerderSettings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
 from engine.kafka.admin import KafkaAdmin
@@ -50,7 +50,7 @@ from engine.reporting.replay_outcomes import OUTCOME_TOPIC_CONFIG
 from engine.rest.access import access_rules
 from engine.rest.app import build_app
 from engine.rest.credentials import hash_password
-from engine.rest.request_checks import Door
+from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
 from engine.rest.tls import server_context
 from engine.spark.runner import SparkRunner
@@ -64,23 +64,7 @@ REST_SECRETS = ("CONNECT_REST_AUTH_", "CONNECT_REST_BASIC_AUTH_", "CONNECT_LISTE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 done, 1 a bad configuration or a failure, 2 a wrong command line."""
-    parser = argparse.ArgumentParser(prog="python -m engine", description="Runs Kafka connectors on Spark.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="run a worker with its REST API")
-    run.add_argument("worker", nargs="?", type=Path, help="worker.properties")
-    run.add_argument("--connector", action="append", default=[], type=Path, help="create or change it at the start")
-    check = commands.add_parser("validate", help="print every problem of a connector's configuration")
-    check.add_argument("connector", type=Path, help="connector.properties")
-    check.add_argument("--worker", type=Path, help="worker.properties")
-    copy = commands.add_parser("mirror-offsets", help="set the positions of a mirror of type sink that has none")
-    copy.add_argument("connector", type=Path, help="connector.properties")
-    copy.add_argument("--worker", type=Path, help="worker.properties")
-    copy.add_argument("--from", dest="origin", choices=ORIGINS, default=GROUP, help="where they are found")
-    copy.add_argument("--group", default="", help="the group of the source; the connector's own when unset")
-    copy.add_argument("--dry-run", action="store_true", help="print them, and change nothing")
-    commands.add_parser("rehearse", help="take records through a connector's steps, without effect")
-    commands.add_parser("hash-password", help="print the hash of a password for rest.basic.auth.credentials.file")
-    options = parser.parse_args(arguments)
+    options = argument_parser().parse_args(arguments)
     try:
         if options.command == "hash-password":
             print(hash_password(getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")))
@@ -99,6 +83,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return MISUSED
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; `command` names the subcommand."""
+    parser = argparse.ArgumentParser(prog="python -m engine", description="Runs Kafka connectors on Spark.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run a worker with its REST API")
+    run.add_argument("worker", nargs="?", type=Path, help="worker.properties")
+    run.add_argument("--connector", action="append", default=[], type=Path, help="create or change it at the start")
+    check = commands.add_parser("validate", help="print every problem of a connector's configuration")
+    check.add_argument("connector", type=Path, help="connector.properties")
+    check.add_argument("--worker", type=Path, help="worker.properties")
+    copy = commands.add_parser("mirror-offsets", help="set the positions of a mirror of type sink that has none")
+    copy.add_argument("connector", type=Path, help="connector.properties")
+    copy.add_argument("--worker", type=Path, help="worker.properties")
+    copy.add_argument("--from", dest="origin", choices=ORIGINS, default=GROUP, help="where they are found")
+    copy.add_argument("--group", default="", help="the group of the source; the connector's own when unset")
+    copy.add_argument("--dry-run", action="store_true", help="print them, and change nothing")
+    commands.add_parser("rehearse", help="take records through a connector's steps, without effect")
+    commands.add_parser("hash-password", help="print the hash of a password for rest.basic.auth.credentials.file")
+    return parser
 
 
 def _validate(path: Path, worker: WorkerConfig) -> int:
@@ -121,7 +126,7 @@ def _mirror_offsets(options: argparse.Namespace, worker: WorkerConfig) -> int:
     for row in rows:
         print(row)
     done = "would be set" if options.dry_run else "set"
-    print(f"{sum(row.sets for row in rows)} of {len(rows)} positions {done}")
+    print(f"{sum(row.is_set for row in rows)} of {len(rows)} positions {done}")
     return OK
 
 
@@ -132,7 +137,7 @@ def _print_problems(error: ConfigError) -> None:
     print(f"{count} problem{'' if count == 1 else 's'}", file=sys.stderr)
 
 
-def examined(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
+def examine_connector(properties: Mapping[str, str], worker: WorkerConfig) -> ConnectorFacts:
     """Return the facts that the herder needs about a connector. Raises ConfigError."""
     plan = validate(properties, worker)
     return ConnectorFacts(
@@ -152,8 +157,9 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
-    examine = partial(examined, worker=worker)
+    examine = partial(examine_connector, worker=worker)
     for properties in connectors.values():
+        # Before anything is started, so that a mistake in a file is shown at once.
         examine(properties)
     access, token_file = access_rules(worker, os.environ)
     rest = RestServer(worker.rest.listeners, server_context(worker.rest, worker.client))
@@ -164,18 +170,18 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
     lazy = not worker.spark_master.startswith("local")
     runner = SparkRunner(worker.spark_master, worker.slots, options=worker.spark, lazy=lazy)
     herder = build_herder(worker, runner, rest.addresses, list(connectors.values()))
-    rest.start(Door(build_app(herder, examine, worker=worker), access))
+    rest.start(RequestChecks(build_app(herder, examine, worker=worker), access))
     log.info("REST API at %s; %s", " and ".join(rest.addresses), _sign_in_hint(worker, token_file))
 
-    def spark_broke(error: BaseException) -> None:
+    def stop_without_spark(error: BaseException) -> None:
         broken.append(error)
         herder.stop()
 
-    runner.when_broken(spark_broke)
+    runner.when_broken(stop_without_spark)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: herder.stop())
     try:
-        with offsets_copier(worker, lambda: _led_connectors(herder)):
+        with offsets_copier(worker, lambda: _connectors_if_leading(herder)):
             herder.run()
     finally:
         rest.stop()
@@ -209,7 +215,7 @@ def _keeps_positions_here(plan: ConnectorPlan) -> bool:
     return not elsewhere and (plan.known.opener != "mirror" or read_mirror(plan.config.properties)[0].type == SOURCE)
 
 
-def _led_connectors(herder: Herder) -> Mapping[str, Mapping[str, str]]:
+def _connectors_if_leading(herder: Herder) -> Mapping[str, Mapping[str, str]]:
     """Return the connectors while this driver leads."""
     view = herder.view()
     rows = {name: view.config.connectors[name].properties for name in view.names()} if view.ready else {}
@@ -248,7 +254,7 @@ def build_herder(
     worker_id = urlsplit(url).netloc if worker.rest.advertised_host else worker.rest.listeners[0].address
     leader = LeaderProducer(lambda: leader_producer(leader_id(worker.group_id), worker))
     connectors = Connectors(topic_log(worker.config_topic, leader), worker_id, url)
-    settings = Settings(
+    settings = HerderSettings(
         slots=worker.slots,
         budget_ms=worker.lease_budget_ms,
         graceful_ms=worker.graceful_timeout_ms,
@@ -263,7 +269,7 @@ def build_herder(
         sources=TopicSourceOffsets(worker),
         admin=admin,
         runner=runner,
-        examine=partial(examined, worker=worker),
+        examine=partial(examine_connector, worker=worker),
         fence=lambda properties, tasks: fence_tasks(properties, tasks, worker),
         settings=settings,
         worker_id=worker_id,

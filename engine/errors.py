@@ -17,9 +17,9 @@ EngineError
 ├── RequestError           the request
 │   ├── NotFound           it names a connector or a task that does not exist
 │   ├── BadRequest         it is invalid
-│   └── Conflict           it conflicts with the present state
+│   └── RequestConflict    it conflicts with the present state
 └── TaskError              the task must stop
-    ├── Fenced             a newer generation or leader owns the work
+    ├── GenerationFenced   a newer generation or leader owns the work
     └── OffsetsMissing     committed offsets that existed are gone
 """
 
@@ -228,11 +228,11 @@ class BadRequest(RequestError):
     """The request is invalid: a malformed body, or a connector that would have to be stopped."""
 
 
-class Conflict(RequestError):
+class RequestConflict(RequestError):
     """The request conflicts with the state: the name is taken, it is stopped, another worker leads."""
 
 
-class NotLeading(Conflict):
+class NotLeading(RequestConflict):
     """Another driver leads. Its REST API is at `url`, if known."""
 
     def __init__(self, url: str = "") -> None:
@@ -247,7 +247,7 @@ class TaskError(EngineError):
     """The task must stop."""
 
 
-class Fenced(TaskError):
+class GenerationFenced(TaskError):
     """A newer generation or leader owns this work. End quietly."""
 
 

@@ -15,10 +15,10 @@ def close() -> None:
 
     The checkout must stay, because the engine's own modules are imported later. Behind the libraries it hides none.
     """
-    sys.path[:] = closed(sys.path, os.getcwd())  # noqa: PTH109, a text is compared
+    sys.path[:] = closed_path(sys.path, os.getcwd())  # noqa: PTH109, a text is compared
 
 
-def closed(path: list[str], working_directory: str) -> list[str]:
+def closed_path(path: list[str], working_directory: str) -> list[str]:
     """Return the entries of an import path without the working directory; a checkout of the engine comes last."""
     kept = [entry for entry in path if _is_kept(entry, working_directory)]
     return kept if is_installed(ROOT) else [*kept, ROOT]

@@ -17,7 +17,7 @@ class Delivery(StrEnum):
     EXACTLY_ONCE = "exactly_once"
 
 
-class Kind(StrEnum):
+class ConnectorKind(StrEnum):
     """The kind of a connector, which determines how its tasks run.
 
     - A sink's task has partitions and runs while they hold new records.
@@ -40,7 +40,7 @@ class TaskConfig(msgspec.Struct, frozen=True):
     partitions: tuple[TopicPartition, ...]
     restarts: int = 0  # raised by an operator's restart; resets the tolerance counters
     has_committed: bool = False  # committed offsets of this task were seen, so missing ones are an error
-    kind: Kind = Kind.SINK
+    kind: ConnectorKind = ConnectorKind.SINK
     beyond: bool = False  # the leader saw positions beyond the end of a partition, so the claim has to check
     exactly_once: bool = False  # it writes transactions: it may only run after older generations are fenced
 
@@ -65,7 +65,7 @@ class Lease(msgspec.Struct, frozen=True):
     @property
     def standing(self) -> bool:
         """Return whether it ends only on a stop request."""
-        return any(task.kind is Kind.STREAM for task in self.tasks)
+        return any(task.kind is ConnectorKind.STREAM for task in self.tasks)
 
 
 class LeaseEnd(StrEnum):

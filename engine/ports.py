@@ -85,7 +85,7 @@ class TransactionalProducer(Producer, Protocol):
 
     Any call may raise these errors:
 
-    - Fenced and FatalError: close the producer.
+    - GenerationFenced and FatalError: close the producer.
     - AbortableError: only `abort` helps.
     - RetriableError: the same call may be repeated, and no other.
     """
@@ -209,7 +209,7 @@ class Election(Protocol):
     It is only a hint. A driver that lost it is kept from writing because its successor has fenced its producer.
     """
 
-    def wins(self) -> bool:
+    def is_elected(self) -> bool:
         """Return whether this driver owns the partition, as far as is known locally.
 
         Call it often, because it keeps the membership alive.
@@ -249,7 +249,7 @@ class TaskRunner(Protocol):
     slots: int
 
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]: ...
-    def waits(self, lease_id: str) -> bool:
+    def is_waiting(self, lease_id: str) -> bool:
         """Return whether this lease has not had a core yet."""
         ...
 

@@ -19,13 +19,14 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from demo.postgres import Postgres
+from demo.postgres import LocalPostgres
 from tests.junit_report import Counts, read_report, slowest, summary
 from tests.suites import PLANS, ROOT, VITEST, Suite
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
 
-NOTHING_COLLECTED = 5  # pytest's exit code when the options leave no test of a suite
-CHATTER = re.compile(r"%\d\|")  # librdkafka's own log: thousands of lines about brokers that tests have killed
+PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5  # pytest's exit codes; the last if the options leave no test of a suite
+LOGS = ROOT / ".local" / "tests"
+LAST_LINES = 60
 
 
 def main(arguments: list[str]) -> int:
@@ -68,21 +69,40 @@ def run(suite: Suite, arguments: list[str], output: TextIO | None, *, soak: bool
     tell = partial(print, file=output, flush=True)
     with services(suite) as env, tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")
-        process = subprocess.Popen(
-            command(suite, report, arguments, soak=soak),
-            cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        )  # fmt: skip
-        with process:
-            for line in process.stdout or ():
-                if not CHATTER.match(line):
+        log = LOGS / f"{re.sub(r'[^a-z]+', '-', suite.name.lower())}.log"
+        with error_output(suite, log) as errors:
+            process = subprocess.Popen(
+                command(suite, report, arguments, soak=soak),
+                cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
+            )  # fmt: skip
+            with process:
+                for line in process.stdout or ():
                     tell(line, end="")
         if process.returncode == NOTHING_COLLECTED:
             return Counts()
+        if process.returncode not in {PASSED, FAILED} and suite is not VITEST:
+            tell(f"{suite.name} ended with {process.returncode}; the end of {log}:")
+            tell("".join(log.read_text(errors="replace").splitlines(keepends=True)[-LAST_LINES:]))
         for line in slowest(report):
             tell(line)
         counts = read_report(report, suite.name, process.returncode)
     tell(f"   {suite.name}: {counts.passed} passed in {time.monotonic() - started:.0f} s")
     return counts
+
+
+@contextmanager
+def error_output(suite: Suite, log: Path) -> Iterator[int]:
+    """Yield a descriptor for the errors of a suite's process.
+
+    Pytest reports on its standard output. Its standard error holds librdkafka's own log, with thousands of lines about
+    brokers that tests have killed, so it goes to a file.
+    """
+    if suite is VITEST:
+        yield subprocess.STDOUT
+        return
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        yield file.fileno()
 
 
 def command(suite: Suite, report: Path, arguments: list[str], *, soak: bool) -> list[str]:
@@ -107,7 +127,7 @@ def services(suite: Suite) -> Iterator[dict[str, str]]:
             stack.callback(broker.stop)
             env[BROKER_VARIABLE] = broker.bootstrap_servers
         if suite.with_postgres:
-            server = Postgres().start()
+            server = LocalPostgres().start()
             stack.callback(server.stop)
             env["DATABASE_URL"] = server.url
         yield env

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pytest_django import DjangoDbBlocker
 
-from demo.broker import Broker
-from demo.postgres import Postgres, PostgresMissing
-from demo.redis import Redis
+from demo.broker import LocalBroker
+from demo.postgres import LocalPostgres, PostgresMissing
+from demo.redis import LocalRedis
 from tests.suites import is_collected
+from tests.support import schema_template
 from tests.support.broker import BROKER_VARIABLE, lasting_broker
 from tests.support.product import Product
 
@@ -65,6 +67,27 @@ def _kind(item: pytest.Item) -> str:
 
 
 @pytest.fixture(scope="session")
+def schema_from_template(django_db_modify_db_settings_parallel_suffix: None) -> bool:
+    """Return whether the test database gets its schema from a copy, instead of from the migrations."""
+    return schema_template.use_template(schema_template.template())
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(schema_from_template: bool) -> None:
+    """Pytest-django's fixture: it runs before the test database is created."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker, schema_from_template: bool) -> None:
+    """The test database, with the migrated schema."""
+    with django_db_blocker.unblock():
+        if schema_from_template:
+            schema_template.load(schema_template.template())
+        else:
+            schema_template.save(schema_template.template())
+
+
+@pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Bootstrap servers of a real Kafka broker that other tests use too; make topic names of your own."""
     if BROKER_VARIABLE in os.environ:
@@ -76,7 +99,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
+def own_broker(tmp_path: Path) -> Iterator[LocalBroker]:
     """A real Kafka broker of this test alone, to be stopped, killed and restarted."""
     started = lasting_broker(tmp_path / "broker").start()
     yield started
@@ -86,7 +109,7 @@ def own_broker(tmp_path: Path) -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
     """URL of a real Redis server shared by the session."""
-    started = Redis().start()
+    started = LocalRedis().start()
     yield started.url
     started.stop()
 
@@ -95,7 +118,7 @@ def redis_url() -> Iterator[str]:
 def postgres_url() -> Iterator[str]:
     """URL of a real PostgreSQL server shared by the session."""
     try:
-        started = Postgres().start()
+        started = LocalPostgres().start()
     except PostgresMissing as missing:
         pytest.skip(str(missing))
     yield started.url

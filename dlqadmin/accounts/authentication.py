@@ -32,7 +32,7 @@ class ApiTokenAuthentication(TokenAuthentication):
         if not words or words[0].lower() not in KEYWORDS:
             return None
         if len(words) != 2 or not words[1].isascii():
-            raise AuthenticationFailed("The Authorization header must hold `Bearer` and one API token.")
+            raise AuthenticationFailed("The Authorization header must contain `Bearer` and one API token.")
         token, refusal = tokens.check(words[1].decode(), timezone.now())
         if token is None:
             raise AuthenticationFailed(refusal)
@@ -46,12 +46,12 @@ def current_user(request: Request) -> Any:
     """
     if isinstance(request.auth, ApiToken):
         token = ApiToken.objects.select_related("owner").filter(pk=request.auth.pk).first()
-        return None if token is None or tokens.end_of(token, timezone.now()) else _owner(token)
+        return None if token is None or tokens.end_reason(token, timezone.now()) else _owner(token)
     again = HttpRequest()
     again.session = type(request.session)(request.session.session_key)
-    return None if session_limits.exceeded(again.session, time.time()) else get_user(again)
+    return None if session_limits.exceeded_limit(again.session, time.time()) else get_user(again)
 
 
 def _owner(token: ApiToken) -> User:
-    token.owner.token_scopes = frozenset(token.scopes)  # type: ignore[attr-defined]  # read by rights_of
+    token.owner.token_scopes = frozenset(token.scopes)  # type: ignore[attr-defined]  # read by audit.permissions
     return token.owner

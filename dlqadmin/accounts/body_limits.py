@@ -23,7 +23,7 @@ from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
 from dlqadmin.accounts.middleware import SessionLimitMiddleware
-from dlqadmin.audit.permissions import role_of
+from dlqadmin.audit.permissions import VIEW, has_permission
 from dlqadmin.rest.problems import problem
 
 KB, MB = 1024, 1024**2
@@ -31,7 +31,7 @@ ANONYMOUS_BYTES = 64 * KB  # a sign-in is about a hundred bytes
 DEFAULT_BYTES = 1 * MB
 
 
-class Upload(NamedTuple):
+class UploadRoute(NamedTuple):
     """A kind of request whose body may be larger than the default."""
 
     method: str
@@ -40,9 +40,9 @@ class Upload(NamedTuple):
 
 
 UPLOADS = (
-    Upload("POST", re.compile(r"/api/v1/bulk-fixes/import"), 50 * MB),
-    Upload("PUT", re.compile(r"/api/v1/dead-letters/\d+/fix"), 12 * MB),  # a record of 8 MB in base64
-    Upload("POST", re.compile(r"/api/v1/rehearsals"), 12 * MB),  # a value of 1 Mi characters, all escaped
+    UploadRoute("POST", re.compile(r"/api/v1/bulk-fixes/import"), 50 * MB),
+    UploadRoute("PUT", re.compile(r"/api/v1/dead-letters/\d+/fix"), 12 * MB),  # a record of 8 MB in base64
+    UploadRoute("POST", re.compile(r"/api/v1/rehearsals"), 12 * MB),  # a value of 1 Mi characters, all escaped
 )
 
 MOST_BYTES = max(row.most_bytes for row in UPLOADS)
@@ -64,16 +64,16 @@ def sender_bytes(request: HttpRequest) -> int:
     The body is not read.
     """
     request.method = "GET"  # a CSRF check, which methods like POST need, would read the body
-    SessionMiddleware(_no_response).process_request(request)
-    SessionLimitMiddleware(_no_response).process_view(request, _no_response, (), {})  # an ended session has no user
-    AuthenticationMiddleware(_no_response).process_request(request)
+    SessionMiddleware(_assert_unused).process_request(request)
+    SessionLimitMiddleware(_assert_unused).process_view(request, _assert_unused, (), {})  # an ended session has no user
+    AuthenticationMiddleware(_assert_unused).process_request(request)
     classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
     own = [authenticator() for authenticator in classes]
     try:
         user = Request(request, authenticators=own).user
         if not user.is_authenticated:
             return ANONYMOUS_BYTES
-        return MOST_BYTES if role_of(user) else DEFAULT_BYTES
+        return MOST_BYTES if has_permission(user, VIEW) else DEFAULT_BYTES
     except APIException:
         return ANONYMOUS_BYTES
     finally:
@@ -91,11 +91,11 @@ class LimitedAsgi:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = _Body(scope, receive)
+        body = _RequestBody(scope, receive)
         if not await body.is_allowed(body.declared_bytes):
             await _refuse(send, body.refusal)
             return
-        sent = _Sent(send)
+        sent = _ResponseSender(send)
         await self._app(scope, body.receive, sent.send)
         if body.refusal and not sent.is_begun:
             await _refuse(send, body.refusal)
@@ -110,7 +110,7 @@ class LimitedWsgi:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Serve one request."""
         method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "/")
-        declared = _number(environ.get("CONTENT_LENGTH", ""))
+        declared = _content_length(environ.get("CONTENT_LENGTH", ""))
         most = limit_bytes(method, path)
         # Authenticate the sender only if the limit depends on it.
         if ANONYMOUS_BYTES < declared <= most:
@@ -122,7 +122,7 @@ class LimitedWsgi:
         return [response.content]
 
 
-class _Body:
+class _RequestBody:
     """The body of one ASGI request, counted while it arrives."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
@@ -132,7 +132,7 @@ class _Body:
         self._is_sender_asked = False
         self.refusal: HttpResponse | None = None
         headers = dict(scope["headers"])
-        self.declared_bytes = _number(headers.get(b"content-length", b"").decode("latin-1"))
+        self.declared_bytes = _content_length(headers.get(b"content-length", b"").decode("latin-1"))
 
     async def is_allowed(self, size_bytes: int) -> bool:
         """Return whether a body may have this size; if not, `refusal` is the response.
@@ -158,7 +158,7 @@ class _Body:
         return message if await self.is_allowed(self._read_bytes) else {"type": "http.disconnect"}
 
 
-class _Sent:
+class _ResponseSender:
     """A wrapper of `send` that records whether the application has started its response."""
 
     def __init__(self, send: Send) -> None:
@@ -172,7 +172,7 @@ class _Sent:
 
 def _too_large(path: str, most_bytes: int) -> HttpResponse:
     size = f"{most_bytes // MB} MB" if most_bytes >= MB else f"{most_bytes // KB} KB"
-    detail = f"The body is larger than {size}, the most for this request."
+    detail = f"The body is larger than {size}, the limit for this request."
     if most_bytes == ANONYMOUS_BYTES:
         detail = f"Sign in to send more than {size}."
     response = problem(path, 413, detail)
@@ -190,10 +190,10 @@ async def _refuse(send: Send, response: HttpResponse | None) -> None:
     await send({"type": "http.response.body", "body": response.content})
 
 
-def _number(text: str) -> int:
+def _content_length(text: str) -> int:
     """Return a Content-Length as a number; an invalid one is 0, as in Django."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 19 else 0
 
 
-def _no_response(request: HttpRequest) -> HttpResponse:
-    raise AssertionError("these middlewares only look at requests")
+def _assert_unused(request: HttpRequest) -> HttpResponse:
+    raise AssertionError("these middlewares handle only requests")

@@ -39,11 +39,11 @@ class SessionLimitMiddleware(MiddlewareMixin):
     def _check(self, request: HttpRequest) -> None:
         session, now = request.session, self._clock()
         if SESSION_KEY in session:
-            if reason := session_limits.exceeded(session, now):
+            if reason := session_limits.exceeded_limit(session, now):
                 # Keep the row without its user, so that all requests of an open screen get the same reason.
                 session.clear()
                 session[ENDED] = reason
             elif session_limits.is_activity(request):
-                session_limits.extend(session, now)
+                session_limits.record_activity(session, now)
         if reason := session.get(ENDED):
             request.session_ended = SessionEnded(reason)  # type: ignore[attr-defined]  # for problems.handle

@@ -21,7 +21,7 @@ class ApiToken(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)  # SHA-256 of the secret
-    scopes = models.JSONField(default=list)  # names of rights; see dlqadmin.audit.permissions
+    scopes = models.JSONField(default=list)  # see SCOPES in dlqadmin.audit.permissions
     password_digest = models.CharField(max_length=64)  # SHA-256 of the owner's stored password hash
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

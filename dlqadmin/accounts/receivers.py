@@ -26,7 +26,7 @@ def begin_session(request: HttpRequest, **kwargs: Any) -> None:
     Django itself keeps the key if the same user signs in again.
     """
     request.session.cycle_key()
-    session_limits.begin(request.session, time.time())
+    session_limits.start_limits(request.session, time.time())
 
 
 @receiver(post_save, sender=User)

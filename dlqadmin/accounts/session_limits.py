@@ -22,18 +22,18 @@ class SessionEnded(NotAuthenticated):
     """The request's session exceeded a limit. `problem_code` names the limit."""
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(_sentence(reason))
+        super().__init__(_message(reason))
         self.problem_code = reason
 
 
-def begin(session: SessionBase, now: float) -> None:
+def start_limits(session: SessionBase, now: float) -> None:
     """Start both limits at a sign-in."""
     session[SIGNED_IN_AT] = session[ACTIVE_AT] = now
     if session.get(ENDED):
         session[ENDED] = None
 
 
-def exceeded(session: SessionBase, now: float) -> Reason | None:
+def exceeded_limit(session: SessionBase, now: float) -> Reason | None:
     """Return the limit that a signed-in session exceeds, or None.
 
     A session without times counts as too old.
@@ -44,7 +44,7 @@ def exceeded(session: SessionBase, now: float) -> Reason | None:
     return "session_idle" if now - active_at >= _idle_s() else None
 
 
-def extend(session: SessionBase, now: float) -> None:
+def record_activity(session: SessionBase, now: float) -> None:
     """Record activity, at most once a minute, because each record writes a database row."""
     if now - session.get(ACTIVE_AT, 0) >= min(WRITE_EVERY_S, _idle_s() / 10):
         session[ACTIVE_AT] = now
@@ -64,13 +64,13 @@ def _idle_s() -> float:
     return float(settings.SESSION_IDLE_MINUTES * 60)
 
 
-def _sentence(reason: Reason) -> str:
+def _message(reason: Reason) -> str:
     if reason == "session_idle":
-        when = f"after {_amount(settings.SESSION_IDLE_MINUTES, 'minute')} without activity"
+        when = f"after {_duration_text(settings.SESSION_IDLE_MINUTES, 'minute')} without activity"
     else:
-        when = f"{_amount(settings.SESSION_ABSOLUTE_HOURS, 'hour')} after you signed in"
+        when = f"{_duration_text(settings.SESSION_ABSOLUTE_HOURS, 'hour')} after you signed in"
     return f"Your session ended {when}. Sign in again."
 
 
-def _amount(number: float, unit: str) -> str:
+def _duration_text(number: float, unit: str) -> str:
     return f"{number:g} {unit}{'' if number == 1 else 's'}"

@@ -18,8 +18,8 @@ from django.db.models import Q, QuerySet
 
 from dlqadmin.accounts.models import ApiToken, TokenEnd
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import RIGHTS, rights_of
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.audit.permissions import SCOPES, rights_of
+from dlqadmin.rest.problems import ParameterError, StateConflict
 
 PREFIX = "dlq_"  # lets people and secret scanners recognise a token
 MAX_ACTIVE = 50  # tokens of one owner
@@ -35,13 +35,15 @@ def create(
 
     The secret is not stored. Raises ParameterError for a scope beyond the owner's rights, Conflict at too many tokens.
     """
-    chosen = sorted(set(scopes), key=list(RIGHTS).index)
+    chosen = sorted(set(scopes), key=list(SCOPES).index)
     if missing := [scope for scope in chosen if scope not in rights_of(owner)]:
         raise ParameterError("scopes", f"{owner.get_username()} does not have the right {missing[0]}")
-    if active(owner, now).count() >= MAX_ACTIVE:
-        raise Conflict(f"{owner.get_username()} has {MAX_ACTIVE} API tokens; revoke one first.")
+    if active_tokens(owner, now).count() >= MAX_ACTIVE:
+        raise StateConflict(f"{owner.get_username()} has {MAX_ACTIVE} API tokens, the maximum. Revoke one first.")
+    # 256 random bits need no salt and no slow hash: nobody can guess them from the stored SHA-256.
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
+        # The digest of the password hash ends the token even if a change of the password sends no signal.
         token = ApiToken.objects.create(
             owner=owner,
             name=name,
@@ -63,15 +65,16 @@ def check(secret: str, now: datetime) -> tuple[ApiToken | None, str]:
     token = ApiToken.objects.select_related("owner").filter(digest=digest_of(secret)).first()
     if token is None:
         return None, "This API token is unknown. Create one on the profile screen or with manage.py create_token."
-    if state := end_of(token, now):
-        _refused(token, state, now)
+    if state := end_reason(token, now):
+        _record_refused_use(token, state, now)
         return None, _REFUSALS[state].format(day=f"{token.expires_at:%Y-%m-%d}")
+    # A program may send many requests a second; a write for each of them would contend for this row.
     if token.last_used_at is None or now - token.last_used_at >= USE_WRITTEN_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token, ""
 
 
-def end_of(token: ApiToken, now: datetime) -> str:
+def end_reason(token: ApiToken, now: datetime) -> str:
     """Return why the token may not be used: a TokenEnd or "expired". Return "" if it may be used.
 
     The owner's password and state are compared at each use, so a token ends even if a change sends no signal.
@@ -88,7 +91,7 @@ def end_of(token: ApiToken, now: datetime) -> str:
 def revoke(token: ApiToken, actor: User, now: datetime) -> None:
     """End the token permanently. Repeating it changes nothing."""
     with transaction.atomic():
-        if _end([token.pk], TokenEnd.REVOKED, now):
+        if _end_tokens([token.pk], TokenEnd.REVOKED, now):
             _record(actor, "API token revoked", token)
 
 
@@ -104,12 +107,12 @@ def end_outdated(owner: User, now: datetime) -> None:
     else:
         end = TokenEnd.DEACTIVATED
     with transaction.atomic():
-        if count := _end(list(tokens.values_list("pk", flat=True)), end, now):
+        if count := _end_tokens(list(tokens.values_list("pk", flat=True)), end, now):
             detail = {"tokens": count, "because": end.label}
             record("dlqadmin", "API tokens revoked", "user", owner.get_username(), detail)
 
 
-def active(owner: User, now: datetime) -> QuerySet[ApiToken]:
+def active_tokens(owner: User, now: datetime) -> QuerySet[ApiToken]:
     """Return the owner's tokens that have neither ended nor expired."""
     return ApiToken.objects.filter(owner=owner, end="", expires_at__gt=now)
 
@@ -127,20 +130,21 @@ _REFUSALS: dict[str, str] = {
 }
 
 
-def _refused(token: ApiToken, state: str, now: datetime) -> None:
+def _record_refused_use(token: ApiToken, state: str, now: datetime) -> None:
     """Record the use of an ended token, at most once a day.
 
     If the owner changed without a signal, this also marks the token as ended.
     """
     with transaction.atomic():
         if state in TokenEnd:
-            _end([token.pk], TokenEnd(state), now)
+            _end_tokens([token.pk], TokenEnd(state), now)
         due = Q(refused_at=None) | Q(refused_at__lte=now - REFUSAL_RECORDED_EVERY)
+        # The guarded update lets one of several parallel requests write the audit entry.
         if ApiToken.objects.filter(due, pk=token.pk).update(refused_at=now):
             _record("an API token", "ended API token refused", token, because=state)
 
 
-def _end(pks: list[int], end: TokenEnd, now: datetime) -> int:
+def _end_tokens(pks: list[int], end: TokenEnd, now: datetime) -> int:
     """End the tokens that have not ended yet; return their number."""
     return ApiToken.objects.filter(pk__in=pks, end="").update(end=end, ended_at=now)
 

@@ -14,15 +14,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.accounts import passwords, tokens
+from dlqadmin.accounts.documents import CreatedToken, TokenDocument, TokenListDocument, token_document
 from dlqadmin.accounts.models import ApiToken
-from dlqadmin.accounts.serializers import (
-    CreatedToken,
-    PasswordBody,
-    TokenBody,
-    TokenDocument,
-    TokenListDocument,
-    token_document,
-)
+from dlqadmin.accounts.requests import PasswordBody, TokenBody
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
 
 SHOWN = 200  # tokens, ended ones included
@@ -66,11 +61,11 @@ class TokenList(APIView):
         now = timezone.now()
         rows = ApiToken.objects.select_related("owner").filter(owner=request.user.pk).order_by("-id")[:SHOWN]
         return Response(
-            {
-                "results": [token_document(row, now) for row in rows],
-                "default_days": min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS),
-                "max_days": settings.API_TOKEN_MAX_DAYS,
-            }
+            TokenListDocument(
+                results=[token_document(row, now) for row in rows],
+                default_days=min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS),
+                max_days=settings.API_TOKEN_MAX_DAYS,
+            )
         )
 
     @extend_schema(operation_id="tokens_create", request=TokenBody, responses={201: CreatedToken})
@@ -82,7 +77,7 @@ class TokenList(APIView):
         owner: Any = request.user
         days = body.get("days", min(settings.API_TOKEN_DAYS, settings.API_TOKEN_MAX_DAYS))
         token, secret = tokens.create(owner, owner, body["name"], body["scopes"], days, now)
-        return Response({**token_document(token, now), "secret": secret}, status=201, headers=NO_STORE)
+        return Response(extend(CreatedToken, token_document(token, now), secret=secret), status=201, headers=NO_STORE)
 
 
 class TokenRecord(APIView):

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.audit.permissions import may_read_payloads
+from dlqadmin.audit.permissions import READ_PAYLOADS, has_permission
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
 
 
@@ -19,4 +19,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_filter = ("action",)
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return () if may_read_payloads(request.user) else ("detail",)  # the detail may cite content of records
+        return (
+            () if has_permission(request.user, READ_PAYLOADS) else ("detail",)
+        )  # the detail may cite content of records

@@ -1,4 +1,4 @@
-"""The audit app. It also creates the Django groups for roles and rights."""
+"""The audit app. It also creates the groups of a new installation."""
 
 from typing import Any
 
@@ -9,24 +9,20 @@ from django.db.models.signals import post_migrate
 
 
 def ensure_roles(using: str, **kwargs: Any) -> None:
-    """Create the Django groups that represent roles and rights."""
-    from django.contrib.auth.models import Group
+    """Create missing groups after each migration, and after a flush."""
+    from dlqadmin.audit import roles
 
-    from dlqadmin.audit.permissions import RIGHTS
-
-    # bulk_create sends no signal, so no audit entry claims that a person created the roles.
-    groups = [Group(name=name) for name in RIGHTS]
-    Group.objects.using(using).bulk_create(groups, ignore_conflicts=True)
+    roles.create_missing(using)
 
 
 def check_shipping(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     """Report an AUDIT_SHIP_TO that is not a valid target."""
-    from dlqadmin.audit.shipments import BadTarget, sender
+    from dlqadmin.audit.shipments import InvalidShippingTarget, sender
 
     try:
         if settings.AUDIT_SHIP_TO:
             sender(settings.AUDIT_SHIP_TO)
-    except BadTarget as error:
+    except InvalidShippingTarget as error:
         return [checks.Error(str(error), id="audit.E001")]
     return []
 

@@ -20,12 +20,12 @@ BATCH = 500
 log = logging.getLogger(__name__)
 
 
-class HeadLost(Exception):
+class ChainHeadMissing(Exception):
     """Sealed entries exist, but the head is missing. Entries may have been deleted with it."""
 
 
 def seal_all() -> int:
-    """Seal all committed entries; return their number. Raises HeadLost."""
+    """Seal all committed entries; return their number. Raises ChainHeadMissing."""
     sealed = 0
     while count := seal_batch(AuditEntry, AuditHead):
         sealed += count
@@ -44,8 +44,9 @@ def seal_soon(entry_id: int) -> None:
     try:
         seal_batch(AuditEntry, AuditHead, nowait=True)
     except OperationalError:
-        log.debug("the audit trail is being sealed by another process")
-    except HeadLost as error:
+        # NOWAIT: a request must not wait for another sealer. That one, or the periodic task, seals this entry too.
+        log.debug("another process is sealing the audit trail")
+    except ChainHeadMissing as error:
         log.error("%s", error)  # noqa: TRY400  # the message is complete without a traceback
 
 
@@ -54,9 +55,11 @@ def seal_batch(entries: Any, heads: Any, *, nowait: bool = False) -> int:
 
     `entries` and `heads` may be a migration's models.
     """
+    # Old keys only verify: after the first seal with a newer key, verification accepts no older one.
     key = digests.keys()[-1]
     with transaction.atomic():
         head = _locked_head(entries, heads, nowait=nowait)
+        # The head row is the only lock of a sealer, and no action takes it, so the two cannot deadlock.
         rows = [*entries.objects.filter(seq=None).order_by("id")[:BATCH]]
         for row in rows:
             head.seq += 1
@@ -77,16 +80,18 @@ def unsealed_since() -> datetime | None:
 def _locked_head(entries: Any, heads: Any, *, nowait: bool) -> Any:
     """Return the head, locked until the transaction ends; create it if nothing was ever sealed.
 
-    Raises HeadLost.
+    Raises ChainHeadMissing.
     """
     locked = heads.objects.select_for_update(nowait=nowait)
     head = locked.filter(pk=AuditHead.ID).first()
     if head is not None:
         return head
+    # A new head would start a second chain at 1, and hide that entries were deleted together with the old head.
     if entries.objects.exclude(seq=None).exists():
-        raise HeadLost(
-            "The head of the audit trail is gone, so nothing is sealed. Run `manage.py verify_audit`, compare its end "
-            "with the copy kept elsewhere, and restore the table audit_audithead from a backup."
+        raise ChainHeadMissing(
+            "The head of the audit trail is missing, so no entry is sealed. Run `manage.py verify_audit`, "
+            "compare its end with the copy kept elsewhere, and restore the table audit_audithead from a "
+            "backup."
         )
     heads.objects.get_or_create(pk=AuditHead.ID)
     return locked.get(pk=AuditHead.ID)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 
-class Facts(Protocol):
+class DigestedEntry(Protocol):
     """The columns of an entry that its digest covers. A migration's model has them too."""
 
     at: Any
@@ -32,7 +32,7 @@ def keys() -> list[bytes]:
     return [key.encode() for key in (*settings.AUDIT_OLD_KEYS, settings.AUDIT_KEY)]
 
 
-def entry_digest(entry: Facts, key: bytes) -> str:
+def entry_digest(entry: DigestedEntry, key: bytes) -> str:
     """Return the HMAC of all facts of an entry.
 
     The user id is left out, because it becomes null when the user is deleted.
@@ -44,7 +44,7 @@ def entry_digest(entry: Facts, key: bytes) -> str:
         "action": entry.action,
         "type": entry.object_type,
         "id": entry.object_id,
-        "detail": _plain(entry.detail),
+        "detail": _normalise_number(entry.detail),
     }
     return _hmac(key, "entry", json.dumps(facts, sort_keys=True, separators=(",", ":")))
 
@@ -59,7 +59,7 @@ def head_digest(seq: int, seal: str, key: bytes) -> str:
     return _hmac(key, "head", f"{seq}:{seal}")
 
 
-def same(one: str, other: str) -> bool:
+def is_same_digest(one: str, other: str) -> bool:
     """Compare two digests in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())
 
@@ -68,12 +68,12 @@ def _hmac(key: bytes, purpose: str, text: str) -> str:
     return hmac.new(key, f"dlqadmin.audit.{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _normalise_number(value: Any) -> Any:
     """Return the value with whole floats as integers: PostgreSQL returns 1e22 as an integer."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _normalise_number(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_normalise_number(one) for one in value]
     return value

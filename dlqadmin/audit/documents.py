@@ -1,67 +1,78 @@
-"""Audit entries as lines of JSON, for exports and external systems."""
+"""The session and the audit trail as API documents."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.db.models import QuerySet
-
 from dlqadmin.audit.models import AuditEntry
-
-PAGE = 1000
-
-
-def line(entry: AuditEntry) -> bytes:
-    """Return the entry as one line, with all that its digest and seal cover, and both of these."""
-    document: dict[str, Any] = {
-        "seq": entry.seq,
-        "id": entry.pk,
-        "at": entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
-        "actor": entry.actor,
-        "address": entry.address,
-        "action": entry.action,
-        "object_type": entry.object_type,
-        "object_id": entry.object_id,
-        "detail": entry.detail,
-        "digest": entry.digest,
-        "seal": entry.seal,
-    }
-    # orjson refuses integers of more than 64 bits, and PostgreSQL returns 1e22 as one.
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, Role
+from dlqadmin.rest.documents import Document, Time
+from dlqadmin.rest.times import iso
 
 
-def pages(start: datetime | None, end: datetime | None) -> Iterator[bytes]:
-    """Yield the entries of [start, end) as lines, one page at a time.
+class SessionDocument(Document):
+    """The signed-in user, and the cluster. `ended` is the reason why the browser's last session ended by itself."""
 
-    Sealed entries come first, in the order of the chain; unsealed entries come last.
-    """
-    entries = AuditEntry.objects.all()
-    if start:
-        entries = entries.filter(at__gte=start)
-    if end:
-        entries = entries.filter(at__lt=end)
-    unsealed = [*entries.filter(seq=None).order_by("id")]  # first: an entry sealed meanwhile is sent twice, not never
-    yield from _by(entries.exclude(seq=None), "seq")
-    if unsealed:
-        yield b"".join(map(line, unsealed))
-
-
-async def streamed(found: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield each page after the client has received the page before it."""
-    while (page := await sync_to_async(_next)(found)) is not None:
-        yield page
+    authenticated: bool
+    username: str | None
+    role: Role | None
+    approver: bool
+    rights: list[str]
+    ended: str | None
+    payload_reader: bool
+    environment: str
+    cluster: str
+    read_only: bool
+    kafka: str | None
 
 
-def _by(entries: QuerySet[AuditEntry], field: str) -> Iterator[bytes]:
-    last = 0
-    while rows := [*entries.filter(**{f"{field}__gt": last}).order_by(field)[:PAGE]]:
-        yield b"".join(map(line, rows))
-        last = getattr(rows[-1], field)
+class AuditDocument(Document):
+    """One action."""
+
+    id: int
+    at: Time
+    actor: str
+    action: str
+    object: str
+    detail: dict[str, Any]
+    digest: str
+    seq: int | None
+    seal: str
+    address: str | None
 
 
-def _next(found: Iterator[bytes]) -> bytes | None:
-    return next(found, None)
+class AuditPage(Document):
+    """Actions, newest first."""
+
+    results: list[AuditDocument]
+    next: str | None
+
+
+# The fields of a detail that contain or cite content of records, or reveal it.
+OF_CONTENT = frozenset(("query", "filter", "program", "why", "trouble", "before", "after"))
+
+
+def audit_document(entry: AuditEntry, *, payload_reader: bool) -> AuditDocument:
+    """Return an entry for the API, without details about content if the user may not read it."""
+    hidden = set() if payload_reader else OF_CONTENT & entry.detail.keys()
+    detail = entry.detail | dict.fromkeys(hidden, f"Withheld. {NEEDS_PAYLOAD_READER}")
+    return AuditDocument(
+        id=entry.pk,
+        at=iso(entry.at),
+        actor=entry.actor,
+        action=entry.action,
+        object=f"{entry.object_type} {entry.object_id}",
+        detail=detail,
+        digest=entry.digest,
+        seq=entry.seq,
+        seal=entry.seal,
+        address=entry.address,
+    )
+
+
+class TrailHealth(Document):
+    """The progress of sealing the audit trail and of sending it to its external target."""
+
+    unsealed_seconds: float
+    unshipped: int
+    shipping_trouble: str

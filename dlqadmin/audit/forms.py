@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.sign_in_limits import TooManyTries
-from dlqadmin.audit.sign_ins import door
+from dlqadmin.audit.sign_ins import sign_in_path
 
 
 class LimitedSignInForm(AdminAuthenticationForm):
@@ -27,6 +27,10 @@ class LimitedSignInForm(AdminAuthenticationForm):
             super().confirm_login_allowed(user)
         except ValidationError:  # the password was right, and Django sends no signal
             record(
-                "", "sign-in failed", "session", user.get_username(), {"door": door(self.request), "why": "no staff"}
+                "",
+                "sign-in failed",
+                "session",
+                user.get_username(),
+                {"door": sign_in_path(self.request), "why": "not staff"},
             )
             raise

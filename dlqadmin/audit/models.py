@@ -1,9 +1,11 @@
-"""Entries of the audit trail, and the chain that seals them."""
+"""Entries of the audit trail, the chain that seals them, and the declaration of permissions."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+
+from dlqadmin.audit.permissions import PERMISSIONS
 
 
 class AuditEntry(models.Model):
@@ -59,3 +61,19 @@ class AuditShipment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.target} {self.seq}"
+
+
+class DashboardAccess(models.Model):
+    """The declaration of the dashboard's permissions. It has no table and no rows.
+
+    Django needs a model to create permissions, and shows its name before each of them in the admin.
+    """
+
+    class Meta:
+        managed = False
+        default_permissions = ()
+        permissions = [(permission.codename, permission.label) for permission in PERMISSIONS]
+        verbose_name = "dashboard"
+
+    def __str__(self) -> str:
+        return "dashboard"

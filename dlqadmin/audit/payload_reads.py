@@ -17,11 +17,11 @@ READ = "read payload"
 ONE_ENTRY_S = 300  # a repeated read within this time adds no entry; each web process counts separately
 
 
-class NotAudited(APIException):
+class AuditUnavailable(APIException):
     """The audit trail cannot be written, so the content stays hidden."""
 
     status_code = 503
-    default_detail = "The audit trail can't be written, so the content is not shown. Try again later."
+    default_detail = "The audit trail can't be written, so the content is hidden. Try again later."
     default_code = "not_audited"
 
 
@@ -32,7 +32,7 @@ def note_read(
 
     Two reads are the same if person, address, API token or session, object and detail are equal. So reads
     with a stolen token are recorded beside those of its owner. `records` is the number of records shown; it
-    does not distinguish reads. Raises NotAudited.
+    does not distinguish reads. Raises AuditUnavailable.
     """
     request = current_request()
     sender = [request and client_address(request), getattr(getattr(request, "auth", None), "pk", "session")]
@@ -47,5 +47,5 @@ def note_read(
         with transaction.atomic():
             record(actor, READ, object_type, object_id, {**detail, **more})
     except DatabaseError as error:
-        raise NotAudited from error
+        raise AuditUnavailable from error
     cache.set(name, 1, ONE_ENTRY_S)  # after the entry, because readers of the mark rely on the entry

@@ -1,136 +1,161 @@
-"""Roles and rights, stored as Django groups.
+"""The table of permissions, and every check of one.
 
-The groups are viewer, operator, approver and payload reader. A superuser has all rights.
+The permissions are Django permissions of the app audit. Groups and users hold them. Roles are groups: an
+installation starts with those of `SCOPES`, and an administrator may create more in Django's admin.
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-Role = Literal["viewer", "operator"]
-PAYLOAD_READER = "payload reader"
-KEPT = "_dlqadmin_groups"  # an attribute of the user; Django caches permissions in the same way
-NEEDS_PAYLOAD_READER = f"It needs the right {PAYLOAD_READER}."
+APP = "audit"  # the Django app whose model declares the permissions
+NEEDS_PAYLOAD_READER = "It needs the right payload reader."
 
-# Each right, with the rights that it implies. A right is a group's name, and a possible scope of an API
-# token.
-RIGHTS: dict[str, frozenset[str]] = {
-    "viewer": frozenset({"viewer"}),
-    "operator": frozenset({"viewer", "operator"}),
-    "approver": frozenset({"viewer", "operator", "approver"}),
-    PAYLOAD_READER: frozenset({PAYLOAD_READER}),
+Role = Literal["viewer", "operator"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPermission:
+    """A Django permission, with its texts, its API token scope and the permissions that it needs beside it."""
+
+    codename: str
+    label: str  # in Django's admin
+    missing: str  # the message of a refusal
+    scope: str  # names the permission in the API: in `rights` of a session, and in `scopes` of a token
+    needs: tuple["AccessPermission", ...] = ()
+
+
+VIEW = AccessPermission(
+    "view_deadletters",
+    "View dead letters without their content, groups, replays, connectors and the audit trail",
+    "This needs the role viewer.",
+    scope="viewer",
+)
+OPERATE = AccessPermission(
+    "operate",
+    "Plan and run replays, triage groups, control connectors; needs the permission to view",
+    "This needs the role operator.",
+    scope="operator",
+    needs=(VIEW,),
+)
+APPROVE = AccessPermission(
+    "approve_replays",
+    "Approve the replays of other people; needs the permissions to view and to operate",
+    "This needs the role approver.",
+    scope="approver",
+    needs=(OPERATE, VIEW),
+)
+READ_PAYLOADS = AccessPermission(
+    "read_payloads",
+    "Read keys, values and headers of records; needs the permission to view",
+    f"This shows the content of records. {NEEDS_PAYLOAD_READER}",
+    scope="payload reader",
+    needs=(VIEW,),
+)
+PERMISSIONS = (VIEW, OPERATE, APPROVE, READ_PAYLOADS)
+
+# The permissions that each scope of an API token covers. The groups of a new installation hold the same. Existing
+# groups get a permission of a later version only from a migration, such as 0005.
+SCOPES: dict[str, tuple[AccessPermission, ...]] = {
+    VIEW.scope: (VIEW,),
+    OPERATE.scope: (VIEW, OPERATE),
+    APPROVE.scope: (VIEW, OPERATE, APPROVE),
+    READ_PAYLOADS.scope: (READ_PAYLOADS,),
 }
 
 
-def rights_of(user: Any) -> frozenset[str]:
-    """Return the rights of a request's user: rights of the groups, limited by API token scopes.
+def first_missing(user: Any, *permissions: AccessPermission) -> AccessPermission | None:
+    """Return the first of these permissions, or of those they need, that a request's user lacks."""
+    wanted = (one for permission in permissions for one in (permission, *permission.needs))
+    return next((one for one in wanted if not _is_granted(user, one)), None)
 
-    The authentication class of API tokens sets `token_scopes` on the user. A session has no such limit.
-    Anonymous and deactivated users have no rights.
+
+def has_permission(user: Any, *permissions: AccessPermission) -> bool:
+    """Return whether a request's user has all these permissions, and those they need.
+
+    Anonymous and deactivated users, and None, have no permissions. A superuser has all. The scopes of an API token
+    limit them.
     """
-    if not (isinstance(user, User) and user.is_active):
-        return frozenset()
-    held = frozenset(RIGHTS) if user.is_superuser else _implied(_groups_of(user))
-    scopes: Iterable[str] | None = getattr(user, "token_scopes", None)
-    return held if scopes is None else held & _implied(scopes)
+    return first_missing(user, *permissions) is None
+
+
+def rights_of(user: Any) -> list[str]:
+    """Return the names of the user's permissions in the API, in the order of the table."""
+    return [permission.scope for permission in PERMISSIONS if _is_granted(user, permission)]
 
 
 def role_of(user: Any) -> Role | None:
-    """Return the role of a user, or None without a role.
-
-    An approver is an operator who may also approve replays.
-    """
-    rights = rights_of(user)
-    if "operator" in rights:
+    """Return the role of a user for the API, or None for users who may not view."""
+    if has_permission(user, OPERATE):
         return "operator"
-    return "viewer" if "viewer" in rights else None
+    return "viewer" if has_permission(user, VIEW) else None
 
 
-def may_approve(user: Any) -> bool:
-    """Return whether this user may approve the replays of other people."""
-    return "approver" in rights_of(user)
+def _is_granted(user: Any, permission: AccessPermission) -> bool:
+    """Return whether the user, and the API token if there is one, grant the permission by itself.
 
-
-def may_read_payloads(user: Any) -> bool:
-    """Return whether this user may see keys, values and header values of records.
-
-    The right adds to a role and does not replace one: a member of the group without a role cannot read
-    anything.
+    The authentication class of API tokens sets `token_scopes` on the user. A session has no such limit. Django
+    caches the permissions on the user, and each request loads its own user: see LimitedBackend.
     """
-    return PAYLOAD_READER in rights_of(user) and role_of(user) is not None
+    if not isinstance(user, User):
+        return False
+    scopes: Iterable[str] | None = getattr(user, "token_scopes", None)
+    if scopes is not None and not any(permission in SCOPES.get(scope, ()) for scope in scopes):
+        return False
+    return user.has_perm(f"{APP}.{permission.codename}")
 
 
-def _groups_of(user: User) -> frozenset[str]:
-    """Return the names of the user's groups.
+class Requirement(NamedTuple):
+    """The permissions that a request needs. A read-only cluster refuses requests that write."""
 
-    The cached value costs one query per request, because each request loads its own user.
-    """
-    known: frozenset[str] | None = getattr(user, KEPT, None)
-    if known is None:
-        known = frozenset(user.groups.values_list("name", flat=True))
-        setattr(user, KEPT, known)
-    return known
+    permissions: tuple[AccessPermission, ...]
+    is_write: bool
 
 
-def _implied(names: Iterable[str]) -> frozenset[str]:
-    """Return the named rights with all rights that they imply. Names of other groups grant nothing."""
-    return frozenset(right for name in names for right in RIGHTS.get(name, ()))
+class RequiredPermissions(BasePermission):
+    """Base class of view permissions that ask for rows of the table."""
 
-
-class IsViewer(BasePermission):
-    """Permission to read, for viewers and operators."""
-
-    message = "This needs the role viewer."
+    of_reads: ClassVar[Requirement]
+    of_writes: ClassVar[Requirement]
+    message = ""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return role_of(request.user) is not None
-
-
-class IsPayloadReader(BasePermission):
-    """Permission to read the content of records, for users who also have a role."""
-
-    message = f"This shows the content of records. {NEEDS_PAYLOAD_READER}"
-
-    def has_permission(self, request: Request, view: Any) -> bool:
-        return may_read_payloads(request.user)
-
-
-class IsOperator(BasePermission):
-    """Permission to write, for operators while the cluster is not read-only."""
-
-    message = "This needs the role operator."
-
-    def has_permission(self, request: Request, view: Any) -> bool:
-        if role_of(request.user) != "operator":
+        required = self.of_reads if request.method in SAFE_METHODS else self.of_writes
+        if missing := first_missing(request.user, *required.permissions):
+            self.message = missing.missing
             return False
-        if settings.READ_ONLY:
+        if required.is_write and settings.READ_ONLY:
             self.message = "This cluster is read-only."
             return False
         return True
 
 
-class IsApprover(IsOperator):
-    """Permission to approve other people's replays, for approvers unless the cluster is read-only."""
+def requires(
+    *permissions: AccessPermission, to_write: tuple[AccessPermission, ...] = (), writes: bool = False
+) -> type[RequiredPermissions]:
+    """Return a permission class for views that need all these permissions.
 
-    def has_permission(self, request: Request, view: Any) -> bool:
-        if not may_approve(request.user):
-            self.message = "This needs the role approver."
-            return False
-        return super().has_permission(request, view)
-
-
-class IsAuditExporter(BasePermission):
-    """Permission to export the audit trail, for operators who may read payloads.
-
-    The cluster may be read-only, because an export writes nothing to it. The right to read payloads is needed
-    because details may cite records, and seals cover the details as a whole.
+    With `to_write`, methods such as POST need those permissions instead. A read-only cluster refuses these methods,
+    and all methods of a view that `writes`.
     """
+    required = Requirement(permissions, writes)
 
-    message = f"This needs the role operator and the right {PAYLOAD_READER}."
+    class ViewPermissions(RequiredPermissions):
+        of_reads = required
+        of_writes = Requirement(to_write, is_write=True) if to_write else required
 
-    def has_permission(self, request: Request, view: Any) -> bool:
-        return role_of(request.user) == "operator" and may_read_payloads(request.user)
+    return ViewPermissions
+
+
+IsViewer = requires(VIEW)
+IsViewerOrWritingOperator = requires(VIEW, to_write=(OPERATE,))
+IsPayloadReader = requires(READ_PAYLOADS)
+IsOperator = requires(OPERATE, writes=True)
+IsApprover = requires(APPROVE, writes=True)
+# An export writes nothing to the cluster, so a read-only cluster allows it.
+IsExporter = requires(OPERATE, READ_PAYLOADS)

@@ -16,7 +16,7 @@ from datetime import UTC
 from django.conf import settings
 from django.utils import timezone
 
-from dlqadmin.audit.documents import line
+from dlqadmin.audit.entry_lines import encode_entry
 from dlqadmin.audit.models import AuditEntry, AuditShipment
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.plain_producer import publish
@@ -29,7 +29,7 @@ Send = Callable[[Sequence[AuditEntry]], None]
 log = logging.getLogger(__name__)
 
 
-class BadTarget(Exception):
+class InvalidShippingTarget(Exception):
     """AUDIT_SHIP_TO is not a valid target. The message lists valid forms."""
 
 
@@ -53,8 +53,8 @@ def ship() -> int:
             # watermark back.
             mine.filter(seq__lt=last).update(seq=last, at=timezone.now())
             sent, seq = sent + len(rows), last
-    except (BadTarget, BrokerUnavailable, OSError) as error:
-        log.warning("audit entries after %s are not sent to %s: %s", seq, target, error)
+    except (InvalidShippingTarget, BrokerUnavailable, OSError) as error:
+        log.warning("audit entries after %s could not be sent to %s: %s", seq, target, error)
         mine.update(trouble=(str(error) or type(error).__name__)[:MAX_TROUBLE])
     else:
         mine.exclude(trouble="").update(trouble="")
@@ -62,34 +62,34 @@ def ship() -> int:
 
 
 def sender(target: str) -> Send:
-    """Return the function that sends to the configured target. Raises BadTarget."""
+    """Return the function that sends to the configured target. Raises InvalidShippingTarget."""
     kind, _, where = target.partition(":")
     if kind == "kafka" and where:
-        return lambda rows: publish(where, ((settings.CLUSTER.encode(), line(row).rstrip()) for row in rows))
+        return lambda rows: publish(where, ((settings.CLUSTER.encode(), encode_entry(row).rstrip()) for row in rows))
     if kind == "syslog" and where.startswith("/"):
-        return lambda rows: _to_socket(where, rows)
+        return lambda rows: _send_to_socket(where, rows)
     host, _, port = where.rpartition(":")
     if kind == "syslog" and host and port.isdecimal() and 0 < int(port) < 65_536:
-        return lambda rows: _to_server(host.strip("[]"), int(port), rows)
-    raise BadTarget(
-        f"AUDIT_SHIP_TO={target!r} names no target; write kafka:<topic>, syslog:<host>:<port> or syslog:/dev/log"
+        return lambda rows: _send_to_server(host.strip("[]"), int(port), rows)
+    raise InvalidShippingTarget(
+        f"AUDIT_SHIP_TO={target!r} is not a target. Write kafka:<topic>, syslog:<host>:<port> or syslog:/dev/log"
     )
 
 
-def behind() -> tuple[int, str]:
+def shipping_lag() -> tuple[int, str]:
     """Return how many sealed entries were not sent yet, and the error of the last try."""
     shipment = AuditShipment.objects.filter(target=settings.AUDIT_SHIP_TO).first()
     sent = shipment.seq if shipment else 0
     return AuditEntry.objects.filter(seq__gt=sent).count(), shipment.trouble if shipment else ""
 
 
-def _to_server(host: str, port: int, rows: Sequence[AuditEntry]) -> None:
+def _send_to_server(host: str, port: int, rows: Sequence[AuditEntry]) -> None:
     """Send by TCP (RFC 6587, octet counting; RFC 5424)."""
     with socket.create_connection((host, port), TIMEOUT_S) as connection:
         for row in rows:
             at = row.at.astimezone(UTC).isoformat(timespec="microseconds")
             head = f"<{PRIORITY}>1 {at} {socket.gethostname()} dlqadmin - audit - "
-            message = head.encode() + line(row).rstrip()
+            message = head.encode() + encode_entry(row).rstrip()
             connection.sendall(b"%d %s" % (len(message), message))
         # The protocol has no acknowledgement. But a server that did not read everything answers our close
         # with a reset.
@@ -98,10 +98,10 @@ def _to_server(host: str, port: int, rows: Sequence[AuditEntry]) -> None:
             connection.recv(1)
 
 
-def _to_socket(path: str, rows: Sequence[AuditEntry]) -> None:
+def _send_to_socket(path: str, rows: Sequence[AuditEntry]) -> None:
     """Send to the machine's own syslog, one datagram per entry."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
         connection.settimeout(TIMEOUT_S)
         connection.connect(path)
         for row in rows:
-            connection.send(f"<{PRIORITY}>dlqadmin-audit: ".encode() + line(row).rstrip())
+            connection.send(f"<{PRIORITY}>dlqadmin-audit: ".encode() + encode_entry(row).rstrip())

@@ -46,12 +46,14 @@ class TooManyTries(Throttled):
     """A limit is reached. `wait` is in seconds; `first` marks the first refusal in the window."""
 
     def __init__(self, wait_s: int, *, limit: str, first: bool) -> None:
-        super().__init__(detail=f"Too many tries to sign in. Try again in {counted(math.ceil(wait_s / 60), 'minute')}.")
+        super().__init__(
+            detail=f"Too many attempts to sign in. Try again in {counted(math.ceil(wait_s / 60), 'minute')}."
+        )
         self.wait, self.limit, self.first = wait_s, limit, first
 
 
 @dataclass(frozen=True, slots=True)
-class _Limit:
+class _TryLimit:
     """The number of tries allowed within a window, for one key."""
 
     name: str
@@ -65,6 +67,7 @@ class _Limit:
         window, passed_s = divmod(now, self.window_s)
         key = self._counter(window)
         cache.add(key, 0, self.window_s + 1)
+        # One atomic increment before the password check: many tries at once cannot all pass a count read earlier.
         count = cache.incr(key)
         if count > self.tries:
             wait_s = math.ceil(self.window_s - passed_s)
@@ -92,12 +95,15 @@ def take(account: str, address: str | None) -> None:
     """Count a try to sign in to `account`. Raises TooManyTries; then the password must not be checked."""
 
     def take_all(cache: BaseCache) -> None:
-        _pair(account, address).take(cache)  # first, so that its refusals do not count for the account and the address
-        if not cache.get(_known(account, address)):
-            _address(address).take(cache)
-            _account(account).take(cache)
+        _pair_limit(account, address).take(
+            cache
+        )  # first, so that its refusals do not count for the account and the address
+        # A stranger can use up these two limits with the name of another person, so a known address is exempt.
+        if not cache.get(_known_address_key(account, address)):
+            _address_limit(address).take(cache)
+            _account_limit(account).take(cache)
 
-    _counted(take_all)
+    _with_counts(take_all)
 
 
 def succeed(account: str, address: str | None) -> None:
@@ -107,13 +113,13 @@ def succeed(account: str, address: str | None) -> None:
     """
 
     def note(cache: BaseCache) -> None:
-        _pair(account, address).clear(cache)
-        if not cache.get(_known(account, address)):
-            _address(address).give_back(cache)
-            _account(account).give_back(cache)
-        cache.set(_known(account, address), 1, KNOWN_S)
+        _pair_limit(account, address).clear(cache)
+        if not cache.get(_known_address_key(account, address)):
+            _address_limit(address).give_back(cache)
+            _account_limit(account).give_back(cache)
+        cache.set(_known_address_key(account, address), 1, KNOWN_S)
 
-    _counted(note)
+    _with_counts(note)
 
 
 def forget_own_counts() -> None:
@@ -121,34 +127,34 @@ def forget_own_counts() -> None:
     _own_counts.clear()
 
 
-def _counted(act: Callable[[BaseCache], T]) -> T:
+def _with_counts(act: Callable[[BaseCache], T]) -> T:
     try:
         return act(caches["shared"])
     except (RedisError, OSError, ValueError, TypeError) as error:  # the latter two: not a count in the cache
-        log.warning("sign-ins are counted by each process alone: %s", error)
+        log.warning("sign-in attempts are limited by each process separately, because the cache failed: %s", error)
         return act(_own_counts)
 
 
-def _pair(account: str, address: str | None) -> _Limit:
+def _pair_limit(account: str, address: str | None) -> _TryLimit:
     tries, window_s = settings.SIGN_IN_RATE
-    return _Limit("account and address", f"{_folded(account)}\0{_network(address)}", tries, window_s)
+    return _TryLimit("account and address", f"{_fold_account(account)}\0{_network(address)}", tries, window_s)
 
 
-def _address(address: str | None) -> _Limit:
+def _address_limit(address: str | None) -> _TryLimit:
     tries, window_s = settings.SIGN_IN_RATE
-    return _Limit("address", _network(address), tries * ADDRESS_FACTOR, window_s)
+    return _TryLimit("address", _network(address), tries * ADDRESS_FACTOR, window_s)
 
 
-def _account(account: str) -> _Limit:
+def _account_limit(account: str) -> _TryLimit:
     tries, window_s = settings.SIGN_IN_RATE
-    return _Limit("account", _folded(account), tries * ACCOUNT_FACTOR, window_s)
+    return _TryLimit("account", _fold_account(account), tries * ACCOUNT_FACTOR, window_s)
 
 
-def _known(account: str, address: str | None) -> str:
-    return f"sign-in:known:{_digest(_folded(account), _network(address))}"
+def _known_address_key(account: str, address: str | None) -> str:
+    return f"sign-in:known:{_digest(_fold_account(account), _network(address))}"
 
 
-def _folded(account: str) -> str:
+def _fold_account(account: str) -> str:
     """Return one spelling for all names that may mean the same account."""
     return unicodedata.normalize("NFKC", account).casefold()
 

@@ -15,12 +15,12 @@ SHOWN = 2
 
 def watch() -> None:
     """Connect the receivers of Django's signals."""
-    user_logged_in.connect(_signed_in, dispatch_uid="audit")
-    user_login_failed.connect(_failed, dispatch_uid="audit")
-    user_logged_out.connect(_signed_out, dispatch_uid="audit")
+    user_logged_in.connect(_record_sign_in, dispatch_uid="audit")
+    user_login_failed.connect(_record_failure, dispatch_uid="audit")
+    user_logged_out.connect(_record_sign_out, dispatch_uid="audit")
 
 
-def door(request: Any) -> str | None:
+def sign_in_path(request: Any) -> str | None:
     """Return the path of the sign-in request; None without a request."""
     return getattr(request, "path", None)
 
@@ -35,15 +35,15 @@ def shown_account(name: str) -> str:
     return f"unknown account {name[:SHOWN]}…"
 
 
-def _signed_in(sender: Any, request: Any, user: User, **kwargs: Any) -> None:
-    record(user, "signed in", "session", user.get_username(), {"door": door(request)})
+def _record_sign_in(sender: Any, request: Any, user: User, **kwargs: Any) -> None:
+    record(user, "signed in", "session", user.get_username(), {"door": sign_in_path(request)})
 
 
-def _failed(sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
+def _record_failure(sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
     name = str(credentials.get(User.USERNAME_FIELD) or "")
-    record("", "sign-in failed", "session", shown_account(name), {"door": door(request)})
+    record("", "sign-in failed", "session", shown_account(name), {"door": sign_in_path(request)})
 
 
-def _signed_out(sender: Any, request: Any, user: User | None, **kwargs: Any) -> None:
+def _record_sign_out(sender: Any, request: Any, user: User | None, **kwargs: Any) -> None:
     if user is not None and user.pk:
-        record(user, "signed out", "session", user.get_username(), {"door": door(request)})
+        record(user, "signed out", "session", user.get_username(), {"door": sign_in_path(request)})

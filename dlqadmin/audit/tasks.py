@@ -18,7 +18,7 @@ def seal_audit() -> None:
     """Seal entries that were not sealed right after their commit."""
     try:
         chain.seal_all()
-    except chain.HeadLost as error:
+    except chain.ChainHeadMissing as error:
         log.error("%s", error)  # noqa: TRY400  # the message is complete without a traceback
 
 

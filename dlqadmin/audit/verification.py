@@ -14,7 +14,7 @@ UNSEALED_S = 60.0  # longer than the interval of the periodic task plus a long t
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ChainVerification:
     """The number of intact sealed entries, the last seal, and the breaks, first one first."""
 
     entries: int
@@ -27,12 +27,12 @@ class Checked:
         return f"{self.entries}:{self.seal}"
 
 
-def verify(kept_head: str | None = None) -> Checked:
+def verify(kept_head: str | None = None) -> ChainVerification:
     """Walk the chain up to its first break. `kept_head` is a `head` returned before.
 
     Raises ValueError for an invalid `kept_head`. The chain may grow meanwhile.
     """
-    kept_seq, kept_seal = _parsed(kept_head)
+    kept_seq, kept_seal = _parse_head(kept_head)
     first = _head() or AuditHead()
     all_keys = digests.keys()
     key, seq, before = 0, 0, ""  # index of the key in use: a replaced key proves nothing about later entries
@@ -41,19 +41,19 @@ def verify(kept_head: str | None = None) -> Checked:
         used = next((n for n in range(key, len(all_keys)) if _is_sealed(entry, before, all_keys[n])), None)
         fault = ""
         if entry.seq != seq:
-            fault = _gap(seq, entry.seq or 0)
+            fault = _gap_message(seq, entry.seq or 0)
         elif used is None:
-            fault = f"{_named(entry)}: its seal is wrong: it was changed, inserted or moved."
+            fault = f"{_entry_name(entry)} has a wrong seal: it was changed, inserted or moved."
         elif not _is_genuine(entry, all_keys):
-            fault = f"{_named(entry)}: its digest is wrong: it was changed, or not written by the dashboard."
-        elif seq == kept_seq and not digests.same(entry.seal, kept_seal):
-            fault = f"{_named(entry)} is not the one kept elsewhere: the chain was written anew."
-        elif seq == first.seq and not digests.same(entry.seal, first.seal):
-            fault = f"{_named(entry)} is not the one that the head names: the head was changed."
+            fault = f"{_entry_name(entry)} has a wrong digest: it was changed, or the dashboard did not write it."
+        elif seq == kept_seq and not digests.is_same_digest(entry.seal, kept_seal):
+            fault = f"{_entry_name(entry)} differs from the copy kept elsewhere: the chain was rewritten."
+        elif seq == first.seq and not digests.is_same_digest(entry.seal, first.seal):
+            fault = f"{_entry_name(entry)} differs from the entry in the head: the head was changed."
         if fault or used is None:
-            return Checked(seq - 1, before, (fault,))
+            return ChainVerification(seq - 1, before, (fault,))
         key, before = used, entry.seal
-    return Checked(seq, before, (*_end_breaks(seq, kept_seq, first, all_keys), *_unsealed_breaks(all_keys)))
+    return ChainVerification(seq, before, (*_end_breaks(seq, kept_seq, first, all_keys), *_unsealed_breaks(all_keys)))
 
 
 def _head() -> AuditHead | None:
@@ -65,17 +65,22 @@ def _end_breaks(seq: int, kept_seq: int, first: AuditHead, all_keys: list[bytes]
     last = _head()
     if last is None:
         if seq:
-            yield "The head of the chain is gone: entries at its end may have been removed."
+            yield "The head of the chain is missing: entries at the end may have been removed."
     elif last.seq and not any(
-        digests.same(last.digest, digests.head_digest(last.seq, last.seal, key)) for key in all_keys
+        digests.is_same_digest(last.digest, digests.head_digest(last.seq, last.seal, key)) for key in all_keys
     ):
-        yield "The head of the chain was not written by the dashboard."
+        yield "The dashboard did not write the head of the chain."
     elif first.seq > seq:
-        yield f"The chain ends at entry {seq}, its head says {first.seq}: the last {first.seq - seq} were removed."
+        yield (
+            f"The chain ends at entry {seq}, but its head names entry {first.seq}: the last {first.seq - seq} "
+            "were removed."
+        )
     elif last.seq < seq:
-        yield f"The chain ends at entry {seq}, its head says {last.seq}: the head was set back."
+        yield f"The chain ends at entry {seq}, but its head names entry {last.seq}: the head was set back."
     if kept_seq > seq:
-        yield f"The chain ends at entry {seq}, the head kept elsewhere says {kept_seq}: entries were removed."
+        yield (
+            f"The chain ends at entry {seq}, but the head kept elsewhere names entry {kept_seq}: entries were removed."
+        )
 
 
 def _unsealed_breaks(all_keys: list[bytes]) -> Iterator[str]:
@@ -83,42 +88,42 @@ def _unsealed_breaks(all_keys: list[bytes]) -> Iterator[str]:
     oldest = unsealed.first()
     if oldest and (timezone.now() - oldest.at).total_seconds() > UNSEALED_S:
         yield (
-            f"{unsealed.count()} entries are not sealed, the oldest of {oldest.at:%Y-%m-%d %H:%M:%S}: "
-            "start Celery's beat and worker."
+            f"{unsealed.count()} entries are not sealed, the oldest of {oldest.at:%Y-%m-%d %H:%M:%S}. Start "
+            "Celery's beat and worker."
         )
     for entry in unsealed.iterator(chunk_size=2000):
         if not _is_genuine(entry, all_keys):
-            yield f"{_named(entry)}: its digest is wrong: it was changed, or not written by the dashboard."
+            yield f"{_entry_name(entry)} has a wrong digest: it was changed, or the dashboard did not write it."
             return
 
 
 def _is_sealed(entry: AuditEntry, before: str, key: bytes) -> bool:
-    return digests.same(entry.seal, digests.entry_seal(before, entry.seq or 0, entry.digest, key))
+    return digests.is_same_digest(entry.seal, digests.entry_seal(before, entry.seq or 0, entry.digest, key))
 
 
 def _is_genuine(entry: AuditEntry, all_keys: list[bytes]) -> bool:
-    return any(digests.same(entry.digest, digests.entry_digest(entry, key)) for key in reversed(all_keys))
+    return any(digests.is_same_digest(entry.digest, digests.entry_digest(entry, key)) for key in reversed(all_keys))
 
 
-def _gap(expected: int, found: int) -> str:
+def _gap_message(expected: int, found: int) -> str:
     if found == expected + 1:
         return f"Entry {expected} is missing: it was removed."
     return (
         f"Entries {expected} to {found - 1} are missing: they were removed."
         if found > expected
-        else (f"Entry {found} stands where {expected} belongs: it was inserted.")
+        else (f"Entry {found} is in the place of entry {expected}: it was inserted.")
     )
 
 
-def _named(entry: AuditEntry) -> str:
+def _entry_name(entry: AuditEntry) -> str:
     number = f"Entry {entry.seq}" if entry.seq else "An unsealed entry"
     return f"{number} (id {entry.pk}, {entry.at:%Y-%m-%d %H:%M:%S})"
 
 
-def _parsed(kept_head: str | None) -> tuple[int, str]:
+def _parse_head(kept_head: str | None) -> tuple[int, str]:
     if not kept_head:
         return 0, ""
     seq, colon, seal = kept_head.strip().partition(":")
     if not (colon and seq.isdecimal() and len(seal) == 64):
-        raise ValueError("a head is written as verify_audit prints it, number:seal")
+        raise ValueError("a head has the form number:seal, as verify_audit prints it")
     return int(seq), seal

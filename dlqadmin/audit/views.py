@@ -14,17 +14,19 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import AllowAny
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit import documents, queries
+from dlqadmin.audit import entry_lines, queries
+from dlqadmin.audit.documents import AuditPage, SessionDocument, audit_document
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import RIGHTS, IsAuditExporter, may_approve, may_read_payloads, rights_of, role_of
-from dlqadmin.audit.serializers import AuditPage, SessionDocument, SignIn, audit_document
+from dlqadmin.audit.permissions import APPROVE, READ_PAYLOADS, IsExporter, has_permission, rights_of, role_of
+from dlqadmin.audit.requests import SignInBody
 from dlqadmin.broker.availability import describe_cluster
 from dlqadmin.rest.pagination import encode_cursor, parse_limit
+from dlqadmin.rest.renderers import JsonRenderer
 from dlqadmin.rest.times import parse_time
 
 
@@ -38,11 +40,11 @@ class SessionView(APIView):
         """Return the signed-in user, the role and the cluster."""
         return _session(request)
 
-    @extend_schema(operation_id="session_create", request=SignIn, responses=SessionDocument)
+    @extend_schema(operation_id="session_create", request=SignInBody, responses=SessionDocument)
     @method_decorator(csrf_protect)
     def post(self, request: Request) -> Response:
         """Sign in. After too many tries the response is 429 with Retry-After."""
-        form = SignIn(data=request.data)
+        form = SignInBody(data=request.data)
         form.is_valid(raise_exception=True)
         user = authenticate(request, **form.validated_data)
         if user is None:
@@ -72,9 +74,9 @@ class AuditView(APIView):
         limit = parse_limit(request.query_params.get("limit"))
         entries, more = queries.page(request.query_params.get("cursor"), limit)
         following = encode_cursor([entries[-1].pk]) if more else None
-        reads = may_read_payloads(request.user)
+        reads = has_permission(request.user, READ_PAYLOADS)
         rows = [audit_document(entry, payload_reader=reads) for entry in entries]
-        return Response({"results": rows, "next": following})
+        return Response(AuditPage(results=rows, next=following))
 
 
 class NdjsonRenderer(BaseRenderer):
@@ -86,13 +88,13 @@ class NdjsonRenderer(BaseRenderer):
 class AuditExport(APIView):
     """The audit trail as a file."""
 
-    permission_classes = (IsAuditExporter,)
-    renderer_classes = (JSONRenderer, NdjsonRenderer)
+    permission_classes = (IsExporter,)  # seals cover details as a whole, and details may cite records
+    renderer_classes = (JsonRenderer, NdjsonRenderer)
 
     @extend_schema(
         operation_id="audit_export",
         parameters=[OpenApiParameter("from", str), OpenApiParameter("to", str)],
-        responses={(200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One entry a line.")},
+        responses={(200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One entry per line.")},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         """Stream all entries, or those of a time range, in the order of the chain.
@@ -103,7 +105,7 @@ class AuditExport(APIView):
         start, end = (parse_time(name, params[name], now) if params.get(name) else None for name in ("from", "to"))
         record(request.user, "export", "audit", "", {name: params[name] for name in ("from", "to") if name in params})
         headers = {"Content-Disposition": f'attachment; filename="audit-{now:%Y%m%dT%H%M%SZ}.ndjson"'}
-        content = documents.streamed(documents.pages(start, end))
+        content = entry_lines.stream_pages(entry_lines.iterate_pages(start, end))
         return StreamingHttpResponse(content, content_type="application/x-ndjson", headers=headers)
 
 
@@ -113,17 +115,17 @@ def _session(request: Request) -> Response:
     known = user.is_authenticated
     ended = getattr(request, "session_ended", None)
     return Response(
-        {
-            "authenticated": known,
-            "username": user.get_username() if known else None,
-            "role": role_of(user),
-            "approver": may_approve(user),
-            "rights": [right for right in RIGHTS if right in rights_of(user)],
-            "ended": None if known or ended is None else str(ended.detail),
-            "payload_reader": may_read_payloads(user),
-            "environment": settings.ENVIRONMENT,
-            "cluster": settings.CLUSTER,
-            "read_only": settings.READ_ONLY,
-            "kafka": describe_cluster() if known else None,
-        }
+        SessionDocument(
+            authenticated=known,
+            username=user.get_username() if known else None,
+            role=role_of(user),
+            approver=has_permission(user, APPROVE),
+            rights=rights_of(user),
+            ended=None if known or ended is None else str(ended.detail),
+            payload_reader=has_permission(user, READ_PAYLOADS),
+            environment=settings.ENVIRONMENT,
+            cluster=settings.CLUSTER,
+            read_only=settings.READ_ONLY,
+            kafka=describe_cluster() if known else None,
+        )
     )

@@ -9,10 +9,11 @@ from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 
 KEPT_S = 5.0
+TIMEOUT_S = 1.5  # the banner of every screen waits for it
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class KafkaAvailability:
     """The availability of Kafka, with its brokers and topics."""
 
     reachable: bool
@@ -20,10 +21,10 @@ class Presence:
     topics: dict[str, int]
 
 
-_answers: dict[str, tuple[float, Presence]] = {}
+_answers: dict[str, tuple[float, KafkaAvailability]] = {}
 
 
-def presence() -> Presence:
+def availability() -> KafkaAvailability:
     """Return the state of the cluster, at most five seconds old.
 
     An unreachable cluster is a result, not an error.
@@ -32,17 +33,17 @@ def presence() -> Presence:
     asked_at, found = _answers.get(address, (0.0, None))
     if found is None or time.monotonic() - asked_at > KEPT_S:
         try:
-            view = topics.cluster(timeout_s=1.5)
-            found = Presence(reachable=True, brokers=view.brokers, topics=dict(view.topics))
+            view = topics.cluster(timeout_s=min(TIMEOUT_S, settings.KAFKA_TIMEOUT_S))
+            found = KafkaAvailability(reachable=True, brokers=view.brokers, topics=dict(view.topics))
         except BrokerUnavailable:
-            found = Presence(reachable=False, brokers=0, topics={})
+            found = KafkaAvailability(reachable=False, brokers=0, topics={})
         _answers[address] = (time.monotonic(), found)
     return found
 
 
 def describe_cluster() -> str | None:
     """Return a short description of the cluster for the banner; None if it does not respond."""
-    found = presence()
+    found = availability()
     if not found.reachable:
         return None
     return f"Kafka, {found.brokers} broker{'' if found.brokers == 1 else 's'}"

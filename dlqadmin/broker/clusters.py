@@ -61,7 +61,7 @@ def client_options(name: str = "") -> dict[str, ClientOption]:
     try:
         return {**admin_settings(given), "log_level": 0, "socket.timeout.ms": given.get("socket.timeout.ms", 5000)}
     except ConfigError as error:
-        raise BrokerUnavailable(_sentence(name, error.problems[0])) from error
+        raise BrokerUnavailable(_problem_message(name, error.problems[0])) from error
 
 
 def problems() -> Iterator[str]:
@@ -69,9 +69,9 @@ def problems() -> Iterator[str]:
     yield from _problems("", settings.KAFKA_SECURITY)
     for name, options in settings.OTHER_CLUSTERS.items():
         if not name or name == settings.CLUSTER:
-            yield f"OTHER_CLUSTERS: {name!r} is the own cluster's name; give the other one a name of its own"
+            yield f"OTHER_CLUSTERS: {name!r} is the name of the main cluster. Choose another name"
         elif not isinstance(options, dict) or not options.get(SERVERS):
-            yield f"OTHER_CLUSTERS: {name} must be an object with {SERVERS} and what a client needs to connect there"
+            yield f"OTHER_CLUSTERS: {name} must be an object with {SERVERS} and the other client options"
         else:
             yield from _problems(name, {option: str(value) for option, value in options.items()})
 
@@ -79,12 +79,12 @@ def problems() -> Iterator[str]:
 def _problems(name: str, options: Mapping[str, str]) -> Iterator[str]:
     allowed = {option: value for option, value in options.items() if _is_allowed(option, own=not name)}
     for option in options.keys() - allowed.keys():
-        yield _sentence(name, (option, None, _refusal(option)))
+        yield _problem_message(name, (option, None, _refusal(option)))
     found = client_problems("", allowed)
     for problem in found:
-        yield _sentence(name, problem)
+        yield _problem_message(name, problem)
     if not found:
-        yield from (_sentence(name, problem) for problem in _unreadable(allowed))
+        yield from (_problem_message(name, problem) for problem in _unreadable_files(allowed))
 
 
 def _is_allowed(option: str, *, own: bool) -> bool:
@@ -93,15 +93,15 @@ def _is_allowed(option: str, *, own: bool) -> bool:
 
 def _refusal(option: str) -> str:
     if option == CHECKED:
-        return "is not allowed: whoever is in between could read and change records; give ssl.ca.location instead"
-    return f"is no option of a connection{nearest(option, KNOWN)}"
+        return "is not allowed, because it disables the check of the broker's certificate. Set ssl.ca.location instead"
+    return f"is not a known connection option{nearest(option, KNOWN)}"
 
 
-def _unreadable(options: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
+def _unreadable_files(options: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
     """Yield files that the dashboard, or its reader of Java key stores, cannot read."""
     for option, value in options.items():
         if option.endswith(".location") and not os.access(value, os.R_OK):
-            yield option, value, "can't be read" if Path(value).exists() else "is not there"
+            yield option, value, "can't be read" if Path(value).exists() else "does not exist"
             return
     try:
         admin_settings(options)
@@ -109,7 +109,7 @@ def _unreadable(options: Mapping[str, str]) -> Iterator[tuple[str, str | None, s
         yield from error.problems
 
 
-def _sentence(name: str, problem: tuple[str, str | None, str]) -> str:
+def _problem_message(name: str, problem: tuple[str, str | None, str]) -> str:
     option, value, text = problem
     where = f"OTHER_CLUSTERS: {name}: {option}" if name else "KAFKA_" + option.upper().replace(".", "_")
     return f"{where}{f' {value!r}' if value and not is_secret(option) else ''} {text}"

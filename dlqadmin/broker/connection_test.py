@@ -48,7 +48,7 @@ _THREAD = re.compile(r"^.*?\[thrd:[^\]]*\]:\s*|^\w+://\S+:\s(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ConnectionTestResult:
     """The result of a connection test.
 
     `operations` contains the permitted operations by (kind, name) of the resource; None if the broker did not
@@ -63,7 +63,7 @@ class Trial:
     took_ms: int = 0
 
 
-class _Heard(logging.Handler):
+class _ClientLogHandler(logging.Handler):
     """A log handler that collects the client's errors and log lines, without thread names."""
 
     def __init__(self) -> None:
@@ -73,43 +73,43 @@ class _Heard(logging.Handler):
         self.logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(_plain(record.getMessage()))
+        self.lines.append(_redact_message(record.getMessage()))
 
     def error(self, error: KafkaError) -> None:
-        self.lines.append(_plain(error.str()))
+        self.lines.append(_redact_message(error.str()))
 
     def verdict(self, among: Collection[Kind]) -> tuple[Kind, str] | None:
         """Return the first of these kinds in the collected lines, with its line."""
         return next(((kind, line) for line in self.lines if (kind := kind_of(line)) in among), None)
 
 
-def connect(name: str, timeout_s: float = TIMEOUT_S) -> tuple[Trial, AdminClient | None]:
+def connect(name: str, timeout_s: float = TIMEOUT_S) -> tuple[ConnectionTestResult, AdminClient | None]:
     """Request the cluster's metadata with a new client; return the result and the client.
 
     Raises KeyError for an unknown cluster.
     """
-    heard, began = _Heard(), time.monotonic()
+    heard, began = _ClientLogHandler(), time.monotonic()
     try:
         hearing: dict[str, Any] = {"log_level": 6, "error_cb": heard.error, "logger": heard.logger}
         client = AdminClient(clusters.client_options(name) | hearing)
     except (KafkaException, BrokerUnavailable, ValueError) as error:
-        return Trial("configuration", _plain(_text(error))), None
+        return ConnectionTestResult("configuration", _redact_message(_error_text(error))), None
     while (left := timeout_s - (time.monotonic() - began)) > 0:
         try:
             found = client.list_topics(timeout=min(SLICE_S, left))
         except KafkaException as error:
-            heard.lines.append(_plain(_text(error)))
+            heard.lines.append(_redact_message(_error_text(error)))
             client.poll(0)
             # All brokers are asked at once. The first failure is not final while another broker may still
             # respond.
             is_enough = time.monotonic() - began > 3 * SLICE_S
             if is_enough and (verdict := heard.verdict(_FINAL)):
-                return Trial(*verdict, took_ms=_ms(began)), None
+                return ConnectionTestResult(*verdict, took_ms=_elapsed_ms(began)), None
             continue
         brokers = {one.id: f"{one.host}:{one.port}" for one in found.brokers.values()}
         topics = {one: len(topic.partitions) for one, topic in found.topics.items() if topic.error is None}
-        return Trial("ok", brokers=brokers, topics=topics, took_ms=_ms(began)), client
-    return Trial(*(heard.verdict(_TOLD) or ("time_out", "")), took_ms=_ms(began)), None
+        return ConnectionTestResult("ok", brokers=brokers, topics=topics, took_ms=_elapsed_ms(began)), client
+    return ConnectionTestResult(*(heard.verdict(_TOLD) or ("time_out", "")), took_ms=_elapsed_ms(began)), None
 
 
 def operations(
@@ -126,7 +126,7 @@ def operations(
         **{("topic", name): partial(client.describe_topics, TopicCollection([name])) for name in topics},
         **{("group", name): partial(client.describe_consumer_groups, [name]) for name in groups},
     }
-    return {what: _allowed(ask, ends - time.monotonic()) for what, ask in asking.items()}
+    return {what: _allowed_operations(ask, ends - time.monotonic()) for what, ask in asking.items()}
 
 
 def kind_of(text: str) -> Kind:
@@ -134,12 +134,12 @@ def kind_of(text: str) -> Kind:
     return next((kind for kind, pattern in _WORDS if re.search(pattern, text, re.IGNORECASE)), "other")
 
 
-def _allowed(ask: Callable[..., Any], left_s: float) -> frozenset[str] | None:
+def _allowed_operations(ask: Callable[..., Any], left_s: float) -> frozenset[str] | None:
     if left_s < SLICE_S:
         return None
     more = {"include_authorized_operations": True, "request_timeout": left_s}
     try:
-        found = patiently(lambda: _one(ask(**more)).result(left_s + 1).authorized_operations, left_s)
+        found = patiently(lambda: _single_future(ask(**more)).result(left_s + 1).authorized_operations, left_s)
     except KafkaException as error:
         return frozenset() if error.args[0].code() in _DENIED else None
     except TimeoutError:
@@ -147,20 +147,20 @@ def _allowed(ask: Callable[..., Any], left_s: float) -> frozenset[str] | None:
     return frozenset(operation.name for operation in found or ())  # the client returns None instead of an empty list
 
 
-def _one(asked: Any) -> Any:
+def _single_future(asked: Any) -> Any:
     """Return the future of a request about one resource."""
     return next(iter(asked.values())) if isinstance(asked, dict) else asked
 
 
-def _text(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     inner = error.args[0] if isinstance(error, KafkaException) else error
     return inner.str() if isinstance(inner, KafkaError) else str(inner)
 
 
-def _plain(text: str) -> str:
+def _redact_message(text: str) -> str:
     """Return the client's message without its thread names and without secrets."""
     return mask_url(_THREAD.sub("", text))[:500]
 
 
-def _ms(began: float) -> int:
+def _elapsed_ms(began: float) -> int:
     return round((time.monotonic() - began) * 1000)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 from confluent_kafka import KafkaError, KafkaException
@@ -15,13 +15,14 @@ from django.conf import settings
 
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.retention import Kept
+from dlqadmin.broker.retention import RetentionCache
 
 OWN = "dlqadmin-"  # prefix of the indexer's group and of the stand-in groups that store the progress of replays
 AT_ONCE = 8
 MOST_S = 20.0  # for the offsets of all groups; after a minute, a waiting worker counts as dead
-KINDS = {"CLASSIC": "classic", "CONSUMER": "consumer", "SHARE": "share"}
-UNKNOWN = "unknown"
+UNKNOWN: Final = "unknown"
+GroupKind = Literal["classic", "consumer", "share", "simple", "unknown"]
+KINDS: Mapping[str, GroupKind] = {"CLASSIC": "classic", "CONSUMER": "consumer", "SHARE": "share"}
 _PASSING = {  # errors that a retry may resolve
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -53,7 +54,7 @@ class GroupOnTopic(msgspec.Struct, frozen=True):
 
     name: str
     state: str
-    kind: str
+    kind: GroupKind
     members: int
     committed: Mapping[Partition, int]
     owned: frozenset[Partition]
@@ -80,7 +81,7 @@ class GroupOnTopic(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, committed=committed, owned=owned)
 
 
-class Listed(msgspec.Struct, frozen=True):
+class GroupDescription(msgspec.Struct, frozen=True):
     """A group as the cluster describes it. `owned` contains partitions of all topics.
 
     `undescribed` is the client's message if the cluster does not describe it; `passing` if it may do so
@@ -89,18 +90,18 @@ class Listed(msgspec.Struct, frozen=True):
 
     name: str
     state: str = "dead"
-    kind: str = "classic"
+    kind: GroupKind = "classic"
     members: int = 0
     owned: frozenset[Partition] = frozenset()
     undescribed: str = ""
     passing: bool = False
 
 
-class Answers(Protocol):
+class GroupQueries(Protocol):
     """The Kafka queries of this module. All raise BrokerUnavailable."""
 
     def names(self) -> Sequence[str]: ...
-    def described(self, names: Sequence[str]) -> Mapping[str, Listed]: ...
+    def described(self, names: Sequence[str]) -> Mapping[str, GroupDescription]: ...
     def partitions(self, topic: str) -> int | None: ...
     def committed(self, group: str, wanted: Sequence[Partition]) -> Mapping[Partition, int]: ...
 
@@ -108,7 +109,7 @@ class Answers(Protocol):
 def groups_on(
     wanted: Iterable[str],
     named: Sequence[str] | None = None,
-    kafka: Answers | None = None,
+    kafka: GroupQueries | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[GroupOnTopic, ...]:
     """Return the groups that own partitions of these topics or have offsets there, by name.
@@ -120,7 +121,7 @@ def groups_on(
     that case, BrokerUnavailable is also raised for a group that may be described later. Raises
     BrokerUnavailable.
     """
-    asked = kafka or _Kafka()
+    asked = kafka or _AdminGroupQueries()
     places = [(topic, number) for topic in sorted(set(wanted)) for number in range(asked.partitions(topic) or 0)]
     names = (
         [name for name in asked.names() if not name.startswith(OWN)] if named is None else list(dict.fromkeys(named))
@@ -129,20 +130,20 @@ def groups_on(
     until = clock() + MOST_S
 
     def one(name: str) -> GroupOnTopic:
-        group = listed.get(name, Listed(name))
+        group = listed.get(name, GroupDescription(name))
         if group.undescribed:
             if named is not None and group.passing:
                 raise BrokerUnavailable(f"{name}: {group.undescribed}")
-            return _unknown(name, group.undescribed, passing=group.passing)
+            return _unknown_group(name, group.undescribed, passing=group.passing)
         if named is None and clock() > until:
-            return _unknown(name, f"its turn did not come within {MOST_S:g} s", passing=True)
+            return _unknown_group(name, f"it was not described within {MOST_S:g} s", passing=True)
         is_there = group.state != "dead" and group.kind != "share"
         try:
             committed = asked.committed(name, places) if is_there and places else {}
         except BrokerUnavailable as error:
             if named is not None:
                 raise
-            return _unknown(name, str(error), passing=_passes(error.__cause__))
+            return _unknown_group(name, str(error), passing=_is_transient(error.__cause__))
         owned = group.owned.intersection(places)
         return GroupOnTopic(name, group.state, group.kind, group.members, committed, owned)
 
@@ -153,7 +154,7 @@ def groups_on(
     return tuple(group for group in found if named is not None or group.on or group.undescribed)
 
 
-def lately(wanted: Sequence[str], within_s: float) -> Mapping[str, Sequence[GroupOnTopic]]:
+def recent_groups_on(wanted: Sequence[str], within_s: float) -> Mapping[str, Sequence[GroupOnTopic]]:
     """Return `groups_on` for each topic, at most `within_s` seconds old.
 
     Use it for the names of groups, not for their progress. Raises BrokerUnavailable.
@@ -161,7 +162,7 @@ def lately(wanted: Sequence[str], within_s: float) -> Mapping[str, Sequence[Grou
     return _lately.get(wanted, within_s)
 
 
-def all_of(found: ListConsumerGroupsResult) -> list[str]:
+def group_names(found: ListConsumerGroupsResult) -> list[str]:
     """Return the names of the groups.
 
     Raises KafkaException if a broker did not list its groups, because these would be missing.
@@ -171,37 +172,37 @@ def all_of(found: ListConsumerGroupsResult) -> list[str]:
     return [group.group_id for group in found.valid or ()]
 
 
-def _by_topic(wanted: Sequence[str]) -> Mapping[str, Sequence[GroupOnTopic]]:
+def _group_by_topic(wanted: Sequence[str]) -> Mapping[str, Sequence[GroupOnTopic]]:
     found = groups_on(wanted)
     return {name: [one for group in found if (one := group.of(name)).on or one.undescribed] for name in wanted}
 
 
-_lately = Kept(_by_topic)
+_lately = RetentionCache(_group_by_topic)
 
 
-def _unknown(name: str, why: str, *, passing: bool) -> GroupOnTopic:
+def _unknown_group(name: str, why: str, *, passing: bool) -> GroupOnTopic:
     return GroupOnTopic(name, UNKNOWN, UNKNOWN, 0, {}, frozenset(), why, passing)
 
 
-def _passes(error: BaseException | None) -> bool:
+def _is_transient(error: BaseException | None) -> bool:
     """Return whether a retry may resolve the client's error."""
     return isinstance(error, TimeoutError) or (isinstance(error, KafkaException) and error.args[0].code() in _PASSING)
 
 
-class _Kafka:
+class _AdminGroupQueries:
     """The cluster's answers. A consumer requests offsets, see `topics.committed`."""
 
     def names(self) -> Sequence[str]:
         def ask() -> list[str]:
             answer = topics.admin().list_consumer_groups(request_timeout=settings.KAFKA_TIMEOUT_S)
-            return all_of(answer.result(settings.KAFKA_TIMEOUT_S + 1))
+            return group_names(answer.result(settings.KAFKA_TIMEOUT_S + 1))
 
         with topics.translated():
             return topics.patiently(ask)
 
-    def described(self, names: Sequence[str]) -> Mapping[str, Listed]:
+    def described(self, names: Sequence[str]) -> Mapping[str, GroupDescription]:
         with topics.translated():
-            return _described(names)
+            return _describe_groups(names)
 
     def partitions(self, topic: str) -> int | None:
         return topics.partitions(topic)
@@ -210,12 +211,12 @@ class _Kafka:
         return topics.committed(group, wanted)
 
 
-def _described(names: Sequence[str]) -> Mapping[str, Listed]:
+def _describe_groups(names: Sequence[str]) -> Mapping[str, GroupDescription]:
     """Describe each group separately; retry groups whose coordinator is moving.
 
     Raises KafkaException if no group can be described now: the problem is then Kafka's, not a group's.
     """
-    found: dict[str, Listed] = {}
+    found: dict[str, GroupDescription] = {}
     errors: dict[str, KafkaException] = {}
 
     def ask() -> None:
@@ -224,12 +225,12 @@ def _described(names: Sequence[str]) -> Mapping[str, Listed]:
         errors.clear()
         for name, future in futures.items():
             try:
-                found[name] = _listed(name, future.result(settings.KAFKA_TIMEOUT_S + 1))
+                found[name] = _group_description(name, future.result(settings.KAFKA_TIMEOUT_S + 1))
             except KafkaException as error:
-                if _passes(error):
+                if _is_transient(error):
                     errors[name] = error
                 else:
-                    found[name] = Listed(name, undescribed=error.args[0].str())
+                    found[name] = GroupDescription(name, undescribed=error.args[0].str())
         if errors:
             raise next(iter(errors.values()))
 
@@ -238,13 +239,15 @@ def _described(names: Sequence[str]) -> Mapping[str, Listed]:
     except KafkaException:
         if not found:
             raise
-    passing = {name: Listed(name, undescribed=error.args[0].str(), passing=True) for name, error in errors.items()}
+    passing = {
+        name: GroupDescription(name, undescribed=error.args[0].str(), passing=True) for name, error in errors.items()
+    }
     return found | passing
 
 
-def _listed(name: str, group: ConsumerGroupDescription) -> Listed:
+def _group_description(name: str, group: ConsumerGroupDescription) -> GroupDescription:
     places = [place for member in group.members if member.assignment for place in member.assignment.topic_partitions]
-    return Listed(
+    return GroupDescription(
         name=name,
         state=group.state.name.lower(),
         kind="simple" if group.is_simple_consumer_group else KINDS.get(group.type.name, "classic"),

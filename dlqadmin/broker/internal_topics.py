@@ -26,7 +26,7 @@ RECORDS_LOOKED_INTO = 20  # of each partition
 KEPT_S = 30.0  # seconds for which the result of a topic is cached
 
 
-class Internal(msgspec.Struct, frozen=True):
+class InternalTopic(msgspec.Struct, frozen=True):
     """The reason why a topic is internal, as a clause.
 
     An allow-list that names the topic exactly lifts some reasons.
@@ -36,7 +36,7 @@ class Internal(msgspec.Struct, frozen=True):
     is_liftable: bool = False
 
 
-class Cluster(Protocol):
+class PartitionQueries(Protocol):
     """Queries of a cluster. All raise BrokerUnavailable."""
 
     def begins(self, wanted: Sequence[Place]) -> Mapping[Place, int]: ...
@@ -44,29 +44,29 @@ class Cluster(Protocol):
     def read_range(self, topic: str, partition: int, start: int, count: int, *, whole: bool) -> Sequence[RawRecord]: ...
 
 
-class Described(Cluster, Protocol):
+class TopicQueries(PartitionQueries, Protocol):
     """A cluster that also describes its topics."""
 
     def cluster(self) -> topics.ClusterView: ...
     def configs(self, names: Sequence[str]) -> Mapping[str, Mapping[str, str]]: ...
 
 
-CONNECT = "holds Connect's"
+CONNECT = "contains Kafka Connect's"
 NAMES = (
-    (r"__.*", Internal("is Kafka's own")),
-    (r"connect-(configs|offsets|status)", Internal(f"{CONNECT} configurations, offsets or states, by its name")),
-    (r"mm2-.*|.+\.checkpoints\.internal", Internal("is MirrorMaker's own")),
-    (r"_schemas.*|_confluent.*", Internal("holds Confluent's schemas or commands, by its name")),
-    (r"_.*", Internal("begins with an underscore, as internal topics do", is_liftable=True)),
-    (r".*\.internal", Internal("ends in .internal, as internal topics do", is_liftable=True)),
-    (r"(.+\.)?heartbeats", Internal("is named like MirrorMaker's heartbeats", is_liftable=True)),
+    (r"__.*", InternalTopic("is Kafka's own")),
+    (r"connect-(configs|offsets|status)", InternalTopic(f"{CONNECT} configurations, offsets or states, by its name")),
+    (r"mm2-.*|.+\.checkpoints\.internal", InternalTopic("is MirrorMaker's own")),
+    (r"_schemas.*|_confluent.*", InternalTopic("contains Confluent's schemas or commands, by its name")),
+    (r"_.*", InternalTopic("begins with an underscore, as internal topics do", is_liftable=True)),
+    (r".*\.internal", InternalTopic("ends in .internal, as internal topics do", is_liftable=True)),
+    (r"(.+\.)?heartbeats", InternalTopic("is named like MirrorMaker's heartbeats", is_liftable=True)),
     # The suffixes are from Kafka: StreamsResetter.matchesInternalTopicFormat.
     (
         (
             r".*-(changelog|repartition|subscription-registration-topic|subscription-response-topic)"
             r"|.+-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic"
         ),
-        Internal("is named like an internal topic of Kafka Streams", is_liftable=True),
+        InternalTopic("is named like an internal topic of Kafka Streams", is_liftable=True),
     ),
 )
 _NAMES = tuple((re.compile(pattern), internal) for pattern, internal in NAMES)
@@ -85,52 +85,52 @@ _KEYS = (
 )
 
 
-def by_name(topic: str) -> Internal | None:
+def by_name(topic: str) -> InternalTopic | None:
     """Return why the topic is internal according to its name, or None."""
     own = (settings.CONFIG_TOPIC, settings.STATUS_TOPIC, settings.OFFSET_TOPIC, settings.OUTCOME_TOPIC)
     if topic in own or f"kafka:{topic}" == settings.AUDIT_SHIP_TO:  # nobody may add lines to the audit trail
-        return Internal("is the engine's own")
+        return InternalTopic("is the engine's own")
     return next((internal for pattern, internal in _NAMES if pattern.fullmatch(topic)), None)
 
 
-def by_content(topic: str, records: Iterable[RawRecord]) -> Internal | None:
+def by_content(topic: str, records: Iterable[RawRecord]) -> InternalTopic | None:
     """Return why a compacted topic is internal according to some of its records, or None."""
     tombstones: list[str] = []
     count = 0
     for record in records:
         count += 1
-        kind, is_proof = _kind(record)
+        kind, is_proof = _store_of_record(record)
         if is_proof:
-            return Internal(kind)
+            return InternalTopic(kind)
         tombstones += [kind] if kind else []
     if count and len(tombstones) == count:  # the contents are deleted, and may be written again
-        return Internal(tombstones[0])
+        return InternalTopic(tombstones[0])
     if not count and _STORE_NAME.fullmatch(topic):
-        return Internal("is compacted, empty and named like a store of Connect", is_liftable=True)
+        return InternalTopic("is compacted, empty and named like a store of Connect", is_liftable=True)
     return None
 
 
 def find(
-    names: Iterable[str], there: Mapping[str, int], configs: Mapping[str, Mapping[str, str]], cluster: Cluster
-) -> dict[str, Internal]:
+    names: Iterable[str], there: Mapping[str, int], configs: Mapping[str, Mapping[str, str]], cluster: PartitionQueries
+) -> dict[str, InternalTopic]:
     """Return the internal ones of these topics, by name and, if they are compacted, by content.
 
     `there` contains the partitions of the cluster's topics. Raises BrokerUnavailable.
     """
-    found: dict[str, Internal] = {}
+    found: dict[str, InternalTopic] = {}
     for name in names:
         internal = by_name(name)
         # A topic whose name is liftable may contain a store of Connect, which is not liftable.
         if (internal is None or internal.is_liftable) and "compact" in configs.get(name, {}).get("cleanup.policy", ""):
-            internal = _look_into(name, there.get(name, 0), cluster) or internal
+            internal = _check_records(name, there.get(name, 0), cluster) or internal
         if internal is not None:
             found[name] = internal
     return found
 
 
 def find_now(
-    names: Iterable[str], clock: Callable[[], float] = time.monotonic, kafka: Described = topics
-) -> dict[str, Internal]:
+    names: Iterable[str], clock: Callable[[], float] = time.monotonic, kafka: TopicQueries = topics
+) -> dict[str, InternalTopic]:
     """Return the internal topics on the cluster of `topics.on`, at most 30 s old.
 
     A missing topic is judged by its name only. A topic that cannot be read while the cluster responds counts
@@ -145,7 +145,7 @@ def find_now(
     fresh = {name: internal for name, (at, internal) in kept.items() if now - at < KEPT_S}
     if asked := [name for name in left if name not in fresh]:
         there = kafka.cluster().topics
-        looked = {name: _look(name, there, kafka) for name in asked if name in there}
+        looked = {name: _find_one(name, there, kafka) for name in asked if name in there}
         with _lock:
             _kept.update(
                 {(address, name): (now, internal) for name, internal in looked.items() if internal != _NOT_LOOKED_INTO}
@@ -154,13 +154,13 @@ def find_now(
     return found | {name: internal for name, internal in fresh.items() if internal is not None}
 
 
-_kept: dict[tuple[str, str], tuple[float, Internal | None]] = {}
+_kept: dict[tuple[str, str], tuple[float, InternalTopic | None]] = {}
 _lock = threading.Lock()
-_UNREADABLE = Internal("can't be looked into: dlqadmin may not describe or read it", is_liftable=True)
-_NOT_LOOKED_INTO = Internal("can't be looked into: Kafka does not tell what is in each of its partitions")
+_UNREADABLE = InternalTopic("can't be checked: dlqadmin may not describe or read it", is_liftable=True)
+_NOT_LOOKED_INTO = InternalTopic("can't be checked: Kafka does not return the records of each of its partitions")
 
 
-def _look(name: str, there: Mapping[str, int], kafka: Described) -> Internal | None:
+def _find_one(name: str, there: Mapping[str, int], kafka: TopicQueries) -> InternalTopic | None:
     try:
         return find([name], there, kafka.configs([name]), kafka).get(name)
     except NotAuthorized:
@@ -170,7 +170,7 @@ def _look(name: str, there: Mapping[str, int], kafka: Described) -> Internal | N
         return _NOT_LOOKED_INTO
 
 
-def _look_into(topic: str, partitions: int, cluster: Cluster) -> Internal | None:
+def _check_records(topic: str, partitions: int, cluster: PartitionQueries) -> InternalTopic | None:
     places = [(topic, number) for number in range(partitions)]
     try:
         begins, ends = cluster.begins(places), cluster.ends(places)
@@ -187,16 +187,16 @@ def _look_into(topic: str, partitions: int, cluster: Cluster) -> Internal | None
     return by_content(topic, records)
 
 
-def _kind(record: RawRecord) -> tuple[str, bool]:
+def _store_of_record(record: RawRecord) -> tuple[str, bool]:
     """Return the store that writes such records, and whether the value proves it.
 
     A tombstone is only a hint.
     """
     key = (record.key or b"").decode("utf-8", "replace")
     value = _fields(record.value)
-    parsed = _parsed(record.key) if key[:1] in ("[", "{") else None
+    parsed = _parse_json(record.key) if key[:1] in ("[", "{") else None
     if isinstance(parsed, dict) and "keytype" in parsed:
-        return "holds the schemas of a registry", True
+        return "contains the schemas of a registry", True
     if isinstance(parsed, list) and parsed and isinstance(parsed[0], str) and len(parsed) <= 3:
         is_offset = len(parsed) > 1 and isinstance(parsed[1], dict)
         return (f"{CONNECT} offsets", value is not None) if is_offset else ("", False)
@@ -212,13 +212,13 @@ def _fields(value: bytes | None) -> Mapping[str, Any] | None:
 
     The envelope has the fields `schema` and `payload`.
     """
-    found = _parsed(value)
+    found = _parse_json(value)
     if isinstance(found, dict) and found.keys() == {"schema", "payload"}:
         found = found["payload"]
     return found if isinstance(found, dict) else None
 
 
-def _parsed(data: bytes | None) -> Any:
+def _parse_json(data: bytes | None) -> Any:
     try:
         return orjson.loads(data or b"")
     except orjson.JSONDecodeError:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from django.conf import settings
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.availability import presence
+from dlqadmin.broker.availability import availability
 from dlqadmin.broker.messages import BrokerUnavailable
 
 KEPT_S = 30.0
@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
+class TopicRetention:
     """A topic's retention options. A negative limit means no limit."""
 
     policies: frozenset[str]  # "delete", "compact" or both
@@ -25,7 +25,7 @@ class Retention:
     bytes: int
 
 
-def retentions(names: Sequence[str]) -> Mapping[str, Retention]:
+def retentions(names: Sequence[str]) -> Mapping[str, TopicRetention]:
     """Return the retention of each topic, without missing topics. Raises BrokerUnavailable."""
     return _retentions.get(names)
 
@@ -35,7 +35,7 @@ def first_offsets(partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[str, i
     return _first_offsets.get(partitions)
 
 
-class Kept(Generic[K, V]):
+class RetentionCache(Generic[K, V]):
     """A cache of the broker's answers for half a minute. Missing values are cached too."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Kept(Generic[K, V]):
         return {key: value for key in wanted if (value := kept[key][1]) is not None}
 
 
-def _ask_retentions(names: Sequence[str]) -> Mapping[str, Retention]:
+def _ask_retentions(names: Sequence[str]) -> Mapping[str, TopicRetention]:
     known = _topics()
     found = topics.configs([name for name in names if name in known])
     return {name: _retention(options) for name, options in found.items()}
@@ -70,15 +70,15 @@ def _ask_first_offsets(partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[s
 
 def _topics() -> Mapping[str, int]:
     """Return the partitions of each topic. Not cached: a topic created a moment ago must not seem missing."""
-    if not presence().reachable:  # this check has a short time-out and a cache
-        raise BrokerUnavailable("Kafka does not answer")
+    if not availability().reachable:  # this check has a short time-out and a cache
+        raise BrokerUnavailable("Kafka does not respond")
     return topics.cluster().topics
 
 
-def _retention(options: Mapping[str, str]) -> Retention:
+def _retention(options: Mapping[str, str]) -> TopicRetention:
     policies = {part.strip() for part in options["cleanup.policy"].split(",")} - {""}
-    return Retention(frozenset(policies), int(options["retention.ms"]), int(options["retention.bytes"]))
+    return TopicRetention(frozenset(policies), int(options["retention.ms"]), int(options["retention.bytes"]))
 
 
-_retentions = Kept(_ask_retentions)
-_first_offsets = Kept(_ask_first_offsets)
+_retentions = RetentionCache(_ask_retentions)
+_first_offsets = RetentionCache(_ask_first_offsets)

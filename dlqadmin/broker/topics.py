@@ -44,7 +44,7 @@ def client_config(extra: Mapping[str, ClientOption] | None = None) -> dict[str, 
     try:
         return {**client_options(_name.get()), **(extra or {})}
     except KeyError:
-        raise BrokerUnavailable(f"there is no cluster {_name.get()} in OTHER_CLUSTERS") from None
+        raise BrokerUnavailable(f"OTHER_CLUSTERS has no cluster {_name.get()}") from None
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def topic_ids(names: Sequence[str]) -> dict[str, str]:
         futures = admin().describe_topics(TopicCollection(list(names)), request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for name, future in futures.items():
-        with translated(), _missing_is_fine():
+        with translated(), _ignore_missing():
             found[name] = str(future.result(settings.KAFKA_TIMEOUT_S + 1).topic_id)
     return found
 
@@ -110,7 +110,7 @@ def configs(names: Sequence[str]) -> dict[str, dict[str, str]]:
         futures = admin().describe_configs(resources, request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for resource, future in futures.items():
-        with translated(), _missing_is_fine():
+        with translated(), _ignore_missing():
             options = future.result(settings.KAFKA_TIMEOUT_S + 1)
             found[resource.name] = {name: str(option.value) for name, option in options.items()}
     return found
@@ -274,7 +274,7 @@ def _offsets(
         futures = admin().list_offsets(request, isolation_level=level, request_timeout=settings.KAFKA_TIMEOUT_S)
     found = {}
     for item, future in futures.items():
-        with translated(), _missing_is_fine():
+        with translated(), _ignore_missing():
             found[(item.topic, item.partition)] = future.result(settings.KAFKA_TIMEOUT_S + 1).offset
     return found
 
@@ -296,7 +296,7 @@ def translated() -> Iterator[None]:
 
 
 @contextmanager
-def _missing_is_fine() -> Iterator[None]:
+def _ignore_missing() -> Iterator[None]:
     try:
         yield
     except KafkaException as error:

@@ -35,15 +35,15 @@ _HOPELESS = {
 _NO_PARTITION = "_UNKNOWN_PARTITION"  # partitions can be added to a topic, but not because a record names one
 
 
-class Fenced(Exception):
+class ProducerFenced(Exception):
     """Another writer took over the transactional id, or the transaction timed out. Write nothing more."""
 
 
-class Hopeless(Exception):
+class TopicNotWritable(Exception):
     """Waiting does not help: the topic is gone, or the dashboard may not write to it."""
 
 
-class Refused(Exception):
+class RecordsRejected(Exception):
     """The chunk was aborted, because every attempt refuses these records.
 
     `records` maps the position in the chunk to the reason.
@@ -54,7 +54,7 @@ class Refused(Exception):
         self.records = records
 
 
-class Outbound(msgspec.Struct, frozen=True):
+class OutboundRecord(msgspec.Struct, frozen=True):
     """A record to write. Without a partition, its key chooses one, as in the Java client."""
 
     topic: str
@@ -65,14 +65,14 @@ class Outbound(msgspec.Struct, frozen=True):
     timestamp_ms: int | None = None  # None: now
 
 
-class Written(msgspec.Struct, frozen=True):
+class WrittenRecord(msgspec.Struct, frozen=True):
     """The coordinates of a record in a committed chunk."""
 
     partition: int
     offset: int
 
 
-class Progress(msgspec.Struct, frozen=True):
+class ProgressCommit(msgspec.Struct, frozen=True):
     """The progress to commit with a chunk: `offset` of partition 0 of `topic`, for `group`."""
 
     group: str
@@ -83,35 +83,37 @@ class Progress(msgspec.Struct, frozen=True):
 class ChunkProducer:
     """A transactional producer. Use it as a context manager.
 
-    Every call raises BrokerUnavailable, Fenced or Hopeless. After BrokerUnavailable, try again later; a
+    Every call raises BrokerUnavailable, ProducerFenced or TopicNotWritable. After BrokerUnavailable, try again later; a
     commit may have succeeded.
     """
 
     def __init__(self, transactional_id: str) -> None:
         self._transactional_id = transactional_id
-        self._written: dict[int, Written] = {}  # by position in the chunk
-        self._progress: Progress | None = None  # as last committed
+        self._written: dict[int, WrittenRecord] = {}  # by position in the chunk
+        self._progress: ProgressCommit | None = None  # as last committed
         # Do not wait for a commit that gets no response: the next writer settles it.
         self._transaction = Transaction(self._connect, self._check, WorkerClock(lambda: True))
 
     def fence(self) -> None:
         """Take over the transactional id: fence older writers and end their open transaction."""
-        with _translated():
+        with _translate_errors():
             self._transaction.open()
 
-    def write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
-        """Write the chunk in one transaction. Raises Refused after an abort; then nothing is visible."""
+    def write(self, records: Sequence[OutboundRecord], progress: ProgressCommit) -> list[WrittenRecord]:
+        """Write the chunk in one transaction. Raises RecordsRejected after an abort; then nothing is visible."""
+        # Read once: `_check` compares it later. Another value there means that another writer committed.
         if self._progress is None:
             self._progress = _committed(progress)
         try:
-            with _translated():
+            with _translate_errors():
                 self._deliver(records)
+                # The offset commits with the records, so it proves to the next writer which chunks are complete.
                 place = TopicPartition(progress.topic, 0)
                 self._transaction.commit({place: Committed(progress.offset)}, progress.group)
-        except Refused:
+        except RecordsRejected:
             self._renew()
             raise
-        except (Fenced, Hopeless, BrokerUnavailable):
+        except (ProducerFenced, TopicNotWritable, BrokerUnavailable):
             self._transaction.abort()
             raise
         self._progress = progress
@@ -122,12 +124,12 @@ class ChunkProducer:
         self._transaction.close()
 
     def _connect(self) -> KafkaTransactional:
-        return _Client(self._transactional_id, self._written)
+        return _CoordinateProducer(self._transactional_id, self._written)
 
     def _check(self) -> None:
-        """Raise Fenced if another writer committed after this one."""
+        """Raise ProducerFenced if another writer committed after this one."""
         if self._progress is not None and _committed(self._progress) != self._progress:
-            raise errors.Fenced(f"{self._transactional_id} has gone on without us")
+            raise errors.GenerationFenced(f"{self._transactional_id} was taken over by another producer")
 
     def _renew(self) -> None:
         """Take over from ourselves: after a refused record, the client loses the next records.
@@ -135,12 +137,12 @@ class ChunkProducer:
         Do it now and not before the next chunk, because the caller may lose the job to another worker
         meanwhile.
         """
-        with _translated():
+        with _translate_errors():
             self._transaction.abort()
             self._transaction.open()
             self._check()
 
-    def _deliver(self, records: Sequence[Outbound]) -> None:
+    def _deliver(self, records: Sequence[OutboundRecord]) -> None:
         self._written.clear()
         self._transaction.produce_all(
             [(one.topic, one.key, one.value, one.headers, one.timestamp_ms, one.partition) for one in records]
@@ -148,7 +150,7 @@ class ChunkProducer:
         try:
             self._transaction.flush()
         except errors.ProduceFailed as error:
-            raise _of_failures(error) from error
+            raise _most_severe(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -159,24 +161,24 @@ class ChunkProducer:
         self.close()
 
 
-def _report(fail: Report, ordinal: int, written: dict[int, Written]) -> Report:
+def _report(fail: Report, ordinal: int, written: dict[int, WrittenRecord]) -> Report:
     """Return a delivery report that also records where a record was written."""
 
     def report(error: KafkaError | None, message: Message) -> None:
         if error is not None:
             fail(error, message)
         else:
-            written[ordinal] = Written(message.partition() or 0, message.offset() or 0)
+            written[ordinal] = WrittenRecord(message.partition() or 0, message.offset() or 0)
 
     return report
 
 
-class _Client(KafkaTransactional):
+class _CoordinateProducer(KafkaTransactional):
     """A transactional producer that records the coordinates of written records."""
 
     only_errors = False
 
-    def __init__(self, transactional_id: str, written: dict[int, Written]) -> None:
+    def __init__(self, transactional_id: str, written: dict[int, WrittenRecord]) -> None:
         settings = topics.client_config(
             {
                 "transactional.id": transactional_id,
@@ -196,34 +198,35 @@ class _Client(KafkaTransactional):
         return (_report(fail, ordinal, written) for ordinal, fail in enumerate(reports, start=self._queued))
 
 
-def _committed(progress: Progress) -> Progress:
+def _committed(progress: ProgressCommit) -> ProgressCommit:
     """Return the group's committed progress; −1 without a committed offset."""
     place = (progress.topic, 0)
     return msgspec.structs.replace(progress, offset=topics.committed(progress.group, [place]).get(place, -1))
 
 
-def _of_failures(error: errors.ProduceFailed) -> Exception:
+def _most_severe(error: errors.ProduceFailed) -> Exception:
     """Convert failed records to an exception. Errors that waiting cannot resolve come first."""
     reasons = {at: reason for at, (_, reason) in zip(error.ordinals, error.failures, strict=True)}
+    # In a transaction all other records are lost with the guilty ones, so only the guilty ones tell the cause.
     guilty = {at: reason for at, reason in reasons.items() if at in error.guilty} or reasons
-    names = {at: _name(reason) for at, reason in guilty.items()}
+    names = {at: _error_name(reason) for at, reason in guilty.items()}
     if hopeless := [guilty[at] for at, name in names.items() if name in _HOPELESS]:
-        return Hopeless(hopeless[0])
+        return TopicNotWritable(hopeless[0])
     is_rejected = error.type is errors.FailureType.MESSAGE_REJECTED
     refused = {at: guilty[at] for at, name in names.items() if is_rejected or name == _NO_PARTITION}
-    return Refused(refused) if refused else BrokerUnavailable(str(error))
+    return RecordsRejected(refused) if refused else BrokerUnavailable(str(error))
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
-    except errors.Fenced as error:
-        raise Fenced(str(error)) from error
+    except errors.GenerationFenced as error:
+        raise ProducerFenced(str(error)) from error
     except errors.EngineError as error:
-        raise (Hopeless if _name(str(error)) in _HOPELESS else BrokerUnavailable)(str(error)) from error
+        raise (TopicNotWritable if _error_name(str(error)) in _HOPELESS else BrokerUnavailable)(str(error)) from error
 
 
-def _name(text: str) -> str:
+def _error_name(text: str) -> str:
     """Return the client's error name, which is the prefix of the engine's message."""
     return text.partition(":")[0]

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from dlqadmin.cli.arguments import parser
-from dlqadmin.cli.client import Dashboard, Refused
+from dlqadmin.cli.client import Dashboard, DashboardError
 from dlqadmin.cli.commands import Terminal, run
-from dlqadmin.cli.text import visible
+from dlqadmin.cli.text import escape_controls
 
 NOT_DONE, INTERRUPTED = 2, 130
 
@@ -24,8 +24,8 @@ def main(words: Sequence[str], environment: Mapping[str, str], source: TextIO, o
     try:
         with Dashboard(*_settings(environment)) as dashboard:
             return run(asked, dashboard, Terminal(source, out))
-    except Refused as error:
-        faults.write(f"dlq: {visible(str(error))}\n")
+    except DashboardError as error:
+        faults.write(f"dlq: {escape_controls(str(error))}\n")
         return NOT_DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -34,9 +34,9 @@ def main(words: Sequence[str], environment: Mapping[str, str], source: TextIO, o
 def _settings(environment: Mapping[str, str]) -> tuple[str, str]:
     url, token = environment.get("DLQ_URL", ""), environment.get("DLQ_TOKEN", "")
     if not url.startswith(("http://", "https://")):
-        raise Refused("Set DLQ_URL to the dashboard's address, such as https://dlq.example.com.")
+        raise DashboardError("Set DLQ_URL to the dashboard's address, such as https://dlq.example.com.")
     if not token or not (token.isascii() and token.isprintable()):
-        raise Refused("Set DLQ_TOKEN to an API token; create one on the dashboard's profile screen.")
+        raise DashboardError("Set DLQ_TOKEN to an API token; create one on the dashboard's profile screen.")
     return url, token
 
 

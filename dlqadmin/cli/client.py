@@ -13,21 +13,21 @@ TIMEOUT_S = 60.0
 Answer = dict[str, Any]
 
 
-class Refused(Exception):
+class DashboardError(Exception):
     """The dashboard returned an error or did not answer, or the request is invalid."""
 
 
 class Dashboard:
-    """A dashboard at a URL. Methods return dictionaries and raise Refused."""
+    """A dashboard at a URL. Methods return dictionaries and raise DashboardError."""
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Token {token}", "Accept": "application/json"}
         try:
             self._http = httpx.Client(base_url=f"{url.rstrip('/')}/api/v1/", headers=headers, timeout=TIMEOUT_S)
         except httpx.InvalidURL as error:
-            raise Refused("DLQ_URL is no address. It looks like https://dlq.example.com.") from error
+            raise DashboardError("DLQ_URL is not a web address. It must look like https://dlq.example.com.") from error
         if self._http.base_url.userinfo:  # it would be sent instead of the token, and shown in errors
-            raise Refused("DLQ_URL holds a user or a password; who asks is told by DLQ_TOKEN.")
+            raise DashboardError("DLQ_URL contains a user or password. Remove it and set DLQ_TOKEN.")
 
     def __enter__(self) -> Self:
         return self
@@ -51,24 +51,24 @@ class Dashboard:
         try:
             response = self._http.request(method, path, **request)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Refused(
-                f"{self._http.base_url.copy_with(path='/')} does not answer: {type(error).__name__}"
+            raise DashboardError(
+                f"{self._http.base_url.copy_with(path='/')} does not respond: {type(error).__name__}"
             ) from error
         if response.is_error or response.is_redirect:
-            raise Refused(_why(response))
+            raise DashboardError(_error_sentence(response))
         try:
             answer = response.json()
         except ValueError as error:
-            raise Refused("This is not a dashboard: it does not answer JSON. Is DLQ_URL right?") from error
+            raise DashboardError("This is not a dashboard, because its response is not JSON. Check DLQ_URL.") from error
         if not isinstance(answer, dict):
-            raise Refused("This is not a dashboard: it answers something else. Is DLQ_URL right?")
+            raise DashboardError("This is not a dashboard, because its response has another format. Check DLQ_URL.")
         return answer
 
 
-def _why(response: httpx.Response) -> str:
+def _error_sentence(response: httpx.Response) -> str:
     """Return the sentence of a problem document (RFC 9457), with its status."""
     try:
         problem = response.json()
         return f"{problem['detail']} ({response.status_code})"
     except (ValueError, KeyError, TypeError):
-        return f"The server answered {response.status_code}. Is DLQ_URL right?"
+        return f"The server responded with {response.status_code}. Check DLQ_URL."

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from urllib.parse import urlencode
 
 from dlqadmin.cli import text
-from dlqadmin.cli.client import Answer, Dashboard, Refused
+from dlqadmin.cli.client import Answer, Dashboard, DashboardError
 
 DONE, NOT_PASSED = 0, 1
 PAGE = 200
@@ -39,7 +39,7 @@ class Terminal:
 
 
 def run(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
-    """Run a subcommand and return the exit status. Raises Refused."""
+    """Run a subcommand and return the exit status. Raises DashboardError."""
     commands = {"list": list_, "show": show, "plan": plan, "replay": replay, "watch": watch}
     return commands[asked.command](asked, dashboard, terminal)
 
@@ -58,10 +58,10 @@ def list_(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
         return DONE
     if rows:
         head = ("ID", "TOPIC", *(name.upper() for name in COLUMNS))
-        shown = [(row["id"], _place(row), *(row[name] for name in COLUMNS)) for row in rows]
+        shown = [(row["id"], _coordinates(row), *(row[name] for name in COLUMNS)) for row in rows]
         terminal.say(text.table([head, *shown]))
     of = f"{max(total, len(rows))}{'' if exact else '+'}"
-    terminal.say(f"{len(rows)} of {of}, failed from {page['from']} to {page['to']}{_partial(page)}")
+    terminal.say(f"{len(rows)} of {of}, failed from {page['from']} to {page['to']}{_partial_note(page)}")
     return DONE
 
 
@@ -75,7 +75,8 @@ def show(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
         f"{row['origin_topic']} / {row['origin_partition']} / {row['origin_offset']}" if row["origin_topic"] else ""
     )
     facts = (
-        ("dead letter", _place(row)), ("origin", origin), ("failed at", row["failed_at"]), ("stage", row["stage"]),
+        ("dead letter", _coordinates(row)), ("origin", origin),
+        ("failed at", row["failed_at"]), ("stage", row["stage"]),
         ("exception", row["exception_full"]), ("message", row["message"]), ("connector", row["connector"]),
         ("group", f"{row['group']['id']}, {row['group']['title']}"), ("replay", row["replay_state"]),
         ("bytes", row["original"]),
@@ -85,7 +86,7 @@ def show(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
         terminal.say(f"\n{name}:\n{text.payload(row[name])}")
     terminal.say("\nheaders:")
     for header in row["headers"]:
-        terminal.say(f"{text.visible(header['name'])}: {text.header(header)}")
+        terminal.say(f"{text.escape_controls(header['name'])}: {text.header(header)}")
     return DONE
 
 
@@ -102,31 +103,33 @@ def plan(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
         terminal.say(_json(made))
     else:
         _say_plan(made, terminal)
-        terminal.say(f"Nothing was written to Kafka. Run it: dlq replay R-{made['id']} --reason …")
+        terminal.say(f"Nothing was written to Kafka. To run it: dlq replay R-{made['id']} --reason …")
     return DONE
 
 
 def replay(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
     """Run a planned replay after showing its plan.
 
-    Raises Refused if a confirmation is needed and nobody can be asked.
+    Raises DashboardError if a confirmation is needed and nobody can be asked.
     """
     found = dashboard.get(f"replays/{asked.replay}")
     if found["status"] != "planned":
-        raise Refused(f"R-{asked.replay} is {found['status']}; only a planned replay is run.")
+        raise DashboardError(f"R-{asked.replay} is {found['status']}. Only a planned replay can be run.")
     shown = found["plan"]
     word = (shown.get("confirm") or {}).get("word", "")
     if not asked.json:
         _say_plan(found, terminal)
-    _agree(asked, terminal, shown["to_send"])
-    typed = _typed(asked, terminal, word)
+    _confirm(asked, terminal, shown["to_send"])
+    typed = _ask_for_word(asked, terminal, word)
     body = {"reason": asked.reason, "plan_digest": shown["digest"], "typed": typed}
     body |= {"resolve_groups": True} if asked.resolve_groups else {}
     answer = dashboard.act(f"replays/{asked.replay}/run", body)
     if asked.json:
         terminal.say(_json(answer))
     else:
-        terminal.say(f"R-{asked.replay}: {text.visible(answer['said'])}. Follow it: dlq watch R-{asked.replay}")
+        terminal.say(
+            f"R-{asked.replay}: {text.escape_controls(answer['said'])}. To follow it: dlq watch R-{asked.replay}"
+        )
     return DONE
 
 
@@ -144,12 +147,12 @@ def watch(asked: Namespace, dashboard: Dashboard, terminal: Terminal) -> int:
             terminal.say(line)
         last = line
         if found["status"] == "planned":
-            raise Refused(f"R-{asked.replay} is not run yet.")
+            raise DashboardError(f"R-{asked.replay} has not been run.")
         if found["status"] in ("done", "cancelled"):
             return DONE if _all_passed(found) else NOT_PASSED
         if found["status"] == "paused" and found["trouble"]:
             if not asked.json:
-                terminal.say(f"It paused by itself: {text.visible(found['trouble'])}")
+                terminal.say(f"It paused because of a problem: {text.escape_controls(found['trouble'])}")
             return NOT_PASSED
         terminal.wait(asked.every)
 
@@ -160,45 +163,48 @@ def _all_passed(found: Answer) -> bool:
     return bool(found["status"] == "done" and counts["passed"] == left > 0)
 
 
-def _agree(asked: Namespace, terminal: Terminal, records: int) -> None:
+def _confirm(asked: Namespace, terminal: Terminal, records: int) -> None:
     if asked.yes:
         return
     if not terminal.interactive:
-        raise Refused("Nobody can be asked here: give --yes to run it.")
+        raise DashboardError("There is no terminal to confirm. Add --yes to run it.")
     they = "It" if records == 1 else "They"
     question = f"Send {text.counted(records, 'record')}? {they} cannot be recalled. [y/N] "
     if terminal.ask(question).lower() not in ("y", "yes"):
-        raise Refused("Not run.")
+        raise DashboardError("The replay was not run.")
 
 
-def _typed(asked: Namespace, terminal: Terminal, word: str) -> str:
+def _ask_for_word(asked: Namespace, terminal: Terminal, word: str) -> str:
     if not word or asked.typed:
         return str(asked.typed)
     if not terminal.interactive:
-        raise Refused(f"The plan wants {text.visible(word)} typed, and nobody can be asked here: give --typed.")
-    return terminal.ask(f"Type {text.visible(word)} to confirm: ")
+        shown = text.escape_controls(word)
+        raise DashboardError(f"The plan requires the word {shown}, and there is no terminal to type it. Add --typed.")
+    return terminal.ask(f"Type {text.escape_controls(word)} to confirm: ")
 
 
 def _say_plan(found: Answer, terminal: Terminal) -> None:
     shown = found["plan"]
-    terminal.say(f"R-{found['id']}: {text.visible(found['title'])}")
+    terminal.say(f"R-{found['id']}: {text.escape_controls(found['title'])}")
     left_out = shown["total"] - shown["to_send"]
-    target = text.visible(found["target_topic"]) or "the topic that each came from"
+    target = text.escape_controls(found["target_topic"]) or "the origin topics"
     terminal.say(f"{text.counted(shown['to_send'], 'record')} to {target}, {left_out} left out")
     for one in shown["skipped"]:
-        terminal.say(f"  – {one['count']} {text.visible(one['reason'])}: {text.visible(one['text'])}")
+        terminal.say(f"  – {one['count']} {text.escape_controls(one['reason'])}: {text.escape_controls(one['text'])}")
     for check in shown["checks"]:
-        terminal.say(f"  {MARKS[check['level']]} {text.visible(check['title'])}: {text.visible(check['text'])}")
+        terminal.say(
+            f"  {MARKS[check['level']]} {text.escape_controls(check['title'])}: {text.escape_controls(check['text'])}"
+        )
     if not shown["runnable"]:
-        terminal.say("It can't be run as it is.")
+        terminal.say("The plan can't be run: it has errors (✕).")
 
 
-def _place(row: Answer) -> str:
+def _coordinates(row: Answer) -> str:
     return f"{row['topic']} / {row['partition']} / {row['offset']}"
 
 
-def _partial(page: Answer) -> str:
-    return "; not all of it, the search took too long" if page["partial"] else ""
+def _partial_note(page: Answer) -> str:
+    return "; incomplete, because the search took too long" if page["partial"] else ""
 
 
 def _json(document: Any) -> str:

@@ -10,18 +10,18 @@ from typing import Any
 # Control characters (a terminal interprets them), direction marks, surrogates, line and paragraph
 # separators.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-WITHHELD = "withheld: it needs the right payload reader."
+WITHHELD = "withheld: requires the right payload reader."
 Document = dict[str, Any]
 
 
-def visible(text: object, *, lines: bool = False) -> str:
+def escape_controls(text: object, *, lines: bool = False) -> str:
     """Escape everything that a terminal would interpret. With `lines`, line ends and tabs stay."""
-    return "".join(_one(char, lines=lines) for char in str(text))
+    return "".join(_escape_char(char, lines=lines) for char in str(text))
 
 
 def table(rows: Iterable[Sequence[object]]) -> str:
     """Align rows in columns; the last column keeps its length."""
-    shown = [[visible("" if cell is None else cell) for cell in row] for row in rows]
+    shown = [[escape_controls("" if cell is None else cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown)
     return "\n".join(line.rstrip() for line in lines)
@@ -32,13 +32,15 @@ def payload(shown: Document) -> str:
     if shown["is_null"]:
         return "null"
     if shown["withheld"]:
-        return f"{WITHHELD} {shown['size']} B in all"
+        return f"{WITHHELD} {shown['size']} B in total"
     if shown["size"] is None:
-        return "not known any more"
+        return "no longer known"
     text = shown["text"]
     if text is None:
         text = "0x" + base64.b64decode(shown["base64"]).hex()
-    return visible(text, lines=True) + (f"\n… {shown['size']} B in all" if shown["shown"] < shown["size"] else "")
+    return escape_controls(text, lines=True) + (
+        f"\n… {shown['size']} B in total" if shown["shown"] < shown["size"] else ""
+    )
 
 
 def header(shown: Document) -> str:
@@ -47,7 +49,7 @@ def header(shown: Document) -> str:
         return "null"
     if shown["withheld"]:
         return WITHHELD
-    return visible(shown["text"] if shown["text"] is not None else shown["base64"])
+    return escape_controls(shown["text"] if shown["text"] is not None else shown["base64"])
 
 
 def counted(number: int, noun: str) -> str:
@@ -62,12 +64,12 @@ def counts(replay: Document) -> str:
         name: name.replace("_", " ") for name in ("passed", "failed_again", "unknown", "skipped", "queued", "sending")
     }
     parts = [f"{known['waiting']} without an outcome yet"] if known["waiting"] else []
-    return (
-        ", ".join([*(f"{known[name]} {word}" for name, word in words.items() if known[name]), *parts]) or "nothing sent"
+    return ", ".join([*(f"{known[name]} {word}" for name, word in words.items() if known[name]), *parts]) or (
+        "nothing sent"
     )
 
 
-def _one(char: str, *, lines: bool) -> str:
+def _escape_char(char: str, *, lines: bool) -> str:
     if unicodedata.category(char) not in _HIDDEN or (lines and char in "\n\t"):
         return char
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"

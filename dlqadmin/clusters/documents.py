@@ -1,109 +1,124 @@
-"""Cluster documents for the API: how clients connect, without credentials."""
+"""The API documents of clusters and connection tests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from typing import Literal
 
-from django.conf import settings
-
-from dlqadmin.broker import clusters
-from dlqadmin.broker.availability import presence
-from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.clusters import index_progress
-from dlqadmin.clusters.certificates import Certificate, client_certificate
-from dlqadmin.clusters.index_progress import Progress
-from dlqadmin.overview.health import index_lag
-from dlqadmin.rest.times import iso
-from engine.config.masking import mask_url
-
-Document = dict[str, Any]
-ENDPOINT = "ssl.endpoint.identification.algorithm"
+from dlqadmin.broker.connection_test import Kind
+from dlqadmin.clusters.required_acls import Resource, Verdict
+from dlqadmin.overview.documents import TextHealth
+from dlqadmin.rest.documents import Document, Time
 
 
-def overview(now: datetime) -> Document:
-    """Return every cluster, the own one first, and the progress of the index."""
-    broker = presence()
-    lag = index_lag(now, broker)
-    return {
-        "results": [cluster(name) for name in ("", *clusters.names())],
-        "index": {
-            "reachable": broker.reachable,
-            "patterns": list(settings.DLQ_TOPICS),
-            "start": "earliest",
-            "topics": [_progress(row) for row in index_progress.progress(lag, broker)],
-            "lookalikes": index_progress.lookalikes(broker),
-            "text": {"records_behind": lag.text.records, "seconds_behind": round(lag.text.seconds, 1)},
-        },
-    }
+class SaslDocument(Document):
+    """The SASL settings of clients. The password is never returned."""
+
+    mechanism: str
+    username: str | None
 
 
-def cluster(name: str) -> Document:
-    """Describe how clients connect to this cluster; "" is the own one.
+class CertificateDocument(Document):
+    """The certificate of the clients."""
 
-    Raises KeyError for an unknown cluster.
+    subject: str
+    issuer: str
+    expires: Time
+
+
+class TlsDocument(Document):
+    """The TLS settings of clients. A null `ca` means the CAs that the system trusts."""
+
+    ca: str | None
+    checks_host_name: bool
+    certificate: CertificateDocument | None
+
+
+class ClusterDocument(Document):
+    """A cluster and its connection settings.
+
+    `environment` and `read_only` are set for the own cluster, and null for others.
     """
-    given = clusters.given_options(name)
-    try:
-        options: Mapping[str, object] = clusters.client_options(name)
-        trouble = ""
-    except BrokerUnavailable as error:
-        options, trouble = given, str(error)
-    protocol = str(options.get("security.protocol", "plaintext")).upper()
-    is_own = not name
-    return {
-        "name": name or settings.CLUSTER,
-        "own": is_own,
-        "environment": settings.ENVIRONMENT if is_own else None,
-        "read_only": settings.READ_ONLY if is_own else None,
-        "bootstrap_servers": [one.strip() for one in given[clusters.SERVERS].split(",")],
-        "security_protocol": protocol,
-        "sasl": _sasl(options) if protocol.startswith("SASL") else None,
-        "tls": _tls(given, options) if protocol.endswith("SSL") else None,
-        "principal": principal(options),
-        "trouble": trouble,
-    }
+
+    name: str
+    own: bool
+    environment: str | None
+    read_only: bool | None
+    bootstrap_servers: list[str]
+    security_protocol: str
+    sasl: SaslDocument | None
+    tls: TlsDocument | None
+    principal: str
+    trouble: str
 
 
-def principal(options: Mapping[str, object]) -> str:
-    """Return the principal of these clients ("User:…"), unless the brokers map names."""
-    protocol = str(options.get("security.protocol", "plaintext")).upper()
-    if protocol.startswith("SASL"):
-        return f"User:{options.get('sasl.username', '<who the token names>')}"
-    certificate = client_certificate(options) if protocol == "SSL" else None
-    return f"User:{certificate.subject if certificate else 'ANONYMOUS'}"
+class TopicProgress(Document):
+    """The index"s progress in a topic, in offsets.
+
+    `rate` is offsets per second, and null until two samples exist.
+    """
+
+    topic: str
+    partitions: int
+    read: int
+    of: int
+    records_behind: int
+    seconds_behind: float
+    rate: float | None
+    eta_s: float | None
 
 
-def _sasl(options: Mapping[str, object]) -> Document:
-    mechanism = options.get("sasl.mechanism") or options.get("sasl.mechanisms") or "GSSAPI"
-    username = options.get("sasl.username")
-    return {"mechanism": str(mechanism), "username": None if username is None else str(username)}
+class IndexProgress(Document):
+    """The topics that the index follows, its start and its progress.
+
+    `lookalikes` are topics that it does not follow, but that are named like dead letter topics.
+    """
+
+    reachable: bool
+    patterns: list[str]
+    start: Literal["earliest"]
+    topics: list[TopicProgress]
+    lookalikes: list[str]
+    text: TextHealth
 
 
-def _tls(given: Mapping[str, str], options: Mapping[str, object]) -> Document:
-    named = given.get("ssl.ca.location") or given.get("ssl.truststore.location")
-    is_text = any(option in given for option in ("ssl.ca.pem", "ssl.truststore.certificates"))
-    found = client_certificate(options)
-    return {
-        "ca": mask_url(named) if named else "given as text" if is_text else None,
-        "checks_host_name": str(options.get(ENDPOINT, "https")).lower() != "none",
-        "certificate": _certificate(found) if found else None,
-    }
+class ClusterList(Document):
+    """All clusters, the own one first."""
+
+    results: list[ClusterDocument]
+    index: IndexProgress
 
 
-def _certificate(one: Certificate) -> Document:
-    return {"subject": one.subject, "issuer": one.issuer, "expires": iso(one.expires)}
+class BrokerAddress(Document):
+    """A broker of the cluster."""
+
+    id: int
+    address: str
 
 
-def _progress(row: Progress) -> Document:
-    return {
-        "topic": row.topic,
-        "partitions": row.partitions,
-        "read": row.read,
-        "of": row.of,
-        "records_behind": row.behind,
-        "seconds_behind": round(row.seconds, 1),
-        "rate": None if row.rate is None else round(row.rate, 1),
-        "eta_s": None if row.eta_s is None else round(row.eta_s, 1),
-    }
+class RequiredPermission(Document):
+    """A required permission, whether it is granted, and the command that grants it."""
+
+    operations: list[str]
+    resource: Resource
+    name: str
+    prefixed: bool
+    why: str
+    verdict: Verdict
+    missing: list[str]
+    note: str
+    command: str
+
+
+class ConnectionTestAnswer(Document):
+    """The result of a connection test. `detail` is the client's own message."""
+
+    reached: bool
+    kind: Kind
+    verdict: str
+    detail: str
+    took_ms: int
+    brokers: list[BrokerAddress]
+    topics: int
+    dead_letter_topics: list[str]
+    principal: str
+    permissions: list[RequiredPermission]

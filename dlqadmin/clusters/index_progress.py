@@ -14,7 +14,7 @@ from django.core.cache import caches
 from redis.exceptions import RedisError
 
 from dlqadmin.broker import retention
-from dlqadmin.broker.availability import Presence
+from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.overview.health import IndexLag, PartitionLag
@@ -29,7 +29,7 @@ Sample = tuple[float, Mapping[str, int]]  # time in seconds, and the sum of the 
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TopicIndexProgress:
     """The index's progress in a topic, in offsets: `read` of the `of` that the topic still holds.
 
     `behind` is the number of offsets before the end. `rate` is in offsets per second over about the
@@ -52,7 +52,7 @@ class Progress:
         return self.behind / self.rate if self.rate else None
 
 
-def progress(lag: IndexLag, broker: Presence) -> list[Progress]:
+def progress(lag: IndexLag, broker: KafkaAvailability) -> list[TopicIndexProgress]:
     """Return the progress of every topic that the index has read or follows, by name."""
     begins: Mapping[tuple[str, int], int] = {}
     if broker.reachable:
@@ -65,11 +65,12 @@ def progress(lag: IndexLag, broker: Presence) -> list[Progress]:
     found = [_progress(topic, rows, begins, rates.get(topic)) for topic, rows in by_topic.items()]
     unread = [topic for topic in broker.topics if topic not in by_topic and follows(topic)]
     return sorted(
-        [*found, *(Progress(name, broker.topics[name], 0, 0, 0, 0.0) for name in unread)], key=lambda row: row.topic
+        [*found, *(TopicIndexProgress(name, broker.topics[name], 0, 0, 0, 0.0) for name in unread)],
+        key=lambda row: row.topic,
     )
 
 
-def lookalikes(broker: Presence) -> list[str]:
+def unfollowed_topics(broker: KafkaAvailability) -> list[str]:
     """Return topics that are named like dead letter topics and that the index does not follow."""
     own = {settings.STATUS_TOPIC, settings.OUTCOME_TOPIC, settings.CONFIG_TOPIC, settings.OFFSET_TOPIC}
     names = (name for name in broker.topics if name not in own and not name.startswith("__"))
@@ -94,9 +95,9 @@ def rates(samples: Iterable[Sample], now: Sample) -> dict[str, float]:
 
 def _progress(
     topic: str, rows: list[PartitionLag], begins: Mapping[tuple[str, int], int], rate: float | None
-) -> Progress:
+) -> TopicIndexProgress:
     starts = {row.partition: min(begins.get((topic, row.partition), 0), row.end) for row in rows}
-    return Progress(
+    return TopicIndexProgress(
         topic,
         len(rows),
         read=sum(max(0, row.position - starts[row.partition]) for row in rows),

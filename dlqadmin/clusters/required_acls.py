@@ -11,7 +11,7 @@ from django.conf import settings
 
 from dlqadmin.deadletters.index.consumer import GROUP
 
-Kind = Literal["cluster", "topic", "group", "transactional-id"]
+Resource = Literal["cluster", "topic", "group", "transactional-id"]
 Verdict = Literal["ok", "missing", "not_checked"]
 Operations = Mapping[tuple[str, str], frozenset[str] | None]
 REPLAYS = "dlqadmin-replay-"
@@ -20,14 +20,14 @@ MOST_TOPICS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class AclRequirement:
     """Operations on a resource, and their purpose.
 
     `prefixed` means all resources whose names begin with `name`. The name "*" means any resource.
     """
 
     operations: tuple[str, ...]
-    kind: Kind
+    kind: Resource
     name: str
     why: str
     prefixed: bool = False
@@ -35,121 +35,127 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class AclCheck:
     """A need, the result of its check, and the command that grants it."""
 
-    need: Need
+    need: AclRequirement
     verdict: Verdict
     missing: tuple[str, ...]
     note: str
     command: str
 
 
-def needs(topics: Sequence[str], *, own: bool) -> list[Need]:
+def required_acls(topics: Sequence[str], *, own: bool) -> list[AclRequirement]:
     """Return the needs on the own cluster, or on another cluster that replays write to.
 
     `topics` are the dead letter topics of the own cluster.
     """
-    rows = [Need(("Describe",), "cluster", "", "Sees which groups there are")]
+    rows = [AclRequirement(("Describe",), "cluster", "", "Lists the consumer groups")]
     if own:
         rows += [
-            Need(
+            AclRequirement(
                 ("Read", "DescribeConfigs"),
                 "topic",
                 topic,
-                "Indexes it; its retention tells how long dead letters stay",
+                "Indexes the topic and shows its retention",
             )
             for topic in topics[:MOST_TOPICS]
         ]
         if not topics:
             unchecked = "no topic matches DLQ_TOPICS"
             rows.append(
-                Need(("Read", "DescribeConfigs"), "topic", "*", "Indexes dead letter topics", unchecked=unchecked)
+                AclRequirement(
+                    ("Read", "DescribeConfigs"), "topic", "*", "Indexes dead letter topics", unchecked=unchecked
+                )
             )
         rows += [
-            Need(("Read",), "group", GROUP, "Keeps how far the index has read"),
-            Need(("Read",), "group", READER, "Looks at single records, and at the engine's topics"),
-            Need(("Read",), "topic", settings.STATUS_TOPIC, "Figures and states of the engine's tasks"),
-            Need(("Read",), "topic", settings.OUTCOME_TOPIC, "What became of records that were replayed"),
+            AclRequirement(("Read",), "group", GROUP, "Stores the offsets of the indexer"),
+            AclRequirement(("Read",), "group", READER, "Reads single records and the engine's topics"),
+            AclRequirement(
+                ("Read",), "topic", settings.STATUS_TOPIC, "Reads the metrics and states of the engine's tasks"
+            ),
+            AclRequirement(("Read",), "topic", settings.OUTCOME_TOPIC, "Reads the outcomes of replayed records"),
         ]
-    any_topic = "which topics is decided by each record"
+    any_topic = "each record names its topics"
     rows.append(
-        Need(
+        AclRequirement(
             ("Read", "DescribeConfigs"),
             "topic",
             "*",
-            "Neighbours, limits and ends of the topics that failed",
+            "Shows neighbours, size limits and end offsets of the failed topics",
             unchecked=any_topic,
         )
     )
     rows.append(
-        Need(
+        AclRequirement(
             ("Describe",),
             "group",
             "*",
-            "Sees what consumers committed after a replay",
-            unchecked="there may be groups that can't be seen",
+            "Shows the commits of consumer groups after a replay",
+            unchecked="some groups may be hidden from this user",
         )
     )
     if own and settings.READ_ONLY:
         return rows
     return [
         *rows,
-        Need(("Write",), "topic", "*", "Replays: sends records there", unchecked="nothing is written to find out"),
-        Need(
-            ("Describe", "Write"), "transactional-id", REPLAYS, "Replays: exactly what was planned, never twice",
-            prefixed=True, unchecked="an id is not taken up to find out",
+        AclRequirement(
+            ("Write",), "topic", "*", "Writes replayed records", unchecked="not tested: a test would write a record"
         ),
-        Need(("Read",), "group", REPLAYS, "Replays: how far each has come", prefixed=True),
+        AclRequirement(
+            ("Describe", "Write"), "transactional-id", REPLAYS, "Writes replays in transactions",
+            prefixed=True, unchecked="not tested: a test would fence a running replay",
+        ),
+        AclRequirement(("Read",), "group", REPLAYS, "Stores the progress of each replay", prefixed=True),
     ]  # fmt: skip
 
 
-def asked(rows: Sequence[Need]) -> tuple[list[str], list[str]]:
+def resources_to_query(rows: Sequence[AclRequirement]) -> tuple[list[str], list[str]]:
     """Return the topics and groups whose authorised operations must be requested."""
     checked = [row for row in rows if not row.unchecked]
     return (
         [row.name for row in checked if row.kind == "topic"],
-        [_probe(row) for row in checked if row.kind == "group"],
+        [_probe_name(row) for row in checked if row.kind == "group"],
     )
 
 
-def check(need: Need, operations: Operations, principal: str, servers: str) -> Checked:
+def check(need: AclRequirement, operations: Operations, principal: str, servers: str) -> AclCheck:
     """Check a need against the authorised operations.
 
     Kafka lists DESCRIBE for a client that may read, because READ implies it.
     """
-    allowed = operations.get((need.kind, _probe(need)))
+    allowed = operations.get((need.kind, _probe_name(need)))
     command = _command(need, principal, servers)
     if need.unchecked:
-        return Checked(need, "not_checked", (), need.unchecked, command)
+        return AclCheck(need, "not_checked", (), need.unchecked, command)
     if allowed is None:
         missing_topic = need.kind == "topic"
-        return Checked(
+        return AclCheck(
             need,
             "not_checked",
             (),
-            "there is no such topic yet" if missing_topic else "the broker did not say",
+            "the topic does not exist yet" if missing_topic else "the broker did not report it",
             command,
         )
-    missing = tuple(operation for operation in need.operations if _upper(operation) not in allowed)
-    return Checked(need, "missing" if missing else "ok", missing, "", command)
+    missing = tuple(operation for operation in need.operations if _kafka_operation(operation) not in allowed)
+    return AclCheck(need, "missing" if missing else "ok", missing, "", command)
 
 
-def unasked(need: Need, principal: str, servers: str) -> Checked:
+def unchecked_acl(need: AclRequirement, principal: str, servers: str) -> AclCheck:
     """Return the unchecked result for a cluster that did not answer."""
-    return Checked(need, "not_checked", (), "", _command(need, principal, servers))
+    return AclCheck(need, "not_checked", (), "", _command(need, principal, servers))
 
 
-def _probe(need: Need) -> str:
+def _probe_name(need: AclRequirement) -> str:
     """Return a name with the prefix that no resource has."""
     return f"{need.name}check" if need.prefixed else need.name
 
 
-def _upper(operation: str) -> str:
+def _kafka_operation(operation: str) -> str:
     return {"DescribeConfigs": "DESCRIBE_CONFIGS"}.get(operation, operation.upper())
 
 
-def _command(need: Need, principal: str, servers: str) -> str:
+def _command(need: AclRequirement, principal: str, servers: str) -> str:
     resource = ["--cluster"] if need.kind == "cluster" else [f"--{need.kind}", need.name]
     operations = [word for operation in need.operations for word in ("--operation", operation)]
     pattern = ["--resource-pattern-type", "prefixed"] if need.prefixed else []

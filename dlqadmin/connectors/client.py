@@ -68,7 +68,7 @@ def _call(method: str, address: str) -> Any:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise EngineUnavailable(f"{type(error).__name__}: {error}") from error
     if answer.status_code == 401:
-        raise EngineMisconfigured(401, _refused_credentials())
+        raise EngineMisconfigured(401, _credentials_message())
     try:
         document = answer.json() if answer.content else None
     except ValueError as error:
@@ -85,7 +85,7 @@ def _ask(method: str, url: httpx.URL) -> httpx.Response:
     Credentials are sent to the configured addresses only.
     """
     trusted = {_origin(httpx.URL(address)) for address in (settings.ENGINE_URL, *settings.ENGINE_URLS)}
-    headers, trust = _authorization(), _trust(settings.ENGINE_CA_FILE)
+    headers, trust = _authorization(), _trusted_cas(settings.ENGINE_CA_FILE)
     for _ in range(MOST_REDIRECTS + 1):
         answer = httpx.request(method, url, headers=headers, timeout=TIMEOUT, verify=trust, follow_redirects=False)
         if answer.status_code not in {307, 308} or "location" not in answer.headers:
@@ -93,9 +93,12 @@ def _ask(method: str, url: httpx.URL) -> httpx.Response:
         url = url.join(answer.headers["location"])
         if _origin(url) not in trusted:
             shown = f"{url.scheme}://{url.netloc.decode(errors='replace').rpartition('@')[2]}"
-            text = f"The engine redirects to {shown}, which the dashboard doesn't trust: add it to ENGINE_URLS."
+            text = (
+                f"The engine redirects to {shown}, which is not in ENGINE_URLS. Add it there if the dashboard "
+                "may trust it."
+            )
             raise EngineMisconfigured(answer.status_code, text)
-    raise EngineUnavailable("the engine's workers redirect to each other")
+    raise EngineUnavailable("the engine's workers redirect to each other in a circle")
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
@@ -106,7 +109,9 @@ def _authorization() -> dict[str, str]:
     """Return the header with the token or user of the settings. A token file is read for every request."""
     token = _first_token(Path(settings.ENGINE_TOKEN_FILE)) if settings.ENGINE_TOKEN_FILE else settings.ENGINE_TOKEN
     if token and not token.isascii():
-        raise EngineMisconfigured(401, "The token of ENGINE_TOKEN_FILE or ENGINE_TOKEN has characters beyond ASCII.")
+        raise EngineMisconfigured(
+            401, "The token in ENGINE_TOKEN_FILE or ENGINE_TOKEN contains characters that are not ASCII."
+        )
     if token:
         return {"Authorization": f"Bearer {token}"}
     if settings.ENGINE_USER:
@@ -125,20 +130,20 @@ def _first_token(path: Path) -> str:
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
-def _refused_credentials() -> str:
+def _credentials_message() -> str:
     if settings.ENGINE_TOKEN_FILE or settings.ENGINE_TOKEN:
         name = "ENGINE_TOKEN_FILE" if settings.ENGINE_TOKEN_FILE else "ENGINE_TOKEN"
-        return f"The engine refused the dashboard's token: set {name} to a token of the engine's rest.auth.token.file."
+        return f"The engine rejected the dashboard's token. Set {name} to a token of the engine's rest.auth.token.file."
     if settings.ENGINE_USER:
-        return "The engine refused the dashboard's user or password: set ENGINE_USER and ENGINE_PASSWORD."
+        return "The engine rejected the dashboard's user or password. Set ENGINE_USER and ENGINE_PASSWORD."
     return (
-        "The engine wants credentials, and the dashboard has none: "
-        "set ENGINE_TOKEN_FILE, or ENGINE_USER and ENGINE_PASSWORD."
+        "The engine requires credentials, and the dashboard has none. Set ENGINE_TOKEN_FILE, or ENGINE_USER "
+        "and ENGINE_PASSWORD."
     )
 
 
 @lru_cache(maxsize=4)
-def _trust(ca_file: str) -> ssl.SSLContext:
+def _trusted_cas(ca_file: str) -> ssl.SSLContext:
     """Return the CAs for the engine's TLS certificate: the system's, or those of `ca_file`."""
     try:
         return ssl.create_default_context(cafile=ca_file or None)

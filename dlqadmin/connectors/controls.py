@@ -15,15 +15,15 @@ def control(user: Any, connector: str, action: Action, reason: str) -> None:
 
     Raises EngineRefused, or UpstreamUnavailable if the engine did not answer.
     """
-    _audited(user, f"{action} connector", connector, reason, lambda: client.control(connector, action))
+    _run_audited(user, f"{action} connector", connector, reason, lambda: client.control(connector, action))
 
 
 def restart_task(user: Any, connector: str, task: int, reason: str) -> None:
     """Restart one task. Raises EngineRefused, or UpstreamUnavailable if the engine did not answer."""
-    _audited(user, "restart task", f"{connector}-{task}", reason, lambda: client.restart_task(connector, task))
+    _run_audited(user, "restart task", f"{connector}-{task}", reason, lambda: client.restart_task(connector, task))
 
 
-def _audited(user: Any, action: str, name: str, reason: str, act: Callable[[], None]) -> None:
+def _run_audited(user: Any, action: str, name: str, reason: str, act: Callable[[], None]) -> None:
     outcome = "accepted"
     try:
         act()
@@ -32,6 +32,8 @@ def _audited(user: Any, action: str, name: str, reason: str, act: Callable[[], N
         raise
     except client.EngineUnavailable as error:
         outcome = f"unknown: {error}"
-        raise UpstreamUnavailable("The engine does not answer; whether it heard the request is unknown.") from error
+        raise UpstreamUnavailable(
+            "The engine does not respond. It may or may not have received the request."
+        ) from error
     finally:
         record(user, action, "connector", name, {"reason": reason, "outcome": outcome})

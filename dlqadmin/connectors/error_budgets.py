@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import get_args
 
+from dlqadmin.connectors.documents import EndangeredTask, ErrorBudgetDocument, ErrorLimit, Risk
 from dlqadmin.metrics.queries import LAST_FAILURE
+from dlqadmin.rest.documents import extend
 from engine.config.errors_policy import OPTIONS
 from engine.config.options import read
-from engine.policy.budget import KINDS, Budget, budgets, limited, named_handlers
+from engine.policy.budget import ErrorBudget, budgets, limited_kinds, named_handlers
 
 NEAR = 0.5
 NEAREST = 5
@@ -20,18 +22,12 @@ FAILING = {
 }
 HOUR_MS = SOON_MS = 3_600_000
 FAR = 2**47
-NEARNESS = ("risk", "left", "total", "rate", "window_ms", "decided_by", "handlers", "errors_per_hour", "empty_in_ms")
-
-# Ordered from closest to failing to farthest. A `fail_fast` task has made no error yet: its first
-# error fails it.
-RISKS = ("failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown")
+RISKS: tuple[Risk, ...] = get_args(Risk)
 SHOWN = RISKS[: RISKS.index("unused")]
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ErrorRules:
     """The rules that decide about a connector's errors: limits and handlers (KIP-1033).
 
     `window_ms` is the window of the rate limit. `handlers` are the configured handlers, by what they
@@ -43,56 +39,61 @@ class Rules:
     limited: bool = True
 
 
-def rules(config: Mapping[str, str], kind: str) -> Rules:
+def rules(config: Mapping[str, str], kind: str) -> ErrorRules:
     """Read the rules from a connector's configuration. Invalid values are replaced by their defaults."""
     window, _ = read((WINDOW,), {name: config[name] for name in WINDOW.spellings if name in config})
-    return Rules(window[WINDOW.name], named_handlers(kind, config), limited=bool(limited(kind, config)))
+    return ErrorRules(window[WINDOW.name], named_handlers(kind, config), limited=bool(limited_kinds(kind, config)))
 
 
 def budget(
-    state: str, tolerance: Mapping[str, int], metrics: Mapping[str, int], own: Rules, pace: float | None, now_ms: int
-) -> Document:
-    """Return a task's error budget as a REST document. `pace` is errors per hour."""
+    state: str,
+    tolerance: Mapping[str, int],
+    metrics: Mapping[str, int],
+    own: ErrorRules,
+    pace: float | None,
+    now_ms: int,
+) -> ErrorBudgetDocument:
+    """Return a task's error budget. `pace` is errors per hour."""
     found = budgets(tolerance, metrics.get(LAST_FAILURE, 0), own.window_ms, now_ms) if own.limited else ()
     lefts = [one.left for one in found if one.left is not None]
     by_kind = {one.kind: one for one in found}
-    empty_in_ms = None if state == "FAILED" else _empty_in_ms(by_kind.get("total"), pace)
-    risk = _risk(found, empty_in_ms) if own.limited else _handled(own.handlers)
-    return {
-        "risk": "failed" if state == "FAILED" else risk,
-        "left": min(lefts, default=None),
-        **{kind: _one(by_kind.get(kind)) for kind in KINDS},
-        "window_ms": own.window_ms,
-        "decided_by": "limits" if own.limited else "handlers",
-        "handlers": dict(own.handlers),
-        "errors_per_hour": None if pace is None else round(pace, 1),
-        "empty_in_ms": empty_in_ms,
-    }
+    empty_in_ms = None if state == "FAILED" else _time_left_ms(by_kind.get("total"), pace)
+    risk = _risk(found, empty_in_ms) if own.limited else _risk_with_handlers(own.handlers)
+    return ErrorBudgetDocument(
+        risk="failed" if state == "FAILED" else risk,
+        left=min(lefts, default=None),
+        total=_limit(by_kind.get("total")),
+        rate=_limit(by_kind.get("rate")),
+        window_ms=own.window_ms,
+        decided_by="limits" if own.limited else "handlers",
+        handlers=dict(own.handlers),
+        errors_per_hour=None if pace is None else round(pace, 1),
+        empty_in_ms=empty_in_ms,
+    )
 
 
-def nearest(connectors: Iterable[Document]) -> list[Document]:
+def nearest_to_failing(tasks: Iterable[tuple[str, int, ErrorBudgetDocument]]) -> list[EndangeredTask]:
     """Return five failed tasks, then the five closest to failing.
 
     Tasks without errors are left out, except those that tolerate none.
     """
     rows = [
-        {"connector": connector["name"], "task": task["id"], **{name: task["budget"][name] for name in NEARNESS}}
-        for connector in connectors
-        for task in connector["tasks"]
-        if task["budget"]["risk"] in SHOWN
+        extend(EndangeredTask, own, connector=connector, task=task)
+        for connector, task, own in tasks
+        if own.risk in SHOWN
     ]
-    rows.sort(key=_nearness)
-    failed = [row for row in rows if row["risk"] == "failed"]
+    rows.sort(key=_risk_order)
+    failed = [row for row in rows if row.risk == "failed"]
     return [*failed[:NEAREST], *rows[len(failed) :][:NEAREST]]
 
 
-def _nearness(row: Document) -> tuple[int, float, float]:
+def _risk_order(row: ErrorBudgetDocument) -> tuple[int, float, float]:
     """Return a sort key: risk, then time until the budget is empty, then errors left."""
-    time, left = (FAR if row[name] is None else row[name] for name in ("empty_in_ms", "left"))
-    return RISKS.index(row["risk"]), time, left
+    time, left = (FAR if value is None else value for value in (row.empty_in_ms, row.left))
+    return RISKS.index(row.risk), time, left
 
 
-def _risk(found: tuple[Budget, ...], empty_in_ms: int | None) -> str:
+def _risk(found: tuple[ErrorBudget, ...], empty_in_ms: int | None) -> Risk:
     if any(one.used >= one.limit > 0 for one in found):
         return "exhausted"
     if any(one.limit == 0 for one in found):
@@ -105,7 +106,7 @@ def _risk(found: tuple[Budget, ...], empty_in_ms: int | None) -> str:
     return "unlimited" if found else "unknown"
 
 
-def _handled(named: Mapping[str, str]) -> str:
+def _risk_with_handlers(named: Mapping[str, str]) -> Risk:
     """Return the risk of a task whose errors are decided by handlers alone.
 
     Unconfigured handlers fail the task at once, and so do some built-in handlers.
@@ -113,11 +114,11 @@ def _handled(named: Mapping[str, str]) -> str:
     return "handler" if any(name.rpartition(".")[2] not in FAILING for name in named.values()) else "fail_fast"
 
 
-def _one(found: Budget | None) -> Document | None:
-    return None if found is None else {"limit": found.limit, "used": found.used, "left": found.left}
+def _limit(found: ErrorBudget | None) -> ErrorLimit | None:
+    return None if found is None else ErrorLimit(limit=found.limit, used=found.used, left=found.left)
 
 
-def _empty_in_ms(total: Budget | None, pace: float | None) -> int | None:
+def _time_left_ms(total: ErrorBudget | None, pace: float | None) -> int | None:
     """Return the time until the task fails if errors continue at the last hour's rate."""
     if total is None or total.left is None or not pace:
         return None

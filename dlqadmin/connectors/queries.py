@@ -8,11 +8,13 @@ from typing import Any
 from django.utils import timezone
 
 from dlqadmin.connectors import client, error_budgets
+from dlqadmin.connectors.documents import ConnectorAnswer, ConnectorDocument, ConnectorList
 from dlqadmin.connectors.models import EngineAnswer
-from dlqadmin.connectors.task_figures import Asked, Paces, add_stages, document, task_document, text_or_none
+from dlqadmin.connectors.task_documents import BudgetInputs, Paces, add_stages, document, task_document, text_or_none
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.metrics.error_rates import errors_per_hour
 from dlqadmin.metrics.models import TaskSnapshot
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.text import storable
 from dlqadmin.rest.times import iso_or_none
 from engine.config.errors_policy import DLQ_ENABLE
@@ -24,7 +26,7 @@ DEAD_LETTER_TOPIC = ("errors.deadletterqueue.topic.name", "errors.dlq.topic.name
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EngineResponse:
     """The engine's current response, or its last one if it is unreachable.
 
     `at` is None if the engine never answered. `trouble` is a sentence if the engine refused the
@@ -37,7 +39,7 @@ class Answer:
     trouble: str | None = None
 
 
-def ask(now: datetime | None = None) -> Answer:
+def fetch_connectors(now: datetime | None = None) -> EngineResponse:
     """Return the engine's connectors with masked secrets.
 
     If the engine is unreachable, return its last good response with its time.
@@ -47,25 +49,35 @@ def ask(now: datetime | None = None) -> Answer:
     try:
         found = client.get(client.CONNECTORS)
     except (client.EngineUnavailable, client.EngineRefused) as error:
-        return Answer(
-            reachable=False, at=kept.at if kept else None, body=kept.body if kept else {}, trouble=_trouble(error)
+        return EngineResponse(
+            reachable=False,
+            at=kept.at if kept else None,
+            body=kept.body if kept else {},
+            trouble=_error_sentence(error),
         )
-    body = storable({str(name): _masked(row) for name, row in found.items()}) if isinstance(found, dict) else {}
+    body = storable({str(name): _mask_secrets(row) for name, row in found.items()}) if isinstance(found, dict) else {}
     if kept is None or kept.body != body or now - kept.at > SAVED_EVERY:
         EngineAnswer.objects.update_or_create(address=client.CONNECTORS, defaults={"body": body, "at": now})
-    return Answer(reachable=True, at=now, body=body)
+    return EngineResponse(reachable=True, at=now, body=body)
 
 
-def connectors() -> dict[str, Any]:
+def connectors() -> ConnectorList:
     """Return every connector, sorted by name."""
     now = timezone.now()
-    answer = ask(now)
+    answer = fetch_connectors(now)
     rows = documents(answer, now)
-    freshness = {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), "trouble": answer.trouble}
-    return {**freshness, "nearest": error_budgets.nearest(rows), "results": rows}
+    return ConnectorList(
+        reachable=answer.reachable,
+        as_of=iso_or_none(answer.at),
+        trouble=answer.trouble,
+        nearest=error_budgets.nearest_to_failing(
+            (row.name, task.id, task.budget) for row in rows for task in row.tasks
+        ),
+        results=rows,
+    )
 
 
-def documents(answer: Answer, now: datetime) -> list[dict[str, Any]]:
+def documents(answer: EngineResponse, now: datetime) -> list[ConnectorDocument]:
     """Return the documents of all connectors of a response, sorted by name."""
     figures, paces = metrics.snapshots(), errors_per_hour(now)
     return [
@@ -73,20 +85,20 @@ def documents(answer: Answer, now: datetime) -> list[dict[str, Any]]:
     ]
 
 
-def connector(name: str) -> dict[str, Any] | None:
+def connector(name: str) -> ConnectorAnswer | None:
     """Return one connector; None if it does not exist."""
     now = timezone.now()
-    answer = ask(now)
+    answer = fetch_connectors(now)
     if name not in answer.body:
         return None
     figures = metrics.snapshots(name).get(name, [])
     row = connector_document(name, answer.body[name], figures, errors_per_hour(now), now)
-    return {"reachable": answer.reachable, "as_of": iso_or_none(answer.at), **row}
+    return extend(ConnectorAnswer, row, reachable=answer.reachable, as_of=iso_or_none(answer.at))
 
 
 def connector_document(
     name: str, row: Mapping[str, Any], figures: list[TaskSnapshot], paces: Paces, now: datetime
-) -> dict[str, Any]:
+) -> ConnectorDocument:
     """Join one connector of the engine's response with its tasks' last reports. Pure."""
     info, status = document(row, "info"), document(row, "status")
     config = document(info, "config")
@@ -94,30 +106,30 @@ def connector_document(
     newest = max(figures, key=lambda snapshot: snapshot.reported_at, default=None)
     report = newest.status if newest else {}
     kind = str(report.get("kind") or info.get("type") or status.get("type") or "sink")
-    asked = Asked(error_budgets.rules(config, kind), paces, now)
+    asked = BudgetInputs(error_budgets.rules(config, kind), paces, now)
     reports = {snapshot.task: snapshot for snapshot in figures}
     known = status.get("tasks")
     told = [task for task in (known if isinstance(known, list) else []) if isinstance(task, dict)]
     tasks = [task_document(name, task, reports, asked) for task in told]
-    total = metrics.add(task["metrics"] for task in tasks)
-    lags = [task["lag"] for task in tasks if task["lag"] is not None]
-    return {
-        "name": name,
-        "type": str(info.get("type") or status.get("type") or "sink"),
-        "kind": kind,
-        "state": str(state.get("state", "UNASSIGNED")),
-        "worker_id": str(state.get("worker_id", "")),
-        "topics": topics_of(row, figures),
-        "dlq_topic": _dead_letter_topic(config) if _writes_dead_letters(config) else None,
-        "delivery": text_or_none(report.get("delivery")),
-        "dead_letters": text_or_none(report.get("dead_letters")),
-        "config": config,
-        "tasks": tasks,
-        "metrics": total,
-        "lag": sum(lags) if lags else None,
-        "stages": add_stages(task["stages"] for task in tasks),
-        "last_error_at": metrics.last_error_at(total),
-    }
+    total = metrics.add_metrics(task.metrics for task in tasks)
+    lags = [task.lag for task in tasks if task.lag is not None]
+    return ConnectorDocument(
+        name=name,
+        type=str(info.get("type") or status.get("type") or "sink"),
+        kind=kind,
+        state=str(state.get("state", "UNASSIGNED")),
+        worker_id=str(state.get("worker_id", "")),
+        topics=topics_of(row, figures),
+        dlq_topic=_dead_letter_topic(config) if _writes_dead_letters(config) else None,
+        delivery=text_or_none(report.get("delivery")),
+        dead_letters=text_or_none(report.get("dead_letters")),
+        config=config,
+        tasks=tasks,
+        metrics=total,
+        lag=sum(lags) if lags else None,
+        stages=add_stages(task.stages for task in tasks),
+        last_error_at=metrics.last_error_at(total),
+    )
 
 
 def dead_letter_topics() -> set[str]:
@@ -141,7 +153,7 @@ def topics_of(row: Mapping[str, Any], figures: Sequence[TaskSnapshot]) -> list[s
     return [topic.strip() for topic in configured.split(",") if topic.strip()]
 
 
-def _trouble(error: Exception) -> str | None:
+def _error_sentence(error: Exception) -> str | None:
     """Return the trouble as a sentence; None if the engine is only unreachable.
 
     The sentence is for people who can change the settings.
@@ -153,7 +165,7 @@ def _trouble(error: Exception) -> str | None:
     return None
 
 
-def _masked(row: Any) -> dict[str, Any]:
+def _mask_secrets(row: Any) -> dict[str, Any]:
     """Return a connector's part of the response without secrets. Any part that is not a document becomes empty."""
     info, status = document(row, "info"), document(row, "status")
     config = {str(name): str(value) for name, value in document(info, "config").items()}

@@ -12,8 +12,9 @@ from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.connectors import controls, queries
 from dlqadmin.connectors.client import EngineMisconfigured, EngineRefused
 from dlqadmin.connectors.controls import Action
-from dlqadmin.connectors.serializers import ConnectorAnswer, ConnectorList, ControlAnswer, ControlRequest
-from dlqadmin.rest.problems import Conflict, UpstreamUnavailable
+from dlqadmin.connectors.documents import ConnectorAnswer, ConnectorList, ControlAnswer
+from dlqadmin.connectors.requests import ControlBody
+from dlqadmin.rest.problems import StateConflict, UpstreamUnavailable
 
 
 class ConnectorsView(APIView):
@@ -49,7 +50,7 @@ class ControlView(APIView):
     permission_classes = (IsOperator,)
     action: ClassVar[Action]
 
-    @extend_schema(request=ControlRequest, responses={202: ControlAnswer})
+    @extend_schema(request=ControlBody, responses={202: ControlAnswer})
     def post(self, request: Request, name: str) -> Response:
         """Ask the engine for the action; the state changes within seconds."""
         reason = _reason(request)
@@ -57,7 +58,7 @@ class ControlView(APIView):
             controls.control(request.user, name, self.action, reason)
         except EngineRefused as error:
             raise _refusal(error) from error
-        return Response({"connector": name, "task": None, "action": self.action}, status=202)
+        return Response(ControlAnswer(connector=name, task=None, action=self.action), status=202)
 
 
 def control_view(action: str) -> type[ControlView]:
@@ -71,7 +72,7 @@ class TaskRestartView(APIView):
 
     permission_classes = (IsOperator,)
 
-    @extend_schema(operation_id="connectors_task_restart", request=ControlRequest, responses={202: ControlAnswer})
+    @extend_schema(operation_id="connectors_task_restart", request=ControlBody, responses={202: ControlAnswer})
     def post(self, request: Request, name: str, task: int) -> Response:
         """Restart one task; its tolerance counters start at zero."""
         reason = _reason(request)
@@ -79,21 +80,21 @@ class TaskRestartView(APIView):
             controls.restart_task(request.user, name, task, reason)
         except EngineRefused as error:
             raise _refusal(error) from error
-        return Response({"connector": name, "task": task, "action": "restart"}, status=202)
+        return Response(ControlAnswer(connector=name, task=task, action="restart"), status=202)
 
 
 def _reason(request: Request) -> str:
-    form = ControlRequest(data=request.data)
+    form = ControlBody(data=request.data)
     form.is_valid(raise_exception=True)
     return str(form.validated_data.get("reason", ""))
 
 
-def _refusal(error: EngineRefused) -> NotFound | Conflict | UpstreamUnavailable:
+def _refusal(error: EngineRefused) -> NotFound | StateConflict | UpstreamUnavailable:
     """Convert a refusal of the engine to an API error."""
     if error.status == 404:
         return NotFound(error.message)
     if error.status == 409:
-        return Conflict(error.message)
+        return StateConflict(error.message)
     if isinstance(error, EngineMisconfigured):
         return UpstreamUnavailable(error.message)
     return UpstreamUnavailable(f"The engine refused with status {error.status}: {error.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Literal, get_args
 
 from dlqadmin.deadletters.models import Group, GroupStatus
 
@@ -10,9 +11,10 @@ HOUR = timedelta(hours=1)
 NEW_FOR = 24 * HOUR
 ESCALATING_FROM = 10
 ESCALATING_FACTOR = 3.0
-STATES = ("new", "ongoing", "regressed", "escalating", "muted", "resolved")
+GroupState = Literal["new", "ongoing", "regressed", "escalating", "muted", "resolved"]
+STATES: tuple[GroupState, ...] = get_args(GroupState)
 # The states that each tab of the list shows.
-TABS: dict[str, frozenset[str]] = {
+TABS: dict[str, frozenset[GroupState]] = {
     "unresolved": frozenset({"new", "ongoing", "regressed", "escalating"}),
     "new": frozenset({"new"}),
     "regressed": frozenset({"regressed"}),
@@ -27,14 +29,14 @@ def mute_ended(group: Group, now: datetime) -> bool:
     return group.status == GroupStatus.MUTED and group.mute_until is not None and group.mute_until <= now
 
 
-def state(group: Group, now: datetime, last_hour: int, day_before: int) -> str:
+def state(group: Group, now: datetime, last_hour: int, day_before: int) -> GroupState:
     """Return the state of a group. A person's decision takes precedence over counts.
 
     Escalating: at least 10 events in the last hour or so, and three times the hourly mean of the 24 hours
     before.
     """
     if group.status != GroupStatus.OPEN and not mute_ended(group, now):
-        return str(group.status)
+        return "muted" if group.status == GroupStatus.MUTED else "resolved"
     if group.regressed_at is not None:
         return "regressed"
     if now - group.first_seen < NEW_FOR:

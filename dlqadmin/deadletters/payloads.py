@@ -12,7 +12,8 @@ import msgspec
 import orjson
 
 from dlqadmin.audit.payload_reads import note_read
-from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, may_read_payloads
+from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER, READ_PAYLOADS, has_permission
+from dlqadmin.rest.documents import Document
 
 SHOWN_BYTES = 64 * 1024
 OPENINGS = (b"{", b"[", b'"')
@@ -20,17 +21,53 @@ WITHHELD = f"Content withheld. {NEEDS_PAYLOAD_READER}"
 Content = TypeVar("Content")
 
 
-class Reader(msgspec.Struct, frozen=True):
+class JsonFault(Document):
+    """The position of a syntax error. Bytes count from 0, lines and columns from 1."""
+
+    byte: int
+    line: int
+    column: int
+    message: str
+
+
+class PayloadDocument(Document):
+    """Bytes of a record.
+
+    `text` is null if they are not UTF-8. `shown` is the number of bytes in `base64` and `text`.
+    """
+
+    size: int | None
+    is_null: bool
+    text: str | None
+    base64: str
+    shown: int
+    json: bool
+    parse_error: JsonFault | None
+    withheld: bool
+
+
+class HeaderDocument(Document):
+    """A header of a record. A null value differs from an empty one."""
+
+    name: str
+    size: int | None
+    base64: str | None
+    text: str | None
+    is_null: bool
+    withheld: bool
+
+
+class PayloadReader(msgspec.Struct, frozen=True):
     """A user to whom records are shown.
 
-    Content is withheld from users without the permission "payload reader".
+    Content is withheld from users without the permission to read payloads.
     """
 
     user: Any
     may_read: bool
 
     def note(self, object_type: str, object_id: str, detail: dict[str, Any], *, records: int | None = None) -> None:
-        """Audit that content is about to be shown. Raises NotAudited.
+        """Audit that content is about to be shown. Raises AuditUnavailable.
 
         Without permission no content is shown, so nothing is audited.
         """
@@ -38,12 +75,12 @@ class Reader(msgspec.Struct, frozen=True):
             note_read(self.user, object_type, object_id, detail, records=records)
 
 
-def reader_of(user: Any) -> Reader:
+def reader_of(user: Any) -> PayloadReader:
     """Return this user as a reader of records."""
-    return Reader(user, may_read_payloads(user))
+    return PayloadReader(user, has_permission(user, READ_PAYLOADS))
 
 
-def release(content: Content, reader: Reader) -> Content | None:
+def release(content: Content, reader: PayloadReader) -> Content | None:
     """Return the content for this reader, or None without permission.
 
     All content that leaves the dashboard passes through this function. Put rules about visible fields here.
@@ -51,7 +88,7 @@ def release(content: Content, reader: Reader) -> Content | None:
     return content if reader.may_read else None
 
 
-def payload(data: bytes | None, reader: Reader, shown: int = SHOWN_BYTES) -> dict[str, Any]:
+def payload(data: bytes | None, reader: PayloadReader, shown: int = SHOWN_BYTES) -> PayloadDocument:
     """Return the first `shown` bytes as base64, and as text if they are UTF-8.
 
     The result also tells whether all bytes are JSON.
@@ -59,50 +96,43 @@ def payload(data: bytes | None, reader: Reader, shown: int = SHOWN_BYTES) -> dic
     """
     size, data = None if data is None else len(data), release(data, reader)
     if size is not None and data is None:
-        return {**payload(None, reader), "size": size, "is_null": False, "withheld": True}
+        return msgspec.structs.replace(payload(None, reader), size=size, is_null=False, withheld=True)
     if data is None:
-        return {
-            "size": None,
-            "is_null": True,
-            "text": None,
-            "base64": "",
-            "shown": 0,
-            "json": False,
-            "parse_error": None,
-            "withheld": False,
-        }
+        return PayloadDocument(
+            size=None, is_null=True, text=None, base64="", shown=0, json=False, parse_error=None, withheld=False
+        )
     head = data[:shown]
     valid, error = _json(data)
-    return {
-        "size": len(data),
-        "is_null": False,
-        "text": _text(head, cut=len(data) > shown),
-        "base64": base64.b64encode(head).decode(),
-        "shown": len(head),
-        "json": valid,
-        "parse_error": error,
-        "withheld": False,
-    }
+    return PayloadDocument(
+        size=len(data),
+        is_null=False,
+        text=_text(head, cut=len(data) > shown),
+        base64=base64.b64encode(head).decode(),
+        shown=len(head),
+        json=valid,
+        parse_error=error,
+        withheld=False,
+    )
 
 
-def both(data: bytes | None) -> dict[str, str | None]:
+def as_base64_and_text(data: bytes | None) -> dict[str, str | None]:
     """Return released bytes as base64, and as text if they are UTF-8."""
     if data is None:
         return {"base64": None, "text": None}
     return {"base64": base64.b64encode(data).decode(), "text": _text(data, cut=False)}
 
 
-def header(name: str, value: bytes | None, reader: Reader) -> dict[str, Any]:
+def header(name: str, value: bytes | None, reader: PayloadReader) -> HeaderDocument:
     """Return a header for the API. A null value differs from an empty one."""
     size = None if value is None else len(value)
     head = None if value is None else value[:SHOWN_BYTES]
-    return {
-        "name": name,
-        "size": size,
-        **both(release(head, reader)),
-        "is_null": value is None,
-        "withheld": not reader.may_read,
-    }
+    return HeaderDocument(
+        name=name,
+        size=size,
+        **as_base64_and_text(release(head, reader)),
+        is_null=value is None,
+        withheld=not reader.may_read,
+    )
 
 
 def _text(data: bytes, cut: bool) -> str | None:
@@ -115,28 +145,23 @@ def _text(data: bytes, cut: bool) -> str | None:
         return None
 
 
-def _json(data: bytes) -> tuple[bool, dict[str, Any] | None]:
+def _json(data: bytes) -> tuple[bool, JsonFault | None]:
     """Return whether the bytes are JSON, and the position of the syntax error.
 
-    The position is None if the bytes do not even start like JSON. Bytes count from 0, lines and columns from 1.
+    The position is None if the bytes do not even start like JSON.
     """
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        return False, _fault(data, error) if data.lstrip()[:1] in OPENINGS else None
+        return False, _json_fault(data, error) if data.lstrip()[:1] in OPENINGS else None
     return True, None
 
 
-def _fault(data: bytes, error: orjson.JSONDecodeError) -> dict[str, Any]:
+def _json_fault(data: bytes, error: orjson.JSONDecodeError) -> JsonFault:
     try:
         text = data.decode()
     except UnicodeDecodeError as broken:
         line = data.count(b"\n", 0, broken.start) + 1
         column = broken.start - data.rfind(b"\n", 0, broken.start)
-        return {"byte": broken.start, "line": line, "column": column, "message": f"not UTF-8: {broken.reason}"}
-    return {
-        "byte": len(text[: error.pos].encode()),
-        "line": error.lineno,
-        "column": error.colno,
-        "message": error.msg,
-    }
+        return JsonFault(byte=broken.start, line=line, column=column, message=f"not UTF-8: {broken.reason}")
+    return JsonFault(byte=len(text[: error.pos].encode()), line=error.lineno, column=error.colno, message=error.msg)

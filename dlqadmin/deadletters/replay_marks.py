@@ -56,7 +56,7 @@ def show(rows: QuerySet[DeadLetter], state: Case | Coalesce | Value, *, held: bo
     reads what other transactions committed before this write, so it first waits for their marks.
     """
     if not isinstance(state, Value):
-        _wait_for(rows)
+        _lock_marks(rows)
     found = rows.order_by("id").annotate(wanted=state, shown=_EACH).values_list("id", "failed_at", "wanted", "shown")
     try:
         sql, parameters = found.query.sql_with_params()
@@ -71,7 +71,7 @@ def show(rows: QuerySet[DeadLetter], state: Case | Coalesce | Value, *, held: bo
     return changed
 
 
-def _wait_for(rows: QuerySet[DeadLetter]) -> None:
+def _lock_marks(rows: QuerySet[DeadLetter]) -> None:
     """Lock the marks until the commit, on databases that allow several writers."""
     if not connection.features.has_select_for_update:
         return

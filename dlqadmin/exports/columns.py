@@ -1,8 +1,10 @@
-"""The columns of an export file. Every format and manifest takes its columns from this table."""
+"""The columns of an export file: those of the fields, and the payloads as the format writes them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from dlqadmin.deadletters.search.fields import EXPORTED
 
 SCHEMA_VERSION = 1  # increased if a column's name, type or meaning changes; a new column does not change it
 
@@ -14,30 +16,7 @@ class Column(NamedTuple):
     type: str
 
 
-FACTS = (
-    Column("id", "long"),
-    Column("cluster", "text"),
-    Column("topic", "text"),
-    Column("partition", "int"),
-    Column("offset", "long"),
-    Column("failed_at", "time"),
-    Column("indexed_at", "time"),
-    Column("origin_topic", "text"),
-    Column("origin_partition", "int"),
-    Column("origin_offset", "long"),
-    Column("origin_timestamp", "time"),
-    Column("connector", "text"),
-    Column("task_id", "text"),
-    Column("stage", "text"),
-    Column("exception_class", "text"),
-    Column("message", "text"),
-    Column("group", "long"),
-    Column("attempt", "int"),
-    Column("dialect", "text"),
-    Column("readable", "flag"),
-    Column("original", "text"),
-    Column("replay_state", "text"),
-)
+FACTS = tuple(Column(field.export_name, field.type.value) for field in EXPORTED)
 # JSON and CSV hold exact bytes as base64, and also as text if they are UTF-8.
 NDJSON = (
     *FACTS,

@@ -11,15 +11,15 @@ from django.db import transaction
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.search import queries
 from dlqadmin.exports import file_expiry, tasks
-from dlqadmin.exports.formats import Format
+from dlqadmin.exports.formats import FileFormat
 from dlqadmin.exports.models import Export, ExportState
-from dlqadmin.exports.requests import Asked, settle
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.exports.requests import ExportRequest, settle
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import storable
 
 
-def create(asked: Asked, form: Format, query: str, actor: User, once: Once, now: datetime) -> Export:
+def create(asked: ExportRequest, form: FileFormat, query: str, actor: User, once: RequestKey, now: datetime) -> Export:
     """Queue an export for the next worker."""
     total = queries.total(asked.filters)  # outside the transaction, which on SQLite would block the indexer
     with transaction.atomic():
@@ -43,18 +43,18 @@ def create(asked: Asked, form: Format, query: str, actor: User, once: Once, now:
 def cancel(export: Export, actor: User, now: datetime) -> None:
     """Cancel an export; its worker deletes the partial file.
 
-    Raises Conflict if it is neither queued nor running.
+    Raises StateConflict if it is neither queued nor running.
     """
     with transaction.atomic():
         open_ = Export.objects.filter(pk=export.pk, state__in=(ExportState.QUEUED, ExportState.RUNNING))
         if not open_.update(state=ExportState.CANCELLED, done_at=now):
-            raise Conflict(f"{export} can't be cancelled: it is not being written.")
+            raise StateConflict(f"{export} can't be cancelled, because it is not being written.")
         record(actor, "cancel", "export", str(export))
 
 
 def delete(export: Export, actor: User, now: datetime) -> None:
-    """Delete the file before it expires and keep its metadata. Raises Conflict if there is no file."""
+    """Delete the file before it expires and keep its metadata. Raises StateConflict if there is no file."""
     with transaction.atomic():
         if not file_expiry.forget(export, now):
-            raise Conflict(f"{export} has no file.")
+            raise StateConflict(f"{export} has no file.")
         record(actor, "delete", "export", str(export), {"file": export.file, "sha256": export.sha256})

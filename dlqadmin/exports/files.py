@@ -23,7 +23,7 @@ class RangeNotSatisfiable(APIException):
     """The client asked for bytes beyond the end of the file."""
 
     status_code = 416
-    default_detail = "The file is shorter than that."
+    default_detail = "The file is shorter than this range."
     default_code = "range"
 
 
@@ -32,14 +32,14 @@ def path(name: str) -> Path:
     return Path(settings.EXPORTS_DIR) / name
 
 
-def part(runner: str) -> str:
-    """Return the name of a partial file. Each attempt writes its own."""
-    return f"{_owner()}-{runner}.part"
+def part(token: str) -> str:
+    """Return the name of a partial file. Each claim of an export writes its own."""
+    return f"{_owner()}-{token}.part"
 
 
-def complete(export: str, runner: str, form: str) -> str:
+def complete(export: str, token: str, form: str) -> str:
     """Return the name of a complete file."""
-    return f"{_owner()}-{export}-{runner}.{form}"
+    return f"{_owner()}-{export}-{token}.{form}"
 
 
 def own() -> re.Pattern[str]:
@@ -50,6 +50,7 @@ def own() -> re.Pattern[str]:
 def create(where: Path) -> BinaryIO:
     """Create a file that other users cannot read."""
     where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The mode is set as the file is created, and O_EXCL follows no link that is already there under this name.
     return os.fdopen(os.open(where, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
@@ -57,6 +58,7 @@ def settle(file: BinaryIO, where: Path, name: str) -> None:
     """Sync the complete file to disk, then give it its name. It then survives a crash of the machine."""
     file.flush()
     os.fsync(file.fileno())
+    # A rename is atomic: a file with a final name is always complete.
     where.rename(path(name))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import msgspec
 import orjson
 
-from dlqadmin.deadletters.payloads import Reader, both
+from dlqadmin.deadletters.payloads import PayloadReader, as_base64_and_text
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.exports import columns, parquet
 from dlqadmin.exports.columns import FACTS, Column
@@ -23,7 +23,7 @@ TIMES = tuple(column.name for column in FACTS if column.type == "time")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Encoder(Protocol):
+class RowEncoder(Protocol):
     """An encoder of rows to file bytes, in order. It may hold some bytes back until the end."""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
@@ -33,25 +33,28 @@ class Encoder(Protocol):
         """Return the last bytes of the file."""
 
 
-class Format(msgspec.Struct, frozen=True):
+FormatName = Literal["ndjson", "csv", "parquet"]
+
+
+class FileFormat(msgspec.Struct, frozen=True):
     """A file format: its name, its media type and its columns."""
 
-    name: str
+    name: FormatName
     content_type: str
     columns: tuple[Column, ...]
 
 
-FORMATS = {
+FORMATS: Mapping[str, FileFormat] = {
     form.name: form
     for form in (
-        Format("ndjson", "application/x-ndjson", columns.NDJSON),
-        Format("csv", "text/csv; charset=utf-8", columns.CSV),
-        Format("parquet", "application/vnd.apache.parquet", columns.PARQUET),
+        FileFormat("ndjson", "application/x-ndjson", columns.NDJSON),
+        FileFormat("csv", "text/csv; charset=utf-8", columns.CSV),
+        FileFormat("parquet", "application/vnd.apache.parquet", columns.PARQUET),
     )
 }
 
 
-class Piece(msgspec.Struct, frozen=True):
+class FilePiece(msgspec.Struct, frozen=True):
     """The next bytes of a file, and the number of rows read for it so far."""
 
     data: bytes
@@ -62,12 +65,12 @@ def pieces(
     form: str,
     filters: Filters,
     last: int,
-    reader: Reader,
+    reader: PayloadReader,
     *,
     after: int = 0,
     limit: int | None = None,
     head: bool = True,
-) -> Iterator[Piece]:
+) -> Iterator[FilePiece]:
     """Yield the file of at most `limit` matching dead letters with `after` < id <= `last`.
 
     Without `head`, a CSV file has no header line, so that it can continue an interrupted one.
@@ -76,13 +79,13 @@ def pieces(
     for rows in slices(filters, after, last, reader):
         taken = rows if limit is None else rows[: limit - read]
         read += len(taken)
-        yield Piece(encoder.rows(taken), read)
+        yield FilePiece(encoder.rows(taken), read)
         if limit is not None and read >= limit:
             break
-    yield Piece(encoder.end(), read)
+    yield FilePiece(encoder.end(), read)
 
 
-class _Ndjson:
+class _NdjsonEncoder:
     def rows(self, rows: Sequence[Row]) -> bytes:
         return b"".join(orjson.dumps(_document(row), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
@@ -90,7 +93,7 @@ class _Ndjson:
         return b""
 
 
-class _Csv:
+class _CsvEncoder:
     def __init__(self, *, head: bool) -> None:
         self._head = _table([[column.name for column in columns.CSV]]) if head else b""
 
@@ -106,31 +109,31 @@ class _Csv:
         return head
 
 
-def _encoder(form: str, *, head: bool) -> Encoder:
+def _encoder(form: str, *, head: bool) -> RowEncoder:
     if form == "csv":
-        return _Csv(head=head)
-    return parquet.Parquet() if form == "parquet" else _Ndjson()
+        return _CsvEncoder(head=head)
+    return parquet.ParquetEncoder() if form == "parquet" else _NdjsonEncoder()
 
 
 def _document(row: Row) -> dict[str, Any]:
     return {
         **_facts(row),
         "trace": row["trace"],
-        "key": both(row["key"]),
-        "value": both(row["value"]),
+        "key": as_base64_and_text(row["key"]),
+        "value": as_base64_and_text(row["value"]),
         "headers": _headers(row),
     }
 
 
 def _cells(row: Row) -> list[Any]:
-    key, value = both(row["key"]), both(row["value"])
+    key, value = as_base64_and_text(row["key"]), as_base64_and_text(row["value"])
     payloads = [_cell(key["text"]), key["base64"], _cell(value["text"]), value["base64"]]
     headers = orjson.dumps(_headers(row)).decode()
     return [*(_cell(fact) for fact in _facts(row).values()), *payloads, headers]
 
 
 def _headers(row: Row) -> list[dict[str, Any]]:
-    return [{"name": name, **both(value)} for name, value in row["headers"]]
+    return [{"name": name, **as_base64_and_text(value)} for name, value in row["headers"]]
 
 
 def _facts(row: Row) -> dict[str, Any]:

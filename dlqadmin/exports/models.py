@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from dlqadmin.jobs.models import Job
+
 
 class ExportState(models.TextChoices):
     """The state of an export. DELETED means that its file expired or that a person deleted it."""
@@ -17,12 +19,11 @@ class ExportState(models.TextChoices):
     DELETED = "deleted"
 
 
-class Export(models.Model):
+class Export(Job):
     """One file of dead letters: the request, the progress and the result.
 
     `filters` are the filters with absolute times; `query` is the list's query string that they came
-    from. `expected` is null if the number of matches is unknown. A worker holds the export through
-    `runner` and updates `heartbeat`.
+    from. `expected` is null if the number of matches is unknown.
 
     `file` is a name in the exports folder, set when the file is complete. The file is deleted at
     `expires_at`.
@@ -36,10 +37,6 @@ class Export(models.Model):
     watermark = models.BigIntegerField()
     expected = models.BigIntegerField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=ExportState, default=ExportState.QUEUED)
-    trouble = models.TextField(blank=True)
-    runner = models.CharField(max_length=32, blank=True)
-    heartbeat = models.DateTimeField(null=True, blank=True)
-    attempts = models.IntegerField(default=0)
     rows = models.BigIntegerField(default=0)
     size = models.BigIntegerField(default=0)  # bytes
     sha256 = models.CharField(max_length=64, blank=True)

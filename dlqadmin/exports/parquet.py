@@ -16,14 +16,14 @@ GROUP_ROWS = 20_000
 GROUP_BYTES = 16 * 1024 * 1024
 
 
-class Parquet:
+class ParquetEncoder:
     """The bytes of one file. Its row groups have at most 20 000 rows, and about 16 MB."""
 
     def __init__(self) -> None:
         from pyarrow.parquet import ParquetWriter  # imported here because it takes 60 MB of memory
 
         self._schema = _schema()
-        self._sink = _Sink()
+        self._sink = _WriteBuffer()
         self._writer = ParquetWriter(self._sink, self._schema, compression="zstd")
         self._waiting: list[pa.RecordBatch] = []
 
@@ -53,7 +53,7 @@ class Parquet:
             self._waiting = []
 
 
-class _Sink(io.RawIOBase):
+class _WriteBuffer(io.RawIOBase):
     """A file object that returns the bytes written to it since the last call."""
 
     def __init__(self) -> None:

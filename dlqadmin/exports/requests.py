@@ -1,20 +1,22 @@
-"""Export requests: the filters, the watermark and the start of a file."""
+"""Export requests: the body, the filters, the watermark and the start of a file."""
 
 from __future__ import annotations
 
 import msgspec
 from django.core import signing
 from django.http import QueryDict
+from rest_framework import serializers
 
 from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.counters import cells
-from dlqadmin.deadletters.search.filters import Filters, apply, parse_filters, settled
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
-from dlqadmin.exports.formats import FORMATS, Format
+from dlqadmin.deadletters.search.filters import Filters, apply, freeze_groups, parse_filters
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
+from dlqadmin.exports.formats import FORMATS, FileFormat
+from dlqadmin.rest.documents import Form
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.problems import ParameterError, StateConflict
 
 MAX_STREAMED = 1_000_000
 SALT = "dlqadmin.exports"
@@ -22,7 +24,7 @@ INSTEAD = "Let a worker write the file (POST /api/v1/exports), or narrow the tim
 IN_PARTS = "Or read it in parts with `limit`."
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ExportRequest(msgspec.Struct, frozen=True):
     """The requested dead letters: all matches up to the watermark.
 
     Records that are indexed later do not change the result.
@@ -32,57 +34,68 @@ class Asked(msgspec.Struct, frozen=True):
     watermark: int
 
 
-class Streamed(msgspec.Struct, frozen=True):
+class StreamRequest(msgspec.Struct, frozen=True):
     """A request for a streamed file.
 
     `after` is the id before the first row, `limit` the maximum number of rows.
     """
 
-    asked: Asked
-    format: Format
+    asked: ExportRequest
+    format: FileFormat
     after: int
     limit: int | None
 
 
-def ask(params: QueryDict, reader: Reader) -> Asked:
+class ExportBody(Form):
+    """A file that a worker must write."""
+
+    format = serializers.ChoiceField(choices=list(FORMATS))
+    filter = serializers.CharField(
+        max_length=100_000,
+        allow_blank=True,
+        help_text="The parameters of `GET /dead-letters`: the part after the question mark.",
+    )
+
+
+def ask(params: QueryDict, reader: PayloadReader) -> ExportRequest:
     """Freeze the dead letters that a list's query string selects. Raises ParameterError."""
-    return Asked(parse_filters(params, reader, probing=True), complete_up_to())
+    return ExportRequest(parse_filters(params, reader, probing=True), complete_up_to())
 
 
-def settle(asked: Asked) -> Asked:
+def settle(asked: ExportRequest) -> ExportRequest:
     """Resolve the filters, so that later merges or splits of groups do not change them."""
-    return msgspec.structs.replace(asked, filters=settled(asked.filters))
+    return msgspec.structs.replace(asked, filters=freeze_groups(asked.filters))
 
 
-def parse_stream(params: QueryDict, reader: Reader) -> Streamed:
+def parse_stream(params: QueryDict, reader: PayloadReader) -> StreamRequest:
     """Parse the parameters of a stream. Raises ParameterError.
 
     A `resume` token continues the file for which it was issued.
     """
     token = params.get("resume")
     after, limit = params.get("after"), params.get("limit")
-    return Streamed(
-        asked=_thawed(token) if token else ask(params, reader),
+    return StreamRequest(
+        asked=_verify_token(token) if token else ask(params, reader),
         format=parse_format(params.get("format") or "ndjson"),
-        after=_id("after", after) if after else 0,
+        after=_parse_id("after", after) if after else 0,
         limit=parse_limit(limit, maximum=MAX_STREAMED) if limit else None,
     )
 
 
-def parse_format(name: str) -> Format:
+def parse_format(name: str) -> FileFormat:
     """Return the format with this name. Raises ParameterError."""
     if name not in FORMATS:
         raise ParameterError("format", f"must be one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
-def frozen(asked: Asked) -> str:
+def sign_request(asked: ExportRequest) -> str:
     """Return the request as a signed token, which clients cannot forge."""
     return signing.dumps(msgspec.to_builtins(asked), salt=SALT, compress=True)
 
 
-def refuse_too_many(streamed: Streamed) -> None:
-    """Raise Conflict if a stream would read too many rows. A file is sent whole or not started.
+def refuse_too_many(streamed: StreamRequest) -> None:
+    """Raise StateConflict if a stream would read too many rows. A file is sent whole or not started.
 
     A limit bounds the rows that are read, unless the filter searches bytes. Then any number of rows may
     come before the last match.
@@ -93,15 +106,15 @@ def refuse_too_many(streamed: Streamed) -> None:
     instead = INSTEAD if probed else f"{INSTEAD} {IN_PARTS}"
     try:
         with bounded():
-            many = _matching(streamed) > MAX_STREAMED
-    except TimedOut:
-        raise Conflict(f"It can't be counted in time how many records match. {instead}") from None
+            many = _count_up_to_limit(streamed) > MAX_STREAMED
+    except QueryTimedOut:
+        raise StateConflict(f"Counting the matching records took too long. {instead}") from None
     if many:
-        what = "must be looked into" if probed else "match"
-        raise Conflict(f"More than {MAX_STREAMED} records {what}, the most for one stream. {instead}")
+        what = "must be searched" if probed else "match"
+        raise StateConflict(f"More than {MAX_STREAMED} records {what}, the limit for one stream. {instead}")
 
 
-def _matching(streamed: Streamed) -> int:
+def _count_up_to_limit(streamed: StreamRequest) -> int:
     """Return how many records the stream would read. The count stops at the first one too many."""
     asked = streamed.asked
     if asked.filters.counted and not streamed.after:
@@ -110,14 +123,14 @@ def _matching(streamed: Streamed) -> int:
     return apply(asked.filters.unprobed(), rows).order_by()[: MAX_STREAMED + 1].count()
 
 
-def _thawed(token: str) -> Asked:
+def _verify_token(token: str) -> ExportRequest:
     try:
-        return msgspec.convert(signing.loads(token, salt=SALT), Asked)
+        return msgspec.convert(signing.loads(token, salt=SALT), ExportRequest)
     except (signing.BadSignature, msgspec.ValidationError):
-        raise ParameterError("resume", "is not what an export of this server told") from None
+        raise ParameterError("resume", "is not a resume token of this server") from None
 
 
-def _id(parameter: str, text: str) -> int:
+def _parse_id(parameter: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_ID):
         raise ParameterError(parameter, "must be the id of a record")
     return int(text)

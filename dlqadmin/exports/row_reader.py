@@ -10,34 +10,33 @@ from django.db.models import BigIntegerField, F, Func
 from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 
-from dlqadmin.deadletters.dialects.stack_traces import joined
+from dlqadmin.deadletters.dialects.stack_traces import join
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, Trace
-from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.deadletters.replay_marks import STATE
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
 from dlqadmin.deadletters.search.candidates import MAX_VALUE_BYTES
+from dlqadmin.deadletters.search.fields import EXPORTED, FieldHome
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.time_limits import bounded
-from dlqadmin.exports.columns import FACTS
 
 SPAN_IDS = 100_000  # range of ids that one query searches
 WINDOW_ROWS = 25_000  # rows that one query returns at most
 SLICE_ROWS = 200
 SLICE_BYTES = 4 * 1024 * 1024
 QUERY_S = 30.0
-JOINED = {
-    "stage": F("fingerprint__stage"),
-    "exception_class": F("fingerprint__exception_class"),
-    "group": F("fingerprint__group_id"),
-    "replay_state": STATE,
+JOINED: dict[str, F | Coalesce] = {
+    field.export_name: STATE if field.home is FieldHome.MARK else F(f"fingerprint__{field.column}")
+    for field in EXPORTED
+    if field.home in (FieldHome.FINGERPRINT, FieldHome.MARK)
 }
-OWN = tuple(column.name for column in FACTS if column.name not in JOINED)
-EMPTY_IS_NULL = ("origin_topic", "connector", "task_id")
+OWN = tuple(field.export_name for field in EXPORTED if field.export_name not in JOINED)
+EMPTY_IS_NULL = tuple(field.export_name for field in EXPORTED if field.empty_is_null)
 
 
-class Octets(Func):
+class ByteLength(Func):
     """The size of a column in bytes. For text columns, SQLite counts characters."""
 
     function = "OCTET_LENGTH"
@@ -49,30 +48,30 @@ class Octets(Func):
 
 
 LENGTHS = ("body__headers", "body__original_headers", "trace__text", "body__trace_heads")
-SIZES = [Coalesce(size, 0) for size in ("key_size", "value_size", *map(Octets, LENGTHS))]
+SIZES = [Coalesce(size, 0) for size in ("key_size", "value_size", *map(ByteLength, LENGTHS))]
 # A dead letter by column name: facts as stored, key and value as bytes, headers as pairs.
 Row = dict[str, Any]
 
 
-def slices(filters: Filters, after: int, last: int, reader: Reader) -> Iterator[list[Row]]:
-    """Yield slices of the matching dead letters with `after` < id <= `last`. Raises TimedOut.
+def slices(filters: Filters, after: int, last: int, reader: PayloadReader) -> Iterator[list[Row]]:
+    """Yield slices of the matching dead letters with `after` < id <= `last`. Raises QueryTimedOut.
 
     A slice comes at least every 60 seconds (two queries of 30 seconds). It is empty if nothing matches.
     """
-    passes, traces = _probing(filters), dict[str, str]()
+    passes, traces = _byte_check(filters), dict[str, str]()
     while after < last:
         with bounded(QUERY_S):
-            found, after = _window(filters.unprobed(), after, last)
+            found, after = _next_window(filters.unprobed(), after, last)
         if not found:
             yield []
-        for ids in _cut(found):
+        for ids in _cut_slices(found):
             with bounded(QUERY_S):
                 rows = [row for row in _rows(ids) if passes(row)]
                 traces = _traces({row["trace_id"] for row in rows if row["trace_id"]}, traces)
-            yield [_finished(row, traces, reader) for row in rows]
+            yield [_complete_row(row, traces, reader) for row in rows]
 
 
-def _probing(filters: Filters) -> Callable[[Row], bool]:
+def _byte_check(filters: Filters) -> Callable[[Row], bool]:
     """Return a check for the filters that only a row's bytes can decide.
 
     The check reads the same bytes as the dashboard's lists.
@@ -87,7 +86,7 @@ def _probing(filters: Filters) -> Callable[[Row], bool]:
     return passes if asked else lambda _: True
 
 
-def _window(filters: Filters, after: int, last: int) -> tuple[list[tuple[int, int]], int]:
+def _next_window(filters: Filters, after: int, last: int) -> tuple[list[tuple[int, int]], int]:
     """Return the next matching ids with their size in bytes, and the last id searched.
 
     The range of ids bounds the query if few rows match. The number of rows bounds it if many match.
@@ -102,7 +101,7 @@ def _window(filters: Filters, after: int, last: int) -> tuple[list[tuple[int, in
     return found, found[-1][0] if len(found) == WINDOW_ROWS else end
 
 
-def _cut(found: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+def _cut_slices(found: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """Cut the ids into slices of at most 200 dead letters and about 4 MB."""
     ids: list[int] = []
     size = 0
@@ -142,11 +141,11 @@ def _traces(digests: set[str], known: dict[str, str]) -> dict[str, str]:
     return kept
 
 
-def _finished(row: Row, traces: dict[str, str], reader: Reader) -> Row:
+def _complete_row(row: Row, traces: dict[str, str], reader: PayloadReader) -> Row:
     packed = as_bytes(row.pop("packed"))
     del row["fetched"], row["value_size"]
     heads, frames = row.pop("heads"), traces.get(row.pop("trace_id"))
-    row["trace"] = None if frames is None else joined(heads, frames)
+    row["trace"] = None if frames is None else join(heads, frames)
     row["key"], row["value"] = (release(as_bytes(row[name]), reader) for name in ("key", "value"))
     headers = unpack_headers(packed) if packed else ()
     row["headers"] = tuple((name, release(value, reader)) for name, value in headers)

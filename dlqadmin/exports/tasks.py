@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 
 from celery import shared_task
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from dlqadmin.exports import file_expiry, file_writer
+from dlqadmin.jobs import messages
 
-log = logging.getLogger(__name__)
 _writing = threading.Lock()
 
 
 def wake() -> None:
-    """Ask a worker to look for exports now. If the message queue is down, the next beat does."""
-    try:
-        write_exports.apply_async(retry=False)
-    except OperationalError as error:
-        log.warning("exports wait for the message queue: %s", error)
+    """Ask a worker to look for exports now. If the message queue is unavailable, the next beat does."""
+    messages.send(write_exports, (), "an export")
 
 
 @shared_task

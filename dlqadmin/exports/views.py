@@ -15,31 +15,47 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import IsOperator, IsViewer
+from dlqadmin.audit.permissions import (
+    OPERATE,
+    READ_PAYLOADS,
+    VIEW,
+    IsExporter,
+    IsOperator,
+    IsViewerOrWritingOperator,
+    requires,
+)
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search.filters import check_address
 from dlqadmin.deadletters.search.list_views import FILTERS, PAGING
 from dlqadmin.exports import export_jobs, files, queries, requests, streams
-from dlqadmin.exports.documents import download_name, export_document, manifest
+from dlqadmin.exports.documents import (
+    ExportDocument,
+    ExportPage,
+    ManifestDocument,
+    download_name,
+    export_document,
+    manifest,
+)
 from dlqadmin.exports.formats import FORMATS, pieces
 from dlqadmin.exports.models import Export, ExportState
-from dlqadmin.exports.permissions import IsExporter
-from dlqadmin.exports.serializers import ExportBody, ExportDocument, ExportPage, ManifestDocument
-from dlqadmin.rest.idempotency import IDEMPOTENCY, Once, made_by, once
+from dlqadmin.exports.requests import ExportBody
+from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID, parse_limit
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 
 FILE = {
-    (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One JSON document a line."),
-    (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "One row a dead letter."),
+    (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.BYTE, "One JSON document per line."),
+    (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "One row per dead letter."),
     (200, "application/vnd.apache.parquet"): OpenApiResponse(OpenApiTypes.BINARY, "Typed columns, exact bytes."),
 }
 STREAM = [
     OpenApiParameter("format", str, enum=list(FORMATS)),
-    OpenApiParameter("limit", int, description="At most so many records; go on with `after`."),
-    OpenApiParameter("after", int, description="Only records with a higher id: the last one that you have."),
-    OpenApiParameter("resume", str, description="The header `Export-Resume` of the answer to go on with."),
+    OpenApiParameter("limit", int, description="Maximum number of records. Continue with `after`."),
+    OpenApiParameter("after", int, description="Return only records with a higher id. Use the last id that you have."),
+    OpenApiParameter(
+        "resume", str, description="The header `Export-Resume` of the last response, to resume the download."
+    ),
 ]
 
 
@@ -72,22 +88,22 @@ class DeadLetterExport(APIView):
             head=not wanted.after,
         )
         name = f"dead-letters-{timezone.now():%Y%m%dT%H%M%SZ}.{form.name}"
-        headers = {"Export-Resume": requests.frozen(asked)}
+        headers = {"Export-Resume": requests.sign_request(asked)}
         return _download(streams.from_database(found), form.content_type, name, headers)
 
 
 class ExportList(APIView):
     """The files that workers write."""
 
-    def get_permissions(self) -> list[Any]:
-        return [IsOperator(), IsExporter()] if self.request.method == "POST" else [IsViewer()]
+    permission_classes = (requires(VIEW, to_write=(OPERATE, READ_PAYLOADS)),)
 
     @extend_schema(operation_id="exports_list", parameters=PAGING, responses=ExportPage)
     def get(self, request: Request) -> Response:
         """Return exports, newest first."""
         params = request.query_params
         rows, following = queries.page(params.get("cursor"), parse_limit(params.get("limit"), default=50))
-        return Response({"results": [export_document(row, reader_of(request.user)) for row in rows], "next": following})
+        reader = reader_of(request.user)
+        return Response(ExportPage(results=[export_document(row, reader) for row in rows], next=following))
 
     @extend_schema(
         operation_id="exports_create",
@@ -117,8 +133,7 @@ class ExportList(APIView):
 class ExportRecord(APIView):
     """One export."""
 
-    def get_permissions(self) -> list[Any]:
-        return [IsOperator()] if self.request.method == "DELETE" else [IsViewer()]
+    permission_classes = (IsViewerOrWritingOperator,)
 
     @extend_schema(operation_id="exports_retrieve", responses=ExportDocument)
     def get(self, request: Request, pk: int) -> Response:
@@ -157,7 +172,7 @@ class ExportManifest(APIView):
         """
         export = find(pk)
         if not export.sha256:
-            raise Conflict(f"{export} is {export.state}: there is no complete file.")
+            raise StateConflict(f"{export} is {export.state}, so it has no complete file.")
         return Response(manifest(export))
 
 
@@ -172,10 +187,10 @@ class ExportFile(APIView):
         """Return the file's bytes, or those from an offset on (`Range: bytes=n-`)."""
         export = find(pk)
         if export.state != ExportState.DONE:
-            raise Conflict(f"{export} is {export.state}: there is no file.")
+            raise StateConflict(f"{export} is {export.state}, so it has no file.")
         path, wanted = files.path(export.file), files.span(_range(request, export), export.size)
         if not path.is_file():
-            raise Http404(f"The file of {export} is not in the folder of exports.")
+            raise Http404(f"The file of {export} is missing in the exports folder.")
         first, last = wanted or (0, export.size - 1)
         record(request.user, "download", "export", str(export), {"sha256": export.sha256, "from_byte": first})
         length = last - first + 1
@@ -196,7 +211,7 @@ def find(pk: int) -> Export:
     return found
 
 
-def _create(body: dict[str, Any], actor: User, asked_once: Once) -> Export:
+def _create(body: dict[str, Any], actor: User, asked_once: RequestKey) -> Export:
     query = body["filter"].removeprefix("?")
     params = QueryDict(query)
     check_address(params)

@@ -22,7 +22,7 @@ TaskKey = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Findings:
+class StatusBatch:
     """The contents of a batch of status records. The last record of each task wins."""
 
     tasks: dict[TaskKey, dict[str, Any]] = field(default_factory=dict)
@@ -48,9 +48,9 @@ def prune(keep_from: datetime) -> int:
     return TaskMinute.objects.filter(minute__lt=keep_from).delete()[0]
 
 
-def fold(records: Iterable[RawRecord]) -> Findings:
+def fold(records: Iterable[RawRecord]) -> StatusBatch:
     """Return the findings of a batch of records in order. Pure."""
-    found = Findings()
+    found = StatusBatch()
     for record in records:
         key = record.key or b""
         if key.startswith(CONNECTOR_KEY):
@@ -60,7 +60,7 @@ def fold(records: Iterable[RawRecord]) -> Findings:
     return found
 
 
-def _store(found: Findings) -> None:
+def _store(found: StatusBatch) -> None:
     for connector in found.connectors_gone:
         TaskSnapshot.objects.filter(connector=connector).delete()
         TaskMinute.objects.filter(connector=connector).delete()
@@ -86,15 +86,15 @@ def _snapshot(key: TaskKey, status: Mapping[str, Any]) -> TaskSnapshot:
         task=key[1],
         state=str(status.get("state", "UNASSIGNED"))[:20],
         worker_id=str(status.get("worker_id") or "")[:200],
-        generation=_whole(status.get("generation")),
-        reported_at=from_ms(_whole(status.get("time"))),
+        generation=_database_integer(status.get("generation")),
+        reported_at=from_ms(_database_integer(status.get("time"))),
         removed=False,
         metrics=_figures(status),
         status=storable(dict(status)),
     )
 
 
-def _fold_connector(found: Findings, connector: str, value: bytes | None) -> None:
+def _fold_connector(found: StatusBatch, connector: str, value: bytes | None) -> None:
     if value is not None:
         found.connectors_gone.discard(connector)
         return
@@ -103,15 +103,15 @@ def _fold_connector(found: Findings, connector: str, value: bytes | None) -> Non
     found.minutes = {key: figures for key, figures in found.minutes.items() if key[0] != connector}
 
 
-def _fold_task(found: Findings, task: TaskKey, record: RawRecord) -> None:
+def _fold_task(found: StatusBatch, task: TaskKey, record: RawRecord) -> None:
     if record.value is None:
         found.tasks_gone.add(task)
         return
     status = _document(record.value)
     if status is None:
         return
-    if not _whole(status.get("time")):
-        status["time"] = _whole(record.timestamp)
+    if not _database_integer(status.get("time")):
+        status["time"] = _database_integer(record.timestamp)
     found.tasks[task] = status
     found.tasks_gone.discard(task)
     minute = from_ms(status["time"] // 60_000 * 60_000)
@@ -142,6 +142,6 @@ def _figures(status: Mapping[str, Any]) -> dict[str, int]:
     return {str(name): int(value) for name, value in metrics.items() if isinstance(value, int | float)}
 
 
-def _whole(value: object) -> int:
+def _database_integer(value: object) -> int:
     """Return a whole number that fits the database; 0 for anything else."""
     return value if isinstance(value, int) and 0 <= value < 2**47 else 0

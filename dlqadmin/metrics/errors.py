@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
 from dlqadmin.deadletters.search import counters
 from dlqadmin.deadletters.search.filters import Filters
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
+from dlqadmin.metrics.documents import DailyErrors, ErrorSeries, ErrorsOverTime, WeekBefore
 from dlqadmin.rest.times import from_ms, iso
 
 EPOCH = from_ms(0)
@@ -43,14 +43,14 @@ def bucket_ms(span_ms: int) -> int:
     return days * 24 * HOUR_MS
 
 
-def series(start: datetime, end: datetime, by: str) -> dict[str, Any]:
+def series(start: datetime, end: datetime, by: str) -> ErrorsOverTime:
     """Return exact columns of the errors in [start, end). `from` is the start of the first column.
 
     Narrow columns are counted from records if there are few, wide ones from the hour counters. The eight
     biggest series are separate, the others are added up. `week_before` is None if columns are narrower than
     an hour.
     """
-    width = bucket_ms(ms(end) - ms(start))
+    width = bucket_ms(epoch_ms(end) - epoch_ms(start))
     try:
         with bounded():
             if width < HOUR_MS and count_between(start, end) > MOST_RECORDS:
@@ -61,44 +61,45 @@ def series(start: datetime, end: datetime, by: str) -> dict[str, Any]:
                 counted, before = columns(start, end, width), _week_before(start, end, width)
             rows = stack(counted, by, start, end, width)
             exact = True
-    except TimedOut:
+    except QueryTimedOut:
         rows, before, exact = [], None, False
-    return {
-        "from": iso(from_ms(begin(start, width))),
-        "to": iso(end),
-        "bucket_ms": width,
-        "series": _biggest(rows),
-        "total": sum(row["total"] for row in rows),
-        "week_before": before,
-        "exact": exact,
-    }
+    return ErrorsOverTime(
+        start=iso(from_ms(column_start(start, width))),
+        to=iso(end),
+        bucket_ms=width,
+        series=_biggest_series(rows),
+        total=sum(row.total for row in rows),
+        week_before=before,
+        exact=exact,
+    )
 
 
-def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, width: int) -> list[dict[str, Any]]:
+def stack(counted: Iterable[Counted], by: str, start: datetime, end: datetime, width: int) -> list[ErrorSeries]:
     """Combine counts in [start, end) into series of columns, biggest first.
 
     There are thousands of counts but few keys, so counts are added before names are looked up. A series with
     two stages shows the bigger one.
     """
-    first, last = begin(start, width), -(-ms(end) // width) * width
+    first, last = column_start(start, width), -(-epoch_ms(end) // width) * width
     found: dict[tuple[str, int], list[int]] = {}
     for at, topic, fingerprint, n in counted:
         points = found.get((topic, fingerprint))
         if points is None:
             points = found[topic, fingerprint] = [0] * ((last - first) // width)
         points[(at - first) // width] += n
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, ErrorSeries] = {}
     stages: dict[str, Counter[str]] = {}
     names = _names({fingerprint for _, fingerprint in found}, by)
     for (topic, fingerprint), points in found.items():
         key, label, stage = names[fingerprint]
         key, label = (topic, topic) if by == "topic" else (key, label)
-        row = rows.setdefault(key, {"key": key, "label": label, "points": [0] * len(points), "others": 0})
-        row["points"] = [one + more for one, more in zip(row["points"], points, strict=True)]
+        if key not in rows:
+            rows[key] = ErrorSeries(key=key, label=label, stage="", total=0, points=[0] * len(points), others=0)
+        rows[key].points = [one + more for one, more in zip(rows[key].points, points, strict=True)]
         stages.setdefault(key, Counter())[stage] += sum(points)
     for key, row in rows.items():
-        row["stage"], row["total"] = stages[key].most_common(1)[0][0], stages[key].total()
-    return sorted(rows.values(), key=lambda row: (-row["total"], row["label"]))
+        row.stage, row.total = stages[key].most_common(1)[0][0], stages[key].total()
+    return sorted(rows.values(), key=lambda row: (-row.total, row.label))
 
 
 def count_between(start: datetime, end: datetime) -> int:
@@ -106,7 +107,7 @@ def count_between(start: datetime, end: datetime) -> int:
     return counters.count(Filters(start, end))
 
 
-def count_24h(now: datetime) -> dict[str, Any]:
+def count_24h(now: datetime) -> DailyErrors:
     """Return the exact errors of the last 24 hours, and the mean of the six days before.
 
     These six days consist of whole hours.
@@ -115,40 +116,40 @@ def count_24h(now: datetime) -> dict[str, Any]:
     days = [*counters.days_before(now - day, 6), count_between(now - day, now)]
     mean = sum(days[:-1]) / 6
     change = round((days[-1] - mean) / mean * 100, 1) if mean else None
-    return {"count": days[-1], "mean_before": round(mean, 1), "change_percent": change, "days": days}
+    return DailyErrors(count=days[-1], mean_before=round(mean, 1), change_percent=change, days=days)
 
 
-def _biggest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _biggest_series(rows: list[ErrorSeries]) -> list[ErrorSeries]:
     """Return the biggest series, and the sum of the others if there is more than one."""
     if len(rows) <= MOST_SERIES + 1:
         return rows
     shown, others = rows[:MOST_SERIES], rows[MOST_SERIES:]
-    points = [sum(column) for column in zip(*(row["points"] for row in others), strict=True)]
+    points = [sum(column) for column in zip(*(row.points for row in others), strict=True)]
     label = f"{len(others):,} others"
     return [
         *shown,
-        {"key": "", "label": label, "stage": "", "total": sum(points), "points": points, "others": len(others)},
+        ErrorSeries(key="", label=label, stage="", total=sum(points), points=points, others=len(others)),
     ]
 
 
-def _week_before(start: datetime, end: datetime, width: int) -> dict[str, Any]:
+def _week_before(start: datetime, end: datetime, width: int) -> WeekBefore:
     """Return the failures of the week before, each in the column one week later."""
-    first, last = begin(start, width), -(-ms(end) // width) * width
+    first, last = column_start(start, width), -(-epoch_ms(end) // width) * width
     origin = (first - WEEK // MS) // HOUR_MS
     points = [0] * ((last - first) // width)
     for hour, n in counters.totals(Filters(start - WEEK, end - WEEK), origin, width // HOUR_MS):
         points[(hour - origin) * HOUR_MS // width] += n
-    return {"total": sum(points), "points": points}
+    return WeekBefore(total=sum(points), points=points)
 
 
-def begin(start: datetime, width: int) -> int:
+def column_start(start: datetime, width: int) -> int:
     """Return the start of the column that contains `start`."""
-    return ms(start) // width * width
+    return epoch_ms(start) // width * width
 
 
 def columns(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
     """Yield the failures in [start, end) in columns of whole hours."""
-    found = counters.columns(Filters(start, end), begin(start, width) // HOUR_MS, width // HOUR_MS)
+    found = counters.columns(Filters(start, end), column_start(start, width) // HOUR_MS, width // HOUR_MS)
     return ((hour * HOUR_MS, topic, fingerprint, n) for hour, topic, fingerprint, n in found)
 
 
@@ -156,7 +157,7 @@ def _narrow(start: datetime, end: datetime, width: int) -> Iterable[Counted]:
     """Yield columns narrower than an hour, counted from records."""
     found = DeadLetter.objects.filter(failed_at__gte=start, failed_at__lt=end)
     rows = found.values_list("failed_at", "topic", "fingerprint_id")
-    return ((ms(at) // width * width, topic, fingerprint, 1) for at, topic, fingerprint in rows)
+    return ((epoch_ms(at) // width * width, topic, fingerprint, 1) for at, topic, fingerprint in rows)
 
 
 def _names(fingerprints: Collection[int], by: str) -> dict[int, tuple[str, str, str]]:
@@ -174,6 +175,6 @@ def _name(by: str, group: str, title: str, exception: str, stage: str) -> tuple[
     return (stage, stage) if by == "stage" else (exception, short(exception))
 
 
-def ms(moment: datetime) -> int:
+def epoch_ms(moment: datetime) -> int:
     """Return milliseconds since the epoch."""
     return (moment - EPOCH) // MS

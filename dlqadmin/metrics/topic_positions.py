@@ -17,14 +17,14 @@ Store = Callable[[Sequence[RawRecord]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class FollowResult:
     """The number of stored records, and whether they reached the partition's end."""
 
     stored: int
     ended: bool
 
 
-def follow(topic: str, partition: int, read: Read, store: Store) -> Stretch:
+def follow(topic: str, partition: int, read: Read, store: Store) -> FollowResult:
     """Store the records since the last call.
 
     Repeated and parallel calls change nothing: the later one stores nothing and reports no end.
@@ -32,11 +32,13 @@ def follow(topic: str, partition: int, read: Read, store: Store) -> Stretch:
     row = StatusPosition.objects.filter(topic=topic, partition=partition).first()
     start = row.position if row else 0
     records = list(islice(read(topic, partition, start), MOST_RECORDS))
+    # The position moves first, guarded by its former value: of two processes that read the same records, one stores
+    # them.
     with transaction.atomic():
         if not _move(topic, partition, start, records[-1].offset + 1 if records else start):
-            return Stretch(0, ended=False)
+            return FollowResult(0, ended=False)
         store(records)
-    return Stretch(len(records), ended=len(records) < MOST_RECORDS)
+    return FollowResult(len(records), ended=len(records) < MOST_RECORDS)
 
 
 def _move(topic: str, partition: int, start: int, position: int) -> bool:

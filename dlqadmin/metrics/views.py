@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.metrics import errors, heatmap, queries
-from dlqadmin.metrics.serializers import Balance, Errors, Heat, Stages
+from dlqadmin.metrics.documents import Balance, ConnectorPipeline, ErrorsOverTime, Heatmap
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
@@ -32,7 +32,7 @@ class ErrorsView(APIView):
     @extend_schema(
         operation_id="metrics_errors",
         parameters=[*RANGE, OpenApiParameter("by", OpenApiTypes.STR, enum=list(errors.SERIES))],
-        responses=Errors,
+        responses=ErrorsOverTime,
     )
     def get(self, request: Request) -> Response:
         """Return columns of errors, stacked by group, exception, stage or topic."""
@@ -46,7 +46,7 @@ class ErrorsView(APIView):
 class HeatView(APIView):
     """Errors by topic and time."""
 
-    @extend_schema(operation_id="metrics_heat", parameters=RANGE, responses=Heat)
+    @extend_schema(operation_id="metrics_heat", parameters=RANGE, responses=Heatmap)
     def get(self, request: Request) -> Response:
         """Return errors by topic and hour; columns are longer if the range exceeds two days."""
         start, end = parse_range(request.query_params.get("from"), request.query_params.get("to"))
@@ -59,7 +59,7 @@ class StagesView(APIView):
     @extend_schema(
         operation_id="metrics_stages",
         parameters=[OpenApiParameter("connector", OpenApiTypes.STR, required=True)],
-        responses=Stages,
+        responses=ConnectorPipeline,
     )
     def get(self, request: Request) -> Response:
         """Return the stages of one connector; empty if it never reported."""

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import redis
 from django.conf import settings
@@ -11,11 +10,21 @@ from django.db import connection
 
 from dlqadmin.audit.queries import trail_health
 from dlqadmin.broker import topics
-from dlqadmin.broker.availability import Presence, presence
+from dlqadmin.broker.availability import KafkaAvailability, availability
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.connectors.queries import Answer
+from dlqadmin.connectors.queries import EngineResponse
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.models import IndexPosition
+from dlqadmin.overview.documents import (
+    BrokerHealth,
+    DatabaseHealth,
+    EngineHealth,
+    Health,
+    IndexedPartition,
+    IndexHealth,
+    RedisHealth,
+    TextHealth,
+)
 from dlqadmin.rest.times import iso
 
 BEHIND_RECORDS = 1000
@@ -68,7 +77,7 @@ class IndexLag:
         return self.records > BEHIND_RECORDS or self.seconds > BEHIND_SECONDS
 
 
-def index_lag(now: datetime, broker: Presence) -> IndexLag:
+def index_lag(now: datetime, broker: KafkaAvailability) -> IndexLag:
     """Return the lag of the index.
 
     The ends are the broker's if it responds, else the last known ones.
@@ -85,43 +94,39 @@ def index_lag(now: datetime, broker: Presence) -> IndexLag:
 
 def text_lag(now: datetime) -> TextLag:
     """Return how many dead letters wait for their text, and how long the first one has waited."""
-    waiting = word_index.lag()
+    waiting = word_index.text_backlog()
     return TextLag(waiting.records, max(0.0, (now - waiting.since).total_seconds()) if waiting.since else 0.0)
 
 
-def health(now: datetime, engine: Answer) -> dict[str, Any]:
+def health(now: datetime, engine: EngineResponse) -> Health:
     """Return the health of every part. The status is `degraded` if a part is unhealthy."""
-    broker = presence()
+    broker = availability()
     lag = index_lag(now, broker)
     has_redis, audit = redis_answers(), trail_health(now)
-    is_sealed = audit["unsealed_seconds"] <= UNSEALED_SECONDS and not audit["shipping_trouble"]
+    is_sealed = audit.unsealed_seconds <= UNSEALED_SECONDS and not audit.shipping_trouble
     well = broker.reachable and engine.reachable and has_redis and not lag.behind and is_sealed
-    return {
-        "status": "ok" if well else "degraded",
-        "index": {
-            "records_behind": lag.records,
-            "seconds_behind": round(lag.seconds, 1),
-            "text": {"records_behind": lag.text.records, "seconds_behind": round(lag.text.seconds, 1)},
-            "topics": [
-                {
-                    "topic": row.topic,
-                    "partition": row.partition,
-                    "position": row.position,
-                    "end": row.end,
-                    "at": iso(row.at),
-                }
+    return Health(
+        status="ok" if well else "degraded",
+        index=IndexHealth(
+            records_behind=lag.records,
+            seconds_behind=round(lag.seconds, 1),
+            text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
+            topics=[
+                IndexedPartition(
+                    topic=row.topic, partition=row.partition, position=row.position, end=row.end, at=iso(row.at)
+                )
                 for row in lag.partitions
             ],
-        },
-        "broker": {"reachable": broker.reachable, "brokers": broker.brokers},
-        "engine": {"reachable": engine.reachable, "workers": len(workers(engine))},
-        "redis": {"reachable": has_redis},
-        "database": {"vendor": connection.vendor},
-        "audit": audit,
-    }
+        ),
+        broker=BrokerHealth(reachable=broker.reachable, brokers=broker.brokers),
+        engine=EngineHealth(reachable=engine.reachable, workers=len(workers(engine))),
+        redis=RedisHealth(reachable=has_redis),
+        database=DatabaseHealth(vendor=connection.vendor),
+        audit=audit,
+    )
 
 
-def workers(engine: Answer) -> set[str]:
+def workers(engine: EngineResponse) -> set[str]:
     """Return the workers that run a connector or a task."""
     found: set[str] = set()
     for row in engine.body.values():

@@ -53,15 +53,15 @@ def _index_lag() -> Metric:
 
 
 def _tasks() -> Iterator[Metric]:
-    records = CounterMetricFamily(
-        "dlqadmin_records", "Records by what became of them.", labels=["connector", "outcome"]
-    )
-    for row in queries.balance()["connectors"]:
+    records = CounterMetricFamily("dlqadmin_records", "Records by outcome.", labels=["connector", "outcome"])
+    for row in queries.balance().connectors:
         for part in PARTS:
-            records.add_metric([row["name"], part], row[part])
+            records.add_metric([row.name, part], getattr(row, part))
     yield records
-    states = GaugeMetricFamily("dlqadmin_task_running", "1 if the task runs.", labels=["connector", "task", "state"])
-    lags = GaugeMetricFamily("dlqadmin_task_lag_records", "Records not yet consumed.", labels=["connector", "task"])
+    states = GaugeMetricFamily(
+        "dlqadmin_task_running", "1 if the task is running.", labels=["connector", "task", "state"]
+    )
+    lags = GaugeMetricFamily("dlqadmin_task_lag_records", "Records not consumed yet.", labels=["connector", "task"])
     for name, tasks in queries.snapshots().items():
         for task in tasks:
             states.add_metric([name, str(task.task), task.state], float(task.state == "RUNNING"))

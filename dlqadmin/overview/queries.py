@@ -1,15 +1,15 @@
 """Queries of the overview: failures, their numbers, and what needs attention."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Literal, get_args
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from dlqadmin.broker.availability import Presence, presence
-from dlqadmin.connectors.queries import Answer, ask, documents, topics_of
-from dlqadmin.deadletters.groups.summaries import Summary, of_cells, summaries, tab_counts
+from dlqadmin.broker.availability import KafkaAvailability, availability
+from dlqadmin.connectors.queries import EngineResponse, documents, fetch_connectors, topics_of
+from dlqadmin.deadletters.groups.summaries import GroupSummary, summaries, summarise, tab_counts
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.deadletters.records.expiry import expiring_soon
 from dlqadmin.deadletters.search import name_lookup
@@ -18,36 +18,45 @@ from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.metrics import errors
 from dlqadmin.metrics import queries as metrics
 from dlqadmin.overview import attention
-from dlqadmin.overview.attention import Item
+from dlqadmin.overview.documents import (
+    AttentionItem,
+    AttentionItems,
+    FailingTopics,
+    NewestFailingReplay,
+    ReplayCounts,
+    SummaryDocument,
+    UnresolvedGroups,
+)
 from dlqadmin.overview.health import STOPPED_SECONDS, index_lag, workers
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem, ReplayStatus
 
 MOST_OF_A_KIND = 5
 NEW_FOR = timedelta(hours=24)
-GROUP_TEXTS = {
+GroupFinding = Literal["regressed", "new", "escalating"]
+GROUP_TEXTS: dict[GroupFinding, str] = {
     "new": "New: {n:,} in 24 h, first {first:%d %b %H:%M} UTC",
     "regressed": "Failed again after it was resolved: {n:,} in 24 h",
     "escalating": "Growing: {n:,} in 24 h",
 }
 
 
-def summary(start: datetime, end: datetime) -> dict[str, Any]:
+def summary(start: datetime, end: datetime) -> SummaryDocument:
     """Return the four figures at the top of the overview."""
     now = timezone.now()
     counted = cells(Filters(start, end))
-    counts = tab_counts(of_cells(counted, now))
+    counts = tab_counts(summarise(counted, now))
     failing, is_all = name_lookup.failing_origins(start, end)
-    watched = sorted(set(failing) | set(watched_topics(ask(now))))
-    return {
-        "failing_topics": {"count": len(failing), "exact": is_all, "watched": len(watched), "names": failing},
-        "unresolved_groups": {"count": counts["unresolved"], "new": counts["new"], "regressed": counts["regressed"]},
-        "errors_24h": errors.count_24h(now),
-        "replays": replays_of(start, end),
-        "total": sum(counted.values()),
-    }
+    watched = sorted(set(failing) | set(watched_topics(fetch_connectors(now))))
+    return SummaryDocument(
+        failing_topics=FailingTopics(count=len(failing), exact=is_all, watched=len(watched), names=failing),
+        unresolved_groups=UnresolvedGroups(count=counts.unresolved, new=counts.new, regressed=counts.regressed),
+        errors_24h=errors.count_24h(now),
+        replays=count_replays(start, end),
+        total=sum(counted.values()),
+    )
 
 
-def replays_of(start: datetime, end: datetime) -> dict[str, Any]:
+def count_replays(start: datetime, end: datetime) -> ReplayCounts:
     """Return how many replays started in this time, and how many had records that failed again.
 
     The newest of the latter is returned with its counts.
@@ -55,45 +64,45 @@ def replays_of(start: datetime, end: datetime) -> dict[str, Any]:
     started = Replay.objects.filter(started_at__gte=start, started_at__lt=end)
     failing = started.filter(Exists(_failed_again())).order_by("-started_at", "-pk")
     newest = failing.first()
-    return {
-        "started": started.count(),
-        "failing": failing.count(),
-        "newest": {
-            "id": newest.pk,
-            "name": str(newest),
-            "sent": newest.items.filter(sent_at__isnull=False).count(),
-            "passed": newest.items.filter(state=ItemState.PASSED).count(),
-            "failed_again": newest.items.filter(state=ItemState.FAILED_AGAIN).count(),
-        }
+    return ReplayCounts(
+        started=started.count(),
+        failing=failing.count(),
+        newest=NewestFailingReplay(
+            id=newest.pk,
+            name=str(newest),
+            sent=newest.items.filter(sent_at__isnull=False).count(),
+            passed=newest.items.filter(state=ItemState.PASSED).count(),
+            failed_again=newest.items.filter(state=ItemState.FAILED_AGAIN).count(),
+        )
         if newest
         else None,
-    }
+    )
 
 
-def watched_topics(engine: Answer) -> list[str]:
+def watched_topics(engine: EngineResponse) -> list[str]:
     """Return the topics that the engine's connectors read."""
     figures = metrics.snapshots()
     return [topic for name, row in engine.body.items() for topic in topics_of(row, figures.get(name, []))]
 
 
-def needs_attention() -> dict[str, Any]:
+def needs_attention() -> AttentionItems:
     """Return the findings that need attention, most severe first, and the healthy parts."""
     now = timezone.now()
-    broker, engine, figures = presence(), ask(now), metrics.snapshots()
+    broker, engine, figures = availability(), fetch_connectors(now), metrics.snapshots()
     lag = index_lag(now, broker)
     items = [
-        *_away(broker, engine),
+        *_unreachable_parts(broker, engine),
         *attention.failed_tasks(figures),
         *attention.replays(troubled_replays(now)),
         *_groups(now),
-        *attention.index_behind(lag, _stopped_since(now)),
+        *attention.index_behind(lag, _indexer_stopped_since(now)),
         *attention.retention_soon(expiring_soon(now)[:MOST_OF_A_KIND] if broker.reachable else [], now),
         *attention.budgets(documents(engine, now)),
     ]
-    troubled = {str(row["kind"]) for row in items}
+    troubled = {str(row.kind) for row in items}
     indexed = bool(lag.partitions)
-    well = attention.all_well(figures, len(workers(engine)), broker.brokers, troubled, indexed=indexed)
-    return {"items": items, "ok": well}
+    well = attention.healthy_summary(figures, len(workers(engine)), broker.brokers, troubled, indexed=indexed)
+    return AttentionItems(items=items, ok=well)
 
 
 def troubled_replays(now: datetime) -> list[tuple[Replay, int, int]]:
@@ -113,32 +122,32 @@ def _failed_again() -> QuerySet[ReplayItem]:
     return ReplayItem.objects.filter(replay=OuterRef("pk"), state=ItemState.FAILED_AGAIN)
 
 
-def _away(broker: Presence, engine: Answer) -> list[Item]:
+def _unreachable_parts(broker: KafkaAvailability, engine: EngineResponse) -> list[AttentionItem]:
     items = []
     if not broker.reachable:
-        text = f"{settings.KAFKA_BOOTSTRAP_SERVERS} does not answer; figures are as last seen."
-        items.append(attention.item("broker_down", "Kafka does not answer", text, None, "/connectors"))
+        text = f"{settings.KAFKA_BOOTSTRAP_SERVERS} does not respond. The figures may be outdated."
+        items.append(attention.item("broker_down", "Kafka does not respond", text, None, "/connectors"))
     if not engine.reachable:
-        text = "Connectors are shown as last seen; they can't be controlled."
-        items.append(attention.item("engine_down", "The engine does not answer", text, engine.at, "/connectors"))
+        text = "The list of connectors may be outdated, and connectors can't be controlled."
+        items.append(attention.item("engine_down", "The engine does not respond", text, engine.at, "/connectors"))
     return items
 
 
-def _groups(now: datetime) -> list[Item]:
+def _groups(now: datetime) -> list[AttentionItem]:
     """Return the newest regressed, new and escalating groups of the last 24 hours."""
     found = sorted(summaries(Filters(now - NEW_FOR, now), now), key=lambda row: row.group.last_seen, reverse=True)
     items = []
-    for kind in ("regressed", "new", "escalating"):
+    for kind in get_args(GroupFinding):
         items += [_group(kind, row) for row in found if row.state == kind][:MOST_OF_A_KIND]
     return items
 
 
-def _group(kind: str, row: Summary) -> Item:
+def _group(kind: GroupFinding, row: GroupSummary) -> AttentionItem:
     text = GROUP_TEXTS[kind].format(n=row.events, first=row.group.first_seen)
     return attention.item(kind, row.group.title, text, row.group.last_seen, f"/groups/{row.group.pk}")
 
 
-def _stopped_since(now: datetime) -> datetime | None:
+def _indexer_stopped_since(now: datetime) -> datetime | None:
     """Return when the indexer was last active, if that is over a minute ago."""
     row = IndexPosition.objects.filter(cluster=settings.CLUSTER).order_by("-updated_at").first()
     if row is None or (now - row.updated_at).total_seconds() <= STOPPED_SECONDS:

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.connectors.queries import ask
+from dlqadmin.connectors.queries import fetch_connectors
 from dlqadmin.metrics.views import RANGE
 from dlqadmin.overview import health, queries
-from dlqadmin.overview.serializers import Alive, Attention, Health, SummaryDocument
+from dlqadmin.overview.documents import AttentionItems, Health, Liveness, SummaryDocument
 from dlqadmin.rest.times import parse_range
 
 
@@ -29,7 +29,7 @@ class SummaryView(APIView):
 class AttentionView(APIView):
     """Findings that need attention."""
 
-    @extend_schema(operation_id="metrics_attention", responses=Attention)
+    @extend_schema(operation_id="metrics_attention", responses=AttentionItems)
     def get(self, request: Request) -> Response:
         """Return the findings, most severe first, and the healthy parts."""
         return Response(queries.needs_attention())
@@ -45,7 +45,7 @@ class HealthView(APIView):
         An unavailable part is a result, not an error.
         """
         now = timezone.now()
-        return Response(health.health(now, ask(now)))
+        return Response(health.health(now, fetch_connectors(now)))
 
 
 class AliveView(APIView):
@@ -54,10 +54,10 @@ class AliveView(APIView):
     permission_classes = (AllowAny,)
     authentication_classes = ()
 
-    @extend_schema(operation_id="alive_retrieve", responses=Alive)
+    @extend_schema(operation_id="alive_retrieve", responses=Liveness)
     def get(self, request: Request) -> Response:
         """Return that the web process responds. Other parts are not checked."""
-        return Response({"alive": True})
+        return Response(Liveness(alive=True))
 
 
 class PrometheusView(APIView):

@@ -3,40 +3,79 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.replays.items.messages import Outgoing
+from dlqadmin.rest.documents import Document, extend
 
 MAX_SHOWN_BYTES = 1024 * 1024
 
 
-def letter_document(row: DeadLetter, reader: Reader) -> dict[str, Any]:
+class BytesDocument(Document):
+    """Exact bytes. Both are null for null; `base64` alone is null if the bytes are withheld, or too many to show."""
+
+    base64: str | None
+    size: int | None
+
+
+class HeaderBytes(Document):
+    """A header of a message."""
+
+    name: str
+    value: BytesDocument
+
+
+class MessageDocument(Document):
+    """A message in exact bytes."""
+
+    key: BytesDocument
+    value: BytesDocument
+    headers: list[HeaderBytes]
+
+
+class PlaceDocument(Document):
+    """The id and coordinates of a dead letter."""
+
+    id: int
+    topic: str
+    partition: int
+    offset: int
+
+
+class LetterDocument(PlaceDocument):
+    """A dead letter with its key. `withheld`: its key and content are."""
+
+    key_text: str | None
+    withheld: bool
+
+
+def letter_document(row: DeadLetter, reader: PayloadReader) -> LetterDocument:
     """Return the coordinates and the key of a dead letter."""
-    return {**place_document(row), "key_text": release(row.key_text, reader), "withheld": not reader.may_read}
+    key = release(row.key_text, reader)
+    return extend(LetterDocument, place_document(row), key_text=key, withheld=not reader.may_read)
 
 
-def place_document(row: DeadLetter) -> dict[str, Any]:
+def place_document(row: DeadLetter) -> PlaceDocument:
     """Return the id and coordinates of a dead letter."""
-    return {"id": row.pk, "topic": row.topic, "partition": row.partition, "offset": row.offset}
+    return PlaceDocument(id=row.pk, topic=row.topic, partition=row.partition, offset=row.offset)
 
 
-def message_document(message: Outgoing, reader: Reader) -> dict[str, Any]:
+def message_document(message: Outgoing, reader: PayloadReader) -> MessageDocument:
     """Return a message in exact bytes. Of a value above 1 MiB only the size is included."""
     large = message.value is not None and len(message.value) > MAX_SHOWN_BYTES
-    return {
-        "key": bytes_document(message.key, reader),
-        "value": {"base64": None, "size": len(message.value or b"")}
+    return MessageDocument(
+        key=bytes_document(message.key, reader),
+        value=BytesDocument(base64=None, size=len(message.value or b""))
         if large
         else bytes_document(message.value, reader),
-        "headers": [{"name": name, "value": bytes_document(value, reader)} for name, value in message.headers],
-    }
+        headers=[HeaderBytes(name=name, value=bytes_document(value, reader)) for name, value in message.headers],
+    )
 
 
-def bytes_document(data: bytes | None, reader: Reader) -> dict[str, Any]:
+def bytes_document(data: bytes | None, reader: PayloadReader) -> BytesDocument:
     """Return bytes as base64 with their size. Null is not empty."""
     if data is None:
-        return {"base64": None, "size": None}
+        return BytesDocument(base64=None, size=None)
     seen = release(data, reader)
-    return {"base64": None if seen is None else base64.b64encode(seen).decode(), "size": len(data)}
+    return BytesDocument(base64=None if seen is None else base64.b64encode(seen).decode(), size=len(data))

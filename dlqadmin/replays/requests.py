@@ -8,16 +8,16 @@ from django.contrib.auth.models import User
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from dlqadmin.rest.documents import Document
+from dlqadmin.rest.documents import Form
 
 
-class WhyBody(Document):
+class WhyBody(Form):
     """A reason, for the log and the audit trail."""
 
     reason = serializers.CharField(max_length=2000)
 
 
-class MaybeWhyBody(Document):
+class MaybeWhyBody(Form):
     """An optional reason."""
 
     reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
@@ -30,7 +30,7 @@ def actor(request: Request) -> User:
     return user
 
 
-def checked(form: type[Document], request: Request) -> dict[str, Any]:
+def checked(form: type[Form], request: Request) -> dict[str, Any]:
     """Return the validated body of the request. Raises ValidationError."""
     body = form(data=request.data)
     body.is_valid(raise_exception=True)

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db.models import BinaryField
 from django.db.models.functions import Substr
 
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterBody
-from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.deadletters.records.details import as_bytes
+from dlqadmin.reports.documents import ExampleDocument
 from dlqadmin.rest.times import iso
 
 MOST = 5
 VALUE_BYTES = 1000
 
 
-def documents(rows: Sequence[DeadLetter], reader: Reader) -> list[dict[str, Any]]:
+def documents(rows: Sequence[DeadLetter], reader: PayloadReader) -> list[ExampleDocument]:
     """Return these dead letters with the first 1 000 bytes of key and value.
 
     Key and value are withheld from readers without access. A null may be a null in the record, or
     withheld content.
     """
-    heads = _heads([row.pk for row in rows]) if reader.may_read else {}
+    heads = _context_heads([row.pk for row in rows]) if reader.may_read else {}
     return [
-        {
-            "dead_letter": row.pk,
-            "coordinates": str(row),
-            "origin": f"{row.origin_topic} / {row.origin_partition} / {row.origin_offset}" if row.origin_topic else "",
-            "failed_at": iso(row.failed_at),
-            "message": row.message,
-            "key": release(row.key_text, reader),
-            "value": _text(release(heads.get(row.pk), reader)),
-            "value_size": row.value_size,
-        }
+        ExampleDocument(
+            dead_letter=row.pk,
+            coordinates=str(row),
+            origin=f"{row.origin_topic} / {row.origin_partition} / {row.origin_offset}" if row.origin_topic else "",
+            failed_at=iso(row.failed_at),
+            message=row.message,
+            key=release(row.key_text, reader),
+            value=_text(release(heads.get(row.pk), reader)),
+            value_size=row.value_size,
+        )
         for row in rows
     ]
 
 
-def _heads(ids: Sequence[int]) -> dict[int, bytes | None]:
+def _context_heads(ids: Sequence[int]) -> dict[int, bytes | None]:
     bodies = DeadLetterBody.objects.filter(pk__in=ids).annotate(
         head=Substr("value", 1, VALUE_BYTES, output_field=BinaryField())
     )

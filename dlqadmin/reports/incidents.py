@@ -14,13 +14,26 @@ from django.db.models import Count, Exists, OuterRef
 
 from dlqadmin.deadletters.groups import common_values, details, summaries
 from dlqadmin.deadletters.models import DeadLetter, Group
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import histogram
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from dlqadmin.replays.jobs import queries
 from dlqadmin.replays.models import Disposal, DisposalAct, ItemState, Replay, ReplayItem
 from dlqadmin.reports import examples
+from dlqadmin.reports.documents import (
+    ExampleDocument,
+    FailureChart,
+    FailurePoint,
+    GroupReport,
+    ReplayedExample,
+    ReplayedGroup,
+    ReplayReport,
+    SentChart,
+    SentPoint,
+    TimelineEntry,
+)
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso, iso_or_none
 
 MOST_REPLAYS, MOST_EVENTS, MOST_BARS, MOST_GROUPS = 20, 100, 40, 5
@@ -30,7 +43,7 @@ Found = TypeVar("Found")
 TROUBLE_FIRST = (ItemState.FAILED_AGAIN, ItemState.UNKNOWN, ItemState.SKIPPED, ItemState.SENT, ItemState.PASSED)
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ReportRequest(msgspec.Struct, frozen=True):
     """The person who requests a report, and the time. `values`: they may export record contents."""
 
     actor: User
@@ -38,74 +51,86 @@ class Asked(msgspec.Struct, frozen=True):
     values: bool
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> PayloadReader:
         """Return the reader of the report; a reader without the right to export gets no content."""
-        return Reader(self.actor, self.values)
+        return PayloadReader(self.actor, self.values)
 
 
-def of_group(group: Group, filters: Filters, asked: Asked) -> dict[str, Any]:
+def of_group(group: Group, filters: Filters, request: ReportRequest) -> GroupReport:
     """Report on a group in a time range: failures, causes, actions and examples.
 
     `left_out` names the parts that took too long to query.
     """
     own = list(group.fingerprints.values_list("pk", flat=True))
     mine = Filters(filters.start, filters.end, {"group": (str(group.pk),)})
-    shown, detail = summaries.document(group, mine, asked.now), details.detail(group, mine)
+    shown = details.detail(group, summaries.document(group, mine, request.now), mine)
+    # Each part has its own time limit: a report without one part helps more during an incident than none.
     missing: list[str] = []
-    replays = _within("replays", missing, lambda: _replays_of(own)) or []
-    rows = _within("examples", missing, lambda: list(_newest(mine))) or []
-    found = common_values.common(own, filters.start, filters.end, asked.reader)
-    decided, decisions = _within("decisions", missing, lambda: _decisions(own)) or ({}, [])
-    return {
-        **_head("group", str(group.pk), group.title, asked),
-        "from": iso(filters.start),
-        "to": iso(filters.end),
-        **{name: shown[name] for name in _OF_GROUP},
-        "owner": shown["owner"],
-        "chart": _chart(mine),
-        "why": detail["fingerprints"][:10],
-        "common": {**details.traits(found), "withheld": not asked.values},
-        "decided": decided,
-        "replays": queries.documents(replays),
-        "timeline": _timeline(
-            [(row["at"], row["actor"], row["text"]) for row in detail["activity"]],
-            [line for replay in replays for line in _acts_on(replay)],
-            [(iso(act.created_at), _name(act.actor), _said(act, n)) for act, n in decisions],
+    replays = _query_with_limit("replays", missing, lambda: _replays_of(own)) or []
+    rows = _query_with_limit("examples", missing, lambda: list(_newest(mine))) or []
+    found = common_values.common(own, filters.start, filters.end, request.reader)
+    decided, decisions = _query_with_limit("decisions", missing, lambda: _decisions(own)) or ({}, [])
+    return GroupReport(
+        kind="group",
+        id=str(group.pk),
+        title=group.title,
+        **_head(request),
+        start=iso(filters.start),
+        to=iso(filters.end),
+        **{name: getattr(shown, name) for name in _OF_GROUP},
+        chart=_chart(mine),
+        why=shown.fingerprints[:10],
+        common=details.traits(found, withheld=not request.values),
+        decided=decided,
+        replays=queries.documents(replays),
+        timeline=_timeline(
+            [(row.at, row.actor, row.text) for row in shown.activity],
+            [line for replay in replays for line in _replay_actions(replay)],
+            [(iso(act.created_at), _name(act.actor), _disposal_text(act, n)) for act, n in decisions],
         ),
-        "examples": examples.documents(rows, asked.reader),
-        "left_out": missing,
-    }
+        examples=examples.documents(rows, request.reader),
+        left_out=missing,
+    )
 
 
-def of_replay(replay: Replay, asked: Asked) -> dict[str, Any]:
+def of_replay(replay: Replay, request: ReportRequest) -> ReplayReport:
     """Report on a replay: items sent, people, reasons, outcomes and examples of failures."""
     missing: list[str] = []
-    items = _within("examples", missing, lambda: _worst(replay)) or []
-    failed = _within("groups", missing, lambda: _groups_of(replay)) or ([], 0)
+    items = _query_with_limit("examples", missing, lambda: _example_items(replay)) or []
+    failed = _query_with_limit("groups", missing, lambda: _groups_of(replay)) or ([], 0)
     shown = queries.documents([replay])[0]
-    chart = _within("chart", missing, lambda: _sent(replay, asked.now)) or {"bucket_ms": 0, "points": []}
-    log = [(row["at"], row["actor"], row["text"]) for row in queries.log(replay)[:MOST_EVENTS]]
-    letters = examples.documents([item.dead_letter for item in items], asked.reader)
-    return {
-        **_head("replay", str(replay), replay.title, asked),
-        **{name: shown[name] for name in _OF_REPLAY},
-        "approved_by": _name(replay.approved_by) or None,
-        "approved_at": iso_or_none(replay.approved_at),
-        "groups": failed[0],
-        "groups_of": failed[1],
-        "chart": chart,
-        "timeline": _timeline(log, _acts_on(replay, log=True)),
-        "examples": [
-            {**letter, "state": item.state, "reason": item.reason, "evidence": item.evidence, "sent_to": _sent_to(item)}
-            for item, letter in zip(items, letters, strict=True)
-        ],
-        "left_out": missing,
-    }
+    chart = _query_with_limit("chart", missing, lambda: _sent_chart(replay, request.now)) or SentChart(
+        bucket_ms=0, points=[]
+    )
+    log = [(row.at, row.actor, row.text) for row in queries.log(replay)[:MOST_EVENTS]]
+    letters = examples.documents([item.dead_letter for item in items], request.reader)
+    return ReplayReport(
+        kind="replay",
+        id=str(replay),
+        title=replay.title,
+        **_head(request),
+        **{name: getattr(shown, name) for name in _OF_REPLAY},
+        approved_by=_name(replay.approved_by) or None,
+        approved_at=iso_or_none(replay.approved_at),
+        groups=failed[0],
+        groups_of=failed[1],
+        chart=chart,
+        timeline=_timeline(log, _replay_actions(replay, log=True)),
+        examples=[_replayed(letter, item) for item, letter in zip(items, letters, strict=True)],
+        left_out=missing,
+    )
+
+
+def _replayed(letter: ExampleDocument, item: ReplayItem) -> ReplayedExample:
+    sent_to = _sent_to(item)
+    return extend(
+        ReplayedExample, letter, state=item.state, reason=item.reason, evidence=item.evidence, sent_to=sent_to
+    )
 
 
 _OF_GROUP = (
     "state", "exception_class", "stage", "message", "connectors", "topics", "first_seen", "last_seen", "events",
-    "events_24h", "keys", "keys_exact",
+    "events_24h", "keys", "keys_exact", "owner",
 )  # fmt: skip
 _OF_REPLAY = (
     "status", "target_topic", "reason", "trouble", "use_fixes", "resend", "created_by", "created_at", "started_by",
@@ -113,20 +138,17 @@ _OF_REPLAY = (
 )  # fmt: skip
 
 
-def _head(kind: str, of: str, title: str, asked: Asked) -> dict[str, Any]:
+def _head(request: ReportRequest) -> dict[str, Any]:
     return {
-        "kind": kind,
-        "id": of,
-        "title": title,
         "environment": settings.ENVIRONMENT,
         "cluster": settings.CLUSTER,
-        "written_at": iso(asked.now),
-        "written_by": asked.actor.get_username(),
-        "values": asked.values,
+        "written_at": iso(request.now),
+        "written_by": request.actor.get_username(),
+        "values": request.values,
     }
 
 
-def _within(what: str, missing: list[str], find: Callable[[], Found]) -> Found | None:
+def _query_with_limit(name: str, missing: list[str], find: Callable[[], Found]) -> Found | None:
     """Return the result of a query that takes at most 2 s.
 
     On a timeout, add its name to `missing` and return None.
@@ -134,8 +156,8 @@ def _within(what: str, missing: list[str], find: Callable[[], Found]) -> Found |
     try:
         with bounded():
             return find()
-    except TimedOut:
-        missing.append(what)
+    except QueryTimedOut:
+        missing.append(name)
         return None
 
 
@@ -159,7 +181,7 @@ def _decisions(fingerprints: Collection[int]) -> tuple[dict[str, int], list[tupl
     return kinds, [(acts[pk], n) for pk, n in counts.items()]
 
 
-def _worst(replay: Replay) -> list[ReplayItem]:
+def _example_items(replay: Replay) -> list[ReplayItem]:
     """Return the items to show as examples, failed and unknown ones first."""
     found: list[ReplayItem] = []
     for state in TROUBLE_FIRST:
@@ -168,16 +190,16 @@ def _worst(replay: Replay) -> list[ReplayItem]:
     return found
 
 
-def _groups_of(replay: Replay) -> tuple[list[dict[str, Any]], int]:
+def _groups_of(replay: Replay) -> tuple[list[ReplayedGroup], int]:
     """Return the groups of the first 2 000 items, and the number of these items."""
     first = replay.items.order_by("ordinal").values_list("dead_letter__fingerprint__group", flat=True)[:LOOKED_AT]
     counts = Counter(first)
     titles = Group.objects.in_bulk([pk for pk, _ in counts.most_common(MOST_GROUPS)])
-    named = [{"id": pk, "title": titles[pk].title, "count": n} for pk, n in counts.most_common(MOST_GROUPS)]
+    named = [ReplayedGroup(id=pk, title=titles[pk].title, count=n) for pk, n in counts.most_common(MOST_GROUPS)]
     return named, counts.total()
 
 
-def _chart(filters: Filters) -> dict[str, Any]:
+def _chart(filters: Filters) -> FailureChart:
     """Return failures over time in at most 40 rows, without empty rows at both ends."""
     found = histogram(filters)
     totals = [sum(points) for points in zip(*(row.points for row in found.series), strict=True)]
@@ -187,31 +209,29 @@ def _chart(filters: Filters) -> dict[str, Any]:
     first = next((place for place, (_, n) in enumerate(rows) if n), len(rows))
     every = max(1, -(-len(rows[first:]) // MOST_BARS))
     merged = [rows[place : place + every] for place in range(first, len(rows), every)]
-    points = [{"at": iso(part[0][0]), "count": sum(n for _, n in part)} for part in merged]
-    return {"bucket_ms": found.bucket_ms * every, "exact": found.exact, "points": points}
+    points = [FailurePoint(at=iso(part[0][0]), count=sum(n for _, n in part)) for part in merged]
+    return FailureChart(bucket_ms=found.bucket_ms * every, exact=found.exact, points=points)
 
 
-def _sent(replay: Replay, now: datetime) -> dict[str, Any]:
+def _sent_chart(replay: Replay, now: datetime) -> SentChart:
     """Return cumulative sent and settled counts at the end of at most 40 buckets."""
     found = queries.series(replay, now)
-    every = max(1, -(-len(found["sent"]) // MOST_BARS))
-    start = datetime.fromisoformat(found["from"])
-    places = [min(place + every, len(found["sent"])) - 1 for place in range(0, len(found["sent"]), every)]
+    every = max(1, -(-len(found.sent) // MOST_BARS))
+    start = datetime.fromisoformat(found.start)
+    places = [min(place + every, len(found.sent)) - 1 for place in range(0, len(found.sent), every)]
     points = [
-        {
-            "at": iso(start + MS * found["bucket_ms"] * (place + 1)),
-            "sent": found["sent"][place],
-            "settled": found["settled"][place],
-        }
+        SentPoint(
+            at=iso(start + MS * found.bucket_ms * (place + 1)), sent=found.sent[place], settled=found.settled[place]
+        )
         for place in places
     ]
-    return {"bucket_ms": found["bucket_ms"] * every, "points": points}
+    return SentChart(bucket_ms=found.bucket_ms * every, points=points)
 
 
 Line = tuple[str, str, str]  # time, actor, text
 
 
-def _acts_on(replay: Replay, *, log: bool = False) -> list[Line]:
+def _replay_actions(replay: Replay, *, log: bool = False) -> list[Line]:
     """Return people's actions on a replay, and its end.
 
     With `log`, leave out what the replay's own log already tells.
@@ -226,13 +246,13 @@ def _acts_on(replay: Replay, *, log: bool = False) -> list[Line]:
     return lines
 
 
-def _said(act: DisposalAct, n: int) -> str:
+def _disposal_text(act: DisposalAct, n: int) -> str:
     return f"{act.kind} {n} of these: {act.reason}"
 
 
-def _timeline(*parts: Iterable[Line]) -> list[dict[str, str]]:
+def _timeline(*parts: Iterable[Line]) -> list[TimelineEntry]:
     lines = sorted({line for part in parts for line in part})
-    return [{"at": at, "actor": actor, "text": text} for at, actor, text in lines[-MOST_EVENTS:]]
+    return [TimelineEntry(at=at, actor=actor, text=text) for at, actor, text in lines[-MOST_EVENTS:]]
 
 
 def _sent_to(item: ReplayItem) -> str:

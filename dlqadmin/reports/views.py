@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
+import msgspec
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -13,23 +11,25 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from dlqadmin.audit.entries import record
+from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, has_permission
 from dlqadmin.deadletters.groups import views
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.deadletters.search.list_views import TIME
-from dlqadmin.exports.permissions import IsExporter
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.requests import actor
 from dlqadmin.reports import incidents
-from dlqadmin.reports.incidents import Asked
+from dlqadmin.reports.documents import GroupReport, ReplayReport
+from dlqadmin.reports.incidents import ReportRequest
 from dlqadmin.reports.markdown_report import markdown
-from dlqadmin.reports.serializers import GroupReport, ReplayReport
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.problems import ParameterError
 
 FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
 FORMAT = OpenApiParameter("format", str, enum=list(FORMATS))
-MARKDOWN = OpenApiResponse(OpenApiTypes.STR, "The same as a page; what records hold is in code spans and blocks.")
+MARKDOWN = OpenApiResponse(
+    OpenApiTypes.STR, "The same report as a page. Content of records is in code spans and blocks."
+)
 
 
 class GroupReportFile(APIView):
@@ -47,9 +47,11 @@ class GroupReportFile(APIView):
 
         Keys and values are included only if the reader may export.
         """
-        form, group = _format(request), views.find(pk)
+        form, group = _format(request), views.find_group(pk)
         filters = parse_filters(request.query_params, reader_of(request.user))
-        return _file(request, incidents.of_group(group, filters, _asked(request, self)), form, "group", str(group.pk))
+        return _file(
+            request, incidents.of_group(group, filters, _report_request(request)), form, "group", str(group.pk)
+        )
 
 
 class ReplayReportFile(APIView):
@@ -68,7 +70,7 @@ class ReplayReportFile(APIView):
         Keys and values are included only if the reader may export.
         """
         form, replay = _format(request), replay_of(pk)
-        return _file(request, incidents.of_replay(replay, _asked(request, self)), form, "replay", str(replay))
+        return _file(request, incidents.of_replay(replay, _report_request(request)), form, "replay", str(replay))
 
 
 def _format(request: Request) -> str:
@@ -78,14 +80,14 @@ def _format(request: Request) -> str:
     return name
 
 
-def _asked(request: Request, view: APIView) -> Asked:
-    return Asked(actor(request), timezone.now(), IsExporter().has_permission(request, view))
+def _report_request(request: Request) -> ReportRequest:
+    return ReportRequest(actor(request), timezone.now(), has_permission(request.user, OPERATE, READ_PAYLOADS))
 
 
-def _file(request: Request, report: dict[str, Any], form: str, kind: str, name: str) -> HttpResponse:
+def _file(request: Request, report: GroupReport | ReplayReport, form: str, kind: str, name: str) -> HttpResponse:
     """Return the report as a download, and audit the download."""
-    record(request.user, "report", kind, name, {"format": form, "values": report["values"]})
-    body = markdown(report).encode("utf-8", "replace") if form == "md" else orjson.dumps(report)
+    record(request.user, "report", kind, name, {"format": form, "values": report.values})
+    body = markdown(report).encode("utf-8", "replace") if form == "md" else msgspec.json.encode(report)
     file = f"incident-{kind}-{name}.{form}"
     return HttpResponse(
         body,

@@ -12,5 +12,5 @@ def frontend(request: HttpRequest) -> HttpResponse:
     """Return the frontend's single page. Its router reads the URL."""
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
-        return HttpResponse("The frontend is not built: run `make build`.", status=503, content_type="text/plain")
+        return HttpResponse("The frontend is not built. Run `make build`.", status=503, content_type="text/plain")
     return HttpResponse(index.read_bytes(), content_type="text/html; charset=utf-8")

@@ -4,13 +4,42 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-import orjson
+import msgspec
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
+from dlqadmin.rest.documents import Document
+
 CONTENT_TYPE = "application/problem+json"
+
+
+class ProblemFinding(Document):
+    """One finding of a problem: the parameter or field, and its error."""
+
+    parameter: str
+    message: str
+
+
+class ProblemPosition(Document):
+    """The faulty range of a parameter's characters, half-open, from 0."""
+
+    start: int
+    end: int
+
+
+class Problem(Document):
+    """A problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[ProblemFinding]
+    at: ProblemPosition | msgspec.UnsetType = msgspec.UNSET
+    code: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class ParameterError(exceptions.ValidationError):
@@ -24,11 +53,11 @@ class ParameterError(exceptions.ValidationError):
         self.at = at
 
 
-class Conflict(exceptions.APIException):
+class StateConflict(exceptions.APIException):
     """The request conflicts with the current state of the resource."""
 
     status_code = 409
-    default_detail = "The request does not fit the present state."
+    default_detail = "The request conflicts with the current state."
     default_code = "conflict"
 
 
@@ -36,7 +65,7 @@ class UpstreamUnavailable(exceptions.APIException):
     """A service that the dashboard depends on does not answer."""
 
     status_code = 503
-    default_detail = "A service the dashboard depends on does not answer."
+    default_detail = "A service that the dashboard depends on does not respond."
     default_code = "unavailable"
 
 
@@ -54,7 +83,9 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     set_rollback()
     at = error.at if isinstance(error, ParameterError) else None
     code = getattr(error, "problem_code", None)
-    response = problem(context["request"].get_full_path(), error.status_code, *_describe(error), at=at, code=code)
+    response = problem(
+        context["request"].get_full_path(), error.status_code, *_sentence_and_findings(error), at=at, code=code
+    )
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
     if (wait := getattr(error, "wait", None)) is not None:
@@ -66,7 +97,7 @@ def problem(
     instance: str,
     status: int,
     detail: str,
-    errors: list[dict[str, str]] | None = None,
+    errors: list[ProblemFinding] | None = None,
     at: tuple[int, int] | None = None,
     code: str | None = None,
 ) -> HttpResponse:
@@ -75,26 +106,23 @@ def problem(
     `at` is the faulty range of the parameter's characters. `code` is a name for clients that must
     distinguish this problem from others with the same status.
     """
-    body: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "instance": instance,
-        "errors": errors or [],
-    }
-    if at is not None:
-        body["at"] = {"start": at[0], "end": at[1]}
-    if code is not None:
-        body["code"] = code
     # A query string may hold surrogates, which no encoder accepts.
-    text = orjson.dumps({key: _clean(value) if isinstance(value, str) else value for key, value in body.items()})
-    return HttpResponse(text, status=status, content_type=CONTENT_TYPE)
+    body = Problem(
+        type="about:blank",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=_clean(detail),
+        instance=_clean(instance),
+        errors=errors or [],
+        at=msgspec.UNSET if at is None else ProblemPosition(start=at[0], end=at[1]),
+        code=msgspec.UNSET if code is None else code,
+    )
+    return HttpResponse(msgspec.json.encode(body), status=status, content_type=CONTENT_TYPE)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Handle Django's 400: a request that Django could not parse."""
-    return problem(request.get_full_path(), 400, "The request can't be understood.")
+    return problem(request.get_full_path(), 400, "The request is not valid.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -104,12 +132,12 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Handle Django's 404, and every unknown URL of the API."""
-    return problem(request.get_full_path(), 404, "There is nothing at this address.")
+    return problem(request.get_full_path(), 404, "This address does not exist.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Handle Django's 500: a bug, reported without its details."""
-    return problem(request.get_full_path(), 500, "The dashboard failed; its log has the trace.")
+    return problem(request.get_full_path(), 500, "The dashboard failed. Its log has the stack trace.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -117,12 +145,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return problem(request.get_full_path(), 403, f"CSRF check failed: {reason}")
 
 
-def _describe(error: exceptions.APIException) -> tuple[str, list[dict[str, str]]]:
-    """Return a problem's sentence, and its findings as (parameter, message) rows."""
+def _sentence_and_findings(error: exceptions.APIException) -> tuple[str, list[ProblemFinding]]:
+    """Return a problem's sentence, and its findings."""
     if not isinstance(error, exceptions.ValidationError):
         return str(error.detail), []
-    errors = [{"parameter": name, "message": _clean(message)} for name, message in _flatten("", error.detail)]
-    named = [f"{row['parameter']}: {row['message']}" if row["parameter"] else row["message"] for row in errors]
+    errors = [ProblemFinding(parameter=name, message=_clean(message)) for name, message in _flatten("", error.detail)]
+    named = [f"{row.parameter}: {row.message}" if row.parameter else row.message for row in errors]
     return "; ".join(named) or "Invalid input.", errors
 
 

@@ -25,7 +25,7 @@ DEVICES = ("/dev/null", "/dev/urandom")
 NOBODY = "65534"
 
 
-class Means(StrEnum):
+class Confinement(StrEnum):
     """Ways to confine a program, the strongest first. Only real root can give it a user id of its own."""
 
     BUBBLEWRAP_AS_ROOT = "bubblewrap, as root"
@@ -35,7 +35,7 @@ class Means(StrEnum):
     NONE = "none"
 
 
-class Program(msgspec.Struct, frozen=True):
+class ConfinedProgram(msgspec.Struct, frozen=True):
     """A Python program, and everything that it may see besides Python itself.
 
     `program` is the path of a `.py` file or the name of a module. `imports` are folders of the import
@@ -50,37 +50,37 @@ class Program(msgspec.Struct, frozen=True):
     limits: Mapping[str, tuple[int, int]] = {}
 
 
-def candidates() -> list[Means]:
+def candidates() -> list[Confinement]:
     """Return the means whose program is installed, the strongest first."""
     found = []
     if shutil.which("bwrap"):
-        found += [Means.BUBBLEWRAP_AS_ROOT, Means.BUBBLEWRAP]
+        found += [Confinement.BUBBLEWRAP_AS_ROOT, Confinement.BUBBLEWRAP]
     if shutil.which("unshare"):
-        found += [Means.UNSHARE_AS_ROOT, Means.UNSHARE]
+        found += [Confinement.UNSHARE_AS_ROOT, Confinement.UNSHARE]
     return found if os.geteuid() == 0 else [means for means in found if not means.endswith("as root")]
 
 
-def command(program: Program, means: Means) -> list[str]:
+def command(program: ConfinedProgram, means: Confinement) -> list[str]:
     """Return the command line. Start it with an empty environment, in its own session."""
-    shown = view(program)
+    shown = visible_paths(program)
     match means:
-        case Means.NONE:
+        case Confinement.NONE:
             return _launch(program)
-        case Means.BUBBLEWRAP_AS_ROOT:
+        case Confinement.BUBBLEWRAP_AS_ROOT:
             capabilities = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")  # for the launcher, which gives them up
             kept = [word for name in capabilities for word in ("--cap-add", name)]
             return [*_bubblewrap(shown), "--cap-drop", "ALL", *kept, "--", *_launch(program, confined=True)]
-        case Means.BUBBLEWRAP:
+        case Confinement.BUBBLEWRAP:
             user = ["--unshare-user", "--uid", NOBODY, "--gid", NOBODY]
             return [*_bubblewrap(shown), *user, "--", *_launch(program, confined=True)]
-        case Means.UNSHARE_AS_ROOT:
+        case Confinement.UNSHARE_AS_ROOT:
             return [*_unshare(), "--", *_launch(program, shown, confined=True)]
-        case Means.UNSHARE:
+        case Confinement.UNSHARE:
             return [*_unshare(), "--user", "--map-root-user", "--", *_launch(program, shown, confined=True)]
     assert_never(means)
 
 
-def view(program: Program) -> list[Path]:
+def visible_paths(program: ConfinedProgram) -> list[Path]:
     """Return the files and folders that the program sees.
 
     Only those that exist are returned, and none that is inside another.
@@ -104,7 +104,7 @@ def _packages() -> list[Path]:
     return [Path(entry) for entry in sys.path if Path(entry).name in PACKAGES]
 
 
-def _launch(program: Program, shown: Sequence[Path] = (), *, confined: bool = False) -> list[str]:
+def _launch(program: ConfinedProgram, shown: Sequence[Path] = (), *, confined: bool = False) -> list[str]:
     description = {
         "program": program.program,
         "arguments": program.arguments,
@@ -127,12 +127,12 @@ def _bubblewrap(shown: Sequence[Path]) -> list[str]:
     # enter /root.
     above = dict.fromkeys(str(folder) for path in shown for folder in reversed(path.parents[:-1]))
     folders = [word for folder in above for word in ("--dir", folder)]
-    binds = [word for path in shown for word in _bound(str(path))]
+    binds = [word for path in shown for word in _bind_option(str(path))]
     ends = ["--chdir", "/", "--remount-ro", "/", "--die-with-parent"]
     return [str(shutil.which("bwrap")), *spaces, *folders, *binds, *ends]
 
 
-def _bound(path: str) -> tuple[str, str, str]:
+def _bind_option(path: str) -> tuple[str, str, str]:
     return "--dev-bind" if path in DEVICES else "--ro-bind", path, path
 
 

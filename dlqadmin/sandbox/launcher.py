@@ -84,21 +84,21 @@ def main(description: dict[str, Any]) -> None:
 
 def build_view(shown: list[Path]) -> None:
     """Move to a new root that holds the shown files and folders, read-only, and nothing else."""
-    _checked(libc.mount(b"tmpfs", bytes(NEW_ROOT), b"tmpfs", MS_NOSUID, b"mode=0755"), "mount a tmpfs")
+    _check_result(libc.mount(b"tmpfs", bytes(NEW_ROOT), b"tmpfs", MS_NOSUID, b"mode=0755"), "mount a tmpfs")
     for path in shown:
         place = NEW_ROOT / path.relative_to("/")
         folder = place if path.is_dir() else place.parent
         folder.mkdir(parents=True, exist_ok=True)
         if folder is not place:
             place.touch()
-        _checked(libc.mount(bytes(path), bytes(place), None, MS_BIND | MS_REC, None), f"show {path}")
+        _check_result(libc.mount(bytes(path), bytes(place), None, MS_BIND | MS_REC, None), f"show {path}")
     os.chdir(NEW_ROOT)
-    _checked(libc.pivot_root(b".", b"."), "change the root")  # the old root is now mounted over the new one
-    _checked(libc.umount2(b".", MNT_DETACH), "leave the old root")
+    _check_result(libc.pivot_root(b".", b"."), "change the root")  # the old root is now mounted over the new one
+    _check_result(libc.umount2(b".", MNT_DETACH), "leave the old root")
     os.chdir("/")
     attributes = struct.pack("=QQQQ", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
     done = libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, b"/", AT_RECURSIVE, attributes, len(attributes))
-    _checked(done, "make the view read-only")
+    _check_result(done, "make the view read-only")
 
 
 def continue_as_child() -> None:
@@ -115,7 +115,7 @@ def continue_as_child() -> None:
 
 def give_up_rights() -> None:
     """Become nobody if the real root started us, and drop every capability for good."""
-    _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "refuse new privileges")
+    _check_result(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "refuse new privileges")
     for capability in range(LAST_CAPABILITY + 1):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails beyond the kernel's last capability
     if os.getuid() == 0 and _is_real_root():
@@ -123,7 +123,7 @@ def give_up_rights() -> None:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     header, none = struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24)
-    _checked(libc.capset(header, none), "drop the capabilities")
+    _check_result(libc.capset(header, none), "drop the capabilities")
 
 
 def filter_system_calls() -> None:
@@ -135,7 +135,7 @@ def filter_system_calls() -> None:
     kept = ctypes.create_string_buffer(rules, len(rules))
     program = struct.pack("@HP", len(rules) // 8, ctypes.addressof(kept))
     done = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0)
-    _checked(done, "filter system calls")
+    _check_result(done, "filter system calls")
 
 
 def system_call_filter(machine: str) -> bytes:
@@ -174,7 +174,7 @@ def _is_real_root() -> bool:
     return True
 
 
-def _checked(result: int, act: str) -> None:
+def _check_result(result: int, act: str) -> None:
     if result:
         error = ctypes.get_errno()
         raise OSError(error, f"can't {act}: {os.strerror(error)}")

@@ -49,21 +49,25 @@ def refuse_weak(secret_key: str, allowed_hosts: list[str], *, debug: bool) -> No
     Raises ImproperlyConfigured, whose message does not contain the key.
     """
     if debug:
-        raise ImproperlyConfigured("DJANGO_DEBUG: error pages would show the settings; unset it outside LOCAL.")
+        raise ImproperlyConfigured(
+            "DJANGO_DEBUG is set, so error pages would show the settings. Unset it outside LOCAL."
+        )
     if len(secret_key) < SECRET_KEY_LENGTH or len(set(secret_key)) < SECRET_KEY_VARIETY:
         raise ImproperlyConfigured(
-            f"SECRET_KEY: set it to at least {SECRET_KEY_LENGTH} random characters, for example with"
-            ' python -c "import secrets; print(secrets.token_urlsafe(50))".'
+            f"SECRET_KEY is too weak. Set it to at least {SECRET_KEY_LENGTH} random characters, for example "
+            'with python -c "import secrets; print(secrets.token_urlsafe(50))".'
         )
     if "*" in allowed_hosts:
-        raise ImproperlyConfigured("ALLOWED_HOSTS: '*' accepts every name; list the names the dashboard is reached by.")
+        raise ImproperlyConfigured(
+            "ALLOWED_HOSTS contains '*', which accepts every name. List the names of the dashboard instead."
+        )
 
 
 def positive(name: str, default: Number) -> Number:
     """Return a number above 0, of the default's type. Raises ImproperlyConfigured otherwise."""
     found: Number = env.get_value(name, cast=type(default), default=default)
     if found <= 0:
-        raise ImproperlyConfigured(f"{name} is {found}; it must be a number above 0.")
+        raise ImproperlyConfigured(f"{name} is {found}. Set it to a number above 0.")
     return found
 
 
@@ -71,7 +75,7 @@ def audit_key(secret_key: str) -> str:
     """Return the audit trail's key: AUDIT_KEY, or a key derived from the signing key."""
     given = env.str("AUDIT_KEY", default="")
     if given and len(given) < MIN_KEY_LENGTH:
-        raise ImproperlyConfigured(f"AUDIT_KEY has {len(given)} characters; give it at least {MIN_KEY_LENGTH}")
+        raise ImproperlyConfigured(f"AUDIT_KEY has {len(given)} characters. Give it at least {MIN_KEY_LENGTH}")
     return given or salted_hmac("dlqadmin.audit.key", "", secret=secret_key, algorithm="sha256").hexdigest()
 
 
@@ -87,7 +91,7 @@ def rate(name: str, default: str) -> tuple[int, int]:
     text = env.str(name, default=default)
     match = RATE.fullmatch(text.strip().lower())
     if match is None or not int(match[1]) or not int(match[2] or 1):
-        raise ImproperlyConfigured(f"{name}={text!r} is no rate; write one like {default!r} or '20/minute'")
+        raise ImproperlyConfigured(f"{name}={text!r} is not a rate. Write a rate such as {default!r} or '20/minute'")
     return int(match[1]), int(match[2] or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[3]]
 
 
@@ -107,7 +111,7 @@ def other_clusters() -> dict[str, Any]:
     else:
         if isinstance(found, dict):
             return found
-        fault = "it is no object"
+        fault = "it is not an object"
     raise ImproperlyConfigured(f'OTHER_CLUSTERS must be JSON like {{"name": {{"bootstrap.servers": "…"}}}}: {fault}')
 
 
@@ -122,7 +126,7 @@ def pointer_topics() -> dict[str, list[str]]:
     except ValueError as error:
         raise ImproperlyConfigured(f"{_POINTER_TOPICS}: {error}") from None
     if not isinstance(found, dict) or not all(_is_list_of_text(listed) for listed in found.values()):
-        raise ImproperlyConfigured(f"{_POINTER_TOPICS}, and each value a list of texts")
+        raise ImproperlyConfigured(f"{_POINTER_TOPICS}, and each value must be a list of strings")
     patterns("POINTER_TOPICS", list(found))
     return {topic: patterns("POINTER_TOPICS", listed) for topic, listed in found.items()}
 
@@ -133,7 +137,7 @@ def patterns(setting: str, given: list[str]) -> list[str]:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ImproperlyConfigured(f"{setting}: {pattern!r} is no regular expression: {error}") from None
+            raise ImproperlyConfigured(f"{setting}: {pattern!r} is not a regular expression: {error}") from None
     return given
 
 

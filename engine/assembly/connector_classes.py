@@ -14,8 +14,8 @@ from engine.connectors.file import source as source_file
 from engine.connectors.kafka import options as topic_sink
 from engine.connectors.kafka.plan import prepare_topic_sink, topic_sink_delivery, topic_sink_stages, topic_sink_targets
 from engine.connectors.mirror import options as mirror
-from engine.connectors.mirror.plan import Mirror, mirror_delivery, mirror_stages, mirror_targets, prepare
-from engine.leases import Delivery, Kind
+from engine.connectors.mirror.connector_plan import Mirror, mirror_delivery, mirror_stages, mirror_targets, prepare
+from engine.leases import ConnectorKind, Delivery
 from engine.steps import plugins
 from engine.tasks.connector_class import ConnectorClass
 from engine.tasks.source_support import source_delivery
@@ -29,7 +29,7 @@ _FILE = ConnectorClass(file.FileSink, file.OPTIONS, files=_files)
 _FILE_SOURCE = ConnectorClass(
     source_file.FileSource,
     source_file.OPTIONS,
-    Kind.SOURCE,
+    ConnectorKind.SOURCE,
     targets=source_file.FileSource.targets,
     delivery=partial(source_delivery, source_file.FileSource),
     files=_files,
@@ -37,7 +37,7 @@ _FILE_SOURCE = ConnectorClass(
 _STREAM = ConnectorClass(
     object,  # a stream consists of its processors, not of one object
     stream.OPTIONS,
-    Kind.STREAM,
+    ConnectorKind.STREAM,
     delivery=lambda config, _worker: stream.stream_delivery(config),
 )
 _KAFKA = ConnectorClass(
@@ -52,7 +52,7 @@ _KAFKA = ConnectorClass(
 _MIRROR = ConnectorClass(
     Mirror,
     mirror.OPTIONS,
-    Kind.SOURCE,  # its tasks read no partitions of the worker's cluster
+    ConnectorKind.SOURCE,  # its tasks read no partitions of the worker's cluster
     task_configs=lambda _properties, _tasks_max: (),  # the watch of the source cluster finds the partitions
     targets=mirror_targets,
     delivery=mirror_delivery,
@@ -99,7 +99,7 @@ def of_databases() -> Mapping[str, ConnectorClass]:
     source = ConnectorClass(
         source_sql.SqlSource,
         source_sql.OPTIONS,
-        Kind.SOURCE,
+        ConnectorKind.SOURCE,
         source_sql.SqlSource.task_configs,
         source_sql.SqlSource.targets,
         partial(source_delivery, source_sql.SqlSource),
@@ -139,9 +139,9 @@ def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | N
 
 def own_class(factory: Any) -> ConnectorClass:
     """Wrap a class of another package: with `poll` it is a source, else a sink; its table is `OPTIONS`."""
-    kind = Kind.SOURCE if hasattr(factory, "poll") else Kind.SINK
+    kind = ConnectorKind.SOURCE if hasattr(factory, "poll") else ConnectorKind.SINK
     known = ConnectorClass(factory, getattr(factory, "OPTIONS", None), kind)
-    if kind is Kind.SOURCE:
+    if kind is ConnectorKind.SOURCE:
         known = replace(known, delivery=partial(source_delivery, factory))
     task_configs = getattr(factory, "task_configs", None)
     return known if task_configs is None else replace(known, task_configs=task_configs)

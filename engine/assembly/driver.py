@@ -9,7 +9,7 @@ from typing import Protocol
 
 import orjson
 
-from engine.assembly.validation import hiding, plan_of_task
+from engine.assembly.validation import hide_in_problems, plan_of_task
 from engine.config.worker import WorkerConfig
 from engine.connectors.mirror.client_options import mirror_clients
 from engine.connectors.mirror.source_positions import position_problem
@@ -19,14 +19,14 @@ from engine.kafka.election import KafkaElection
 from engine.kafka.fencing import fence
 from engine.kafka.offset_changes import change_rows, write_fenced
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_copier import OffsetsPlace
+from engine.kafka.offsets_copier import OffsetsTopicLocation
 from engine.kafka.offsets_records import parse_offset
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import Delivery
 from engine.pipeline.source_commit import Row
 from engine.ports import SourcePosition, TransactionalProducer
 from engine.tasks.clients import WRITING, base, producing
-from engine.tasks.source_offsets import PATIENT, offsets_place, open_topic, read_brought
+from engine.tasks.source_offsets import PATIENT, offsets_location, open_topic, read_checked
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
     times = {
         "session.timeout.ms": str(worker.session_timeout_ms),
         "heartbeat.interval.ms": str(max(100, worker.session_timeout_ms // 10)),
+        # Only a turn of the herder polls the group, and unreachable brokers may block a turn for a minute.
         "max.poll.interval.ms": str(max(120_000, 2 * worker.session_timeout_ms)),
     }
     settings = consumer_settings(f"{worker.group_id}-leader", base(worker), worker.consumer, times)
@@ -60,7 +61,7 @@ def task_producer(properties: Mapping[str, str], task: int, worker: WorkerConfig
 def task_settings(properties: Mapping[str, str], task: int, worker: WorkerConfig) -> dict[str, str]:
     """Return the settings of a task's producer: the task's cluster, with the connector's credentials."""
     plan, found = plan_of_task(properties, worker)
-    with hiding(found):
+    with hide_in_problems(found):
         if plan.known.opener == "mirror":
             return mirror_clients(plan.config, worker).transactional(task)
         name = transactional_id(worker.group_id, plan.config.name, task)
@@ -75,7 +76,7 @@ def fence_tasks(properties: Mapping[str, str], tasks: Sequence[int], worker: Wor
 class OpenTopic(Protocol):
     """A factory of readers of an offsets topic; `writes` adds a producer without transactions."""
 
-    def __call__(self, place: OffsetsPlace, *, writes: bool) -> OffsetsTopic: ...
+    def __call__(self, place: OffsetsTopicLocation, *, writes: bool) -> OffsetsTopic: ...
 
 
 class TopicSourceOffsets:
@@ -96,11 +97,11 @@ class TopicSourceOffsets:
 
     def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
         plan, found = plan_of_task(properties, self._worker)
-        with hiding(found):
+        with hide_in_problems(found):
             rows: list[tuple[SourcePosition, SourcePosition]] = []
-            place = offsets_place(plan.config, self._worker, plan.delivery)
+            place = offsets_location(plan.config, self._worker, plan.delivery)
             with closing(self._open_topic(place, writes=False)) as topic:
-                read_brought(place, topic, self._worker)
+                read_checked(place, topic, self._worker)
                 for key, (name, value) in topic.offsets.items():
                     if key.connector != plan.config.name:
                         continue
@@ -123,16 +124,17 @@ class TopicSourceOffsets:
         The driver's copier also deletes a deleted offset from the worker's topic, as it copies any other change.
         """
         plan, found = plan_of_task(properties, self._worker)
-        with hiding(found):
+        with hide_in_problems(found):
             problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
             if wrong := next(filter(None, problems), None):
                 raise BadRequest(wrong)
-            place = offsets_place(plan.config, self._worker, plan.delivery)
+            place = offsets_location(plan.config, self._worker, plan.delivery)
+            # Without transactions there is no id to take over, so a sleeping worker can't be fenced here.
             is_fenced = plan.delivery is Delivery.EXACTLY_ONCE
             with closing(self._open_topic(place, writes=not is_fenced)) as topic:
 
                 def rows() -> list[Row]:
-                    read_brought(place, topic, self._worker)
+                    read_checked(place, topic, self._worker)
                     return change_rows(plan.config.name, offsets, topic)
 
                 if not is_fenced:

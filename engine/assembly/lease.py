@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from engine.assembly.validation import plan_of_task
-from engine.config.providers import Found
+from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.connectors.kafka.task import open_topic_sink
 from engine.connectors.mirror.task import open_mirror
@@ -19,12 +19,12 @@ from engine.errors import EngineError
 from engine.kafka.client_options import consumer_settings
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
-from engine.leases import Kind, Lease, LeaseProgress, TaskConfig, TaskReport
+from engine.leases import ConnectorKind, Lease, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, check_owned, must_stop, run_tasks
-from engine.pipeline.open_task import OpenTask, unopened
-from engine.tasks.clients import Opening, base
-from engine.tasks.lease_status import tell_progress
+from engine.pipeline.opened_task import OpenTask, report_all_unopened
+from engine.tasks.clients import TaskOpening, base
+from engine.tasks.lease_progress import write_progress
 from engine.tasks.memory import keep_freed
 from engine.tasks.sink import claim_sink
 from engine.tasks.source import open_source
@@ -36,7 +36,7 @@ FOR_EVER_MS = 2**62  # a stream waits in place, because its memory ends with its
 Made = TypeVar("Made")
 
 
-def open_sql_sink(opening: Opening) -> OpenTask:
+def open_sql_sink(opening: TaskOpening) -> OpenTask:
     """Open the task of a SqlSink.
 
     SQLAlchemy is imported only here, because it takes as long to load as all the rest.
@@ -46,18 +46,18 @@ def open_sql_sink(opening: Opening) -> OpenTask:
     return sink_task.open_sql_sink(opening)
 
 
-def _whole(open_task: Callable[[Opening], OpenTask]) -> Callable[[Opening], Finish]:
+def _open_at_once(open_task: Callable[[TaskOpening], OpenTask]) -> Callable[[TaskOpening], Finish]:
     """Open the whole task on the lease's own thread."""
     return lambda opening: partial(open_task, opening)
 
 
-OPENERS: dict[str, Callable[[Opening], Finish]] = {
-    Kind.SINK: claim_sink,
-    Kind.SOURCE: _whole(open_source),
-    Kind.STREAM: _whole(open_stream),
-    "mirror": _whole(open_mirror),
-    "sql": _whole(open_sql_sink),
-    "topics": _whole(open_topic_sink),
+OPENERS: dict[str, Callable[[TaskOpening], Finish]] = {
+    ConnectorKind.SINK: claim_sink,
+    ConnectorKind.SOURCE: _open_at_once(open_source),
+    ConnectorKind.STREAM: _open_at_once(open_stream),
+    "mirror": _open_at_once(open_mirror),
+    "sql": _open_at_once(open_sql_sink),
+    "topics": _open_at_once(open_topic_sink),
 }
 
 
@@ -70,16 +70,17 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
     try:
         worker = parse_worker(lease.worker)
         # Report the start: Spark may have kept the lease waiting for a core.
-        tell_progress(worker, LeaseProgress(lease.lease_id, ()))
+        write_progress(worker, LeaseProgress(lease.lease_id, ()))
         try:
+            # One reader for all tasks of the lease.
             tail = _config_tail(worker)
         except EngineError as error:
-            return unopened(lease.tasks, error, WorkerClock())
+            return report_all_unopened(lease.tasks, error, WorkerClock())
         deadline = Deadline(tail.clock, lease.budget_ms)
 
-        patience_ms = patience(lease, deadline)
+        patience_ms = longest_wait(lease, deadline)
         away: set[str] = set()
-        hidden: dict[str, Found] = {}  # values from config providers, which must not appear in reports
+        hidden: dict[str, ResolvedProperties] = {}  # values from config providers, which must not appear in reports
 
         def open_task(task: TaskConfig, careful: bool) -> Finish:
             clock = WorkerClock(lambda: must_stop(lease, tail, task))
@@ -88,7 +89,7 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             hidden[task.task_id] = found
             pooled = len(lease.tasks) > 1
             return _open(
-                Opening(
+                TaskOpening(
                     task,
                     plan,
                     worker,
@@ -103,15 +104,15 @@ def run_lease(lease: Lease) -> tuple[TaskReport, ...]:
             )
 
         def tell(reports: Sequence[TaskReport]) -> None:
-            tell_progress(worker, LeaseProgress(lease.lease_id, without_values(reports, hidden)))
+            write_progress(worker, LeaseProgress(lease.lease_id, hide_values(reports, hidden)))
 
         reports = run_tasks(lease, tail, tail.clock, open_task, deadline, tell, worker.flush_interval_ms)
-        return without_values(reports, hidden)
+        return hide_values(reports, hidden)
     finally:
         gc.enable()
 
 
-def without_values(reports: Sequence[TaskReport], found: Mapping[str, Found]) -> tuple[TaskReport, ...]:
+def hide_values(reports: Sequence[TaskReport], found: Mapping[str, ResolvedProperties]) -> tuple[TaskReport, ...]:
     """Return the reports without values that a config provider gave to their tasks."""
 
     def safe(report: TaskReport) -> TaskReport:
@@ -123,7 +124,7 @@ def without_values(reports: Sequence[TaskReport], found: Mapping[str, Found]) ->
     return tuple(map(safe, reports))
 
 
-def patience(lease: Lease, deadline: Deadline) -> Callable[[int], int]:
+def longest_wait(lease: Lease, deadline: Deadline) -> Callable[[int], int]:
     """Return a function of the longest wait (ms) allowed within the lease at a given time."""
     most_ms = ALONE_PATIENCE_MS if len(lease.tasks) == 1 else POOLED_PATIENCE_MS
     return lambda now: FOR_EVER_MS if lease.standing else min(deadline.at_ms - now, most_ms)
@@ -149,13 +150,13 @@ def _config_tail(worker: WorkerConfig) -> ConfigTail:
     return tail
 
 
-def _open(opening: Opening) -> Finish:
+def _open(opening: TaskOpening) -> Finish:
     known = opening.plan.known
-    finish = _or_closed(opening, partial(OPENERS[known.opener or known.kind], opening))
-    return partial(_or_closed, opening, finish)
+    finish = _close_on_error(opening, partial(OPENERS[known.opener or known.kind], opening))
+    return partial(_close_on_error, opening, finish)
 
 
-def _or_closed(opening: Opening, make: Callable[[], Made]) -> Made:
+def _close_on_error(opening: TaskOpening, make: Callable[[], Made]) -> Made:
     try:
         return make()
     except BaseException:

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from engine.config.worker import WorkerConfig
-from engine.connectors.mirror.client_options import MirrorClients, keeps_stand_in, mirror_clients
+from engine.connectors.mirror.client_options import MirrorClients, has_positions_group, mirror_clients
 from engine.connectors.mirror.cluster_admin import MirrorAdmin
 from engine.connectors.mirror.options import SINK
 from engine.connectors.mirror.source_positions import ConnectOffsets
@@ -22,13 +22,13 @@ from engine.leases import Delivery
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from engine.tasks.plan import ConnectorPlan
-from engine.tasks.source_offsets import offsets_place, open_topic
+from engine.tasks.source_offsets import offsets_location, open_topic
 
 GROUP, OFFSETS, EARLIEST = "group", "offsets", "earliest"
 ORIGINS = (GROUP, OFFSETS, EARLIEST)
 
 
-class Copied(NamedTuple):
+class CopyResult(NamedTuple):
     """The result for one source partition: its position before, the one found, and whether that was set."""
 
     partition: TopicPartition
@@ -36,7 +36,7 @@ class Copied(NamedTuple):
     found: int | None
 
     @property
-    def sets(self) -> bool:
+    def is_set(self) -> bool:
         return self.before is None and self.found is not None
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Copied(NamedTuple):
 
 def copy_offsets(
     plan: ConnectorPlan, worker: WorkerConfig, origin: str = GROUP, group: str = "", *, dry_run: bool = False
-) -> list[Copied]:
+) -> list[CopyResult]:
     """Set the missing positions of a mirror of type `sink`.
 
     They come from a group of the source, from the worker's offsets topic (left by a mirror of type `source`), or are
@@ -61,22 +61,23 @@ def copy_offsets(
     source, target = MirrorAdmin(clients.source_admin()), MirrorAdmin(clients.target_admin())
     topics = TargetTopics(clients.mirror, source, target)
     topics.refresh(makes=not dry_run)
-    home = target if keeps_stand_in(clients.mirror) else source
-    named = {at: _kept_as(clients, topics.names, at) for at in topics.partitions}
+    home = target if has_positions_group(clients.mirror) else source
+    named = {at: _stored_partition(clients, topics.names, at) for at in topics.partitions}
     there = home.committed(clients.group, list(named.values()))
     found = _found(clients, source, origin, group, topics.partitions)
     rows = [
-        Copied(at, there[kept].offset if kept in there else None, found.get(at)) for at, kept in sorted(named.items())
+        CopyResult(at, there[kept].offset if kept in there else None, found.get(at))
+        for at, kept in sorted(named.items())
     ]
-    setting = {named[row.partition]: Committed(row.found) for row in rows if row.sets and row.found is not None}
+    setting = {named[row.partition]: Committed(row.found) for row in rows if row.is_set and row.found is not None}
     if setting and not dry_run:
         home.commit(clients.group, setting)
     return rows
 
 
-def _kept_as(clients: MirrorClients, names: Mapping[str, str], partition: TopicPartition) -> TopicPartition:
+def _stored_partition(clients: MirrorClients, names: Mapping[str, str], partition: TopicPartition) -> TopicPartition:
     """Return the partition under the name by which its position is stored."""
-    if keeps_stand_in(clients.mirror):
+    if has_positions_group(clients.mirror):
         return TopicPartition(names[partition.topic], partition.partition)
     return partition
 
@@ -95,7 +96,7 @@ def _found(
 
 def _from_offsets_topic(clients: MirrorClients, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
     with closing(
-        open_topic(offsets_place(clients.connector, clients.worker, Delivery.AT_LEAST_ONCE), writes=False)
+        open_topic(offsets_location(clients.connector, clients.worker, Delivery.AT_LEAST_ONCE), writes=False)
     ) as topic:
         topic.read_to_end()
         kept = ConnectOffsets(

@@ -9,7 +9,7 @@ from engine.assembly.connector_classes import built_in, find_class
 from engine.config.connector import all_options
 from engine.config.options import Option
 from engine.errors import NotFound
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.steps import plugins
 from engine.steps.registry import BUILT_IN
 
@@ -43,5 +43,5 @@ def connector_options(class_name: str, allow: Sequence[str] = ()) -> tuple[Optio
 def _connectors() -> Iterator[Plugin]:
     own = built_in()
     yield from (Plugin(name, known.kind) for name, known in own.items())
-    yield from (Plugin(name, Kind.SINK) for name in plugins.names(plugins.SINKS) if name not in own)
-    yield from (Plugin(name, Kind.SOURCE) for name in plugins.names(plugins.SOURCES) if name not in own)
+    yield from (Plugin(name, ConnectorKind.SINK) for name in plugins.names(plugins.SINKS) if name not in own)
+    yield from (Plugin(name, ConnectorKind.SOURCE) for name in plugins.names(plugins.SOURCES) if name not in own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from engine.assembly.validation import hiding, plan_of_task
+from engine.assembly.validation import hide_in_problems, plan_of_task
 from engine.config.worker import WorkerConfig
 from engine.connectors.mirror.client_options import mirror_clients
 from engine.connectors.mirror.watch import MirrorWatch
@@ -24,5 +24,5 @@ def watch_of(plan: ConnectorPlan, worker: WorkerConfig) -> Callable[[], MirrorWa
 
 def _watch(plan: ConnectorPlan, worker: WorkerConfig) -> MirrorWatch:
     ready, found = plan_of_task(plan.config.properties, worker)
-    with hiding(found):
+    with hide_in_problems(found):
         return MirrorWatch(mirror_clients(ready.config, worker))

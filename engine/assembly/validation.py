@@ -10,17 +10,17 @@ from dataclasses import replace
 from engine.assembly.connector_classes import find_class
 from engine.config import exactly_once_source, topic_creation
 from engine.config.connector import ConnectorConfig, all_options, read_connector
-from engine.config.masking import MASK, PROVIDED, is_secret, shown
-from engine.config.options import Problem, stripped, unknown
-from engine.config.providers import Found, has_reference
-from engine.config.rooted_files import outside
+from engine.config.masking import MASK, PROVIDED, is_secret, mask_value
+from engine.config.options import Problem, strip_values, unknown_option_problems
+from engine.config.providers import ResolvedProperties, has_reference
+from engine.config.rooted_files import path_problem
 from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import WorkerConfig
+from engine.connectors.mirror.connector_plan import client_families
 from engine.connectors.mirror.options import read_mirror
-from engine.connectors.mirror.plan import client_families
 from engine.errors import ConfigError
 from engine.kafka.client_options import client_problems
-from engine.leases import Delivery, Kind
+from engine.leases import ConnectorKind, Delivery
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import handler_problems
 from engine.steps.processors import processor_problems
@@ -44,31 +44,31 @@ def validate(props: Mapping[str, str], worker: WorkerConfig, *, masked: bool = F
     `masked`, a mask or a reference may stand for an unknown value, and its problems are ignored. Files and client
     options are then not used, so their permissions are not checked.
     """
-    return _plan(stripped(props), worker.as_written(), masked=masked)
+    return _plan(strip_values(props), worker.as_written(), masked=masked)
 
 
-def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[ConnectorPlan, Found]:
+def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[ConnectorPlan, ResolvedProperties]:
     """Return the plan with values from config providers, and these values.
 
     Tasks and clients of the driver use it. The plan's options hold the values; its stages, which are shown, hold the
     references. Raises ConfigError without any looked-up value.
     """
-    props = stripped(props)
+    props = strip_values(props)
     # Validated as written first, so that problems quote references and not values.
     written = validate(props, worker)
     found, problems = worker.providers.look_up(props, of_connector=True)
     if problems:
-        raise ConfigError(tuple(map(_shown, problems)))
+        raise ConfigError(tuple(map(_mask_problem, problems)))
     if not found.values and not worker.found.values:
         return written, found
     found = replace(found, values={**worker.found.values, **found.values})
-    with hiding(found):
-        plan = _plan(stripped(found.properties), worker, looked_up=True)
+    with hide_in_problems(found):
+        plan = _plan(strip_values(found.properties), worker, looked_up=True)
     return replace(plan, stages=written.stages, warnings=written.warnings), found
 
 
 @contextmanager
-def hiding(found: Found) -> Iterator[None]:
+def hide_in_problems(found: ResolvedProperties) -> Iterator[None]:
     """Remove values of config providers from the problems raised in the block."""
     try:
         yield
@@ -81,7 +81,7 @@ def _plan(
 ) -> ConnectorPlan:
     """Return the plan. With `looked_up`, a text that looks like a reference is a looked-up value."""
     known, problems = find_class(props.get("connector.class", ""), worker.permissions.classes)
-    kind = Kind.SINK if known is None else known.kind
+    kind = ConnectorKind.SINK if known is None else known.kind
     config, found = read_connector(props, worker, None if known is None else known.options, kind)
     if known is not None:
         config, more = known.prepare(config)
@@ -89,7 +89,7 @@ def _plan(
     handler_faults, handler_warnings = handler_problems(config, kind)
     problems = [*found, *problems, *step_problems(config), *handler_faults, *_client_problems(config)]
     stream = None
-    if kind is Kind.STREAM:
+    if kind is ConnectorKind.STREAM:
         stream, faults = read_stream(config)
         problems += [*faults, *_stream_problems(config, stream)]
     problems += target_problems(known, config, stream, worker)
@@ -103,7 +103,7 @@ def _plan(
             problems += worker.providers.problems(props)
         problems += _permission_problems(known, config, worker, looked_up=looked_up)
     if problems or known is None:
-        raise ConfigError(tuple(_shown(problem) for problem in problems))
+        raise ConfigError(tuple(_mask_problem(problem) for problem in problems))
     delivery = known.delivery(config, worker)
     warnings = (*config.warnings, *handler_warnings)
     if delivery is Delivery.EXACTLY_ONCE:
@@ -116,7 +116,7 @@ def _plan(
     secrets = ConnectorPlan(config, (), known, warnings).secrets
     if known.stages is not None:
         stages = known.stages(config, secrets)
-    elif kind is Kind.SOURCE:
+    elif kind is ConnectorKind.SOURCE:
         stages = source_stages(config, secrets)
     else:
         stages = _without_headers(sink_stages(config, secrets), config)
@@ -128,20 +128,20 @@ def secrets_of(props: Mapping[str, str], worker: WorkerConfig | None = None) -> 
 
     `worker` limits the classes that may be loaded. If the class can't be found, all of its options count as secret.
     """
-    props = stripped(props)
+    props = strip_values(props)
     try:
         known, _ = find_class(props.get("connector.class", ""), worker.permissions.classes if worker else ())
         if known is not None:
             return given_secrets(props, known.options or (), known.kind, worker)
     except Exception as error:  # noqa: BLE001, code of other packages
         log.warning("the secrets of connector %s are not known: %s", props.get("name"), error)
-    return tuple(option for option, _, _ in unknown(all_options(), props))
+    return tuple(option for option, _, _ in unknown_option_problems(all_options(), props))
 
 
-def _shown(problem: Problem) -> Problem:
+def _mask_problem(problem: Problem) -> Problem:
     """Return the problem without a secret that a user wrote into a wrong option."""
     option, value, message = problem
-    safe = value and (MASK if is_secret(option) else shown(value))
+    safe = value and (MASK if is_secret(option) else mask_value(value))
     return problem if not value or safe == value else (option, safe, message.replace(value, str(safe)))
 
 
@@ -156,13 +156,13 @@ def _without_references(
     for option, value, message in problems:
         if not has_reference(option, given.get(option, "")):
             kept.append((option, value, message))
-        elif _needed_by_driver(option, known):
+        elif _is_needed_by_driver(option, known):
             text = f"{message}; it must be written out, because a config provider's value is known to tasks only"
             kept.append((option, value, text))
     return kept
 
 
-def _needed_by_driver(option: str, known: ConnectorClass | None) -> bool:
+def _is_needed_by_driver(option: str, known: ConnectorClass | None) -> bool:
     rows = (*all_options(), *topic_creation.OPTIONS, *exactly_once_source.OPTIONS, *((known and known.options) or ()))
     for row in rows:
         if option in row.spellings:
@@ -176,7 +176,7 @@ def _permission_problems(
     """Return files and client options that the worker does not allow its connectors."""
     permissions, problems = worker.permissions, []
     for option, path in known.files(config.own) if known is not None and known.files is not None else ():
-        text = None if not looked_up and has_reference(option, path) else outside(path, permissions.file_root)
+        text = None if not looked_up and has_reference(option, path) else path_problem(path, permissions.file_root)
         if text is not None:
             problems.append((option, None if _is_secret_row(known, option) else path, text))
     overrides = (

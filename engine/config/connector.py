@@ -11,12 +11,12 @@ from engine.config.errors_policy import DLQ_TOPIC, ErrorsConfig, read_errors, to
 from engine.config.exactly_once_source import ExactlyOnceSource, read_exactly_once
 from engine.config.handlers import HandlerChoice, read_handlers
 from engine.config.java_regex import compile_java
-from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown
+from engine.config.options import REQUIRED, Option, Problem, at_least, nearest, read, unknown_option_problems
 from engine.config.providers import has_reference
 from engine.config.topic_creation import NewTopics, read_topic_creation
 from engine.config.worker import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER, STRING_CONVERTER, StepConfig, WorkerConfig
 from engine.errors import ConfigError
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 
 
 def _topics(value: tuple[str, ...]) -> str | None:
@@ -46,23 +46,29 @@ def _names(value: tuple[str, ...]) -> str | None:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("name", "string", REQUIRED, "The connector's name, one of a kind in the cluster.", _connector_name),
+    Option("name", "string", REQUIRED, "The connector's name. It must be unique in the cluster.", _connector_name),
     Option(
         "connector.class",
         "class",
         REQUIRED,
-        "The kind: FileStreamSink, SqlSink, KafkaSink, FileStreamSource, SqlSource, stream, mirror.",
+        "The connector class: FileStreamSink, SqlSink, KafkaSink, FileStreamSource, SqlSource, stream, mirror.",
     ),
-    Option("tasks.max", "int", 1, "At most this many tasks share the partitions.", at_least(1, 10_000)),
+    Option("tasks.max", "int", 1, "The maximum number of tasks that share the partitions.", at_least(1, 10_000)),
     Option("topics", "list", (), "The topics to read, comma-separated.", _topics),
-    Option("topics.regex", "string", None, "The topics to read, as a regular expression; instead of `topics`.", _regex),
-    Option("key.converter", "class", None, "The converter of keys; the worker's when unset."),
+    Option(
+        "topics.regex",
+        "string",
+        None,
+        "A regular expression of the topics to read. Set either this or `topics`.",
+        _regex,
+    ),
+    Option("key.converter", "class", None, "The converter of keys. Default: the worker's."),
     Option("key.converter.*", "map", {}, "Options of the key converter."),
-    Option("value.converter", "class", None, "The converter of values; the worker's when unset."),
+    Option("value.converter", "class", None, "The converter of values. Default: the worker's."),
     Option("value.converter.*", "map", {}, "Options of the value converter."),
-    Option("header.converter", "class", None, "The converter of headers; the worker's when unset."),
+    Option("header.converter", "class", None, "The converter of headers. Default: the worker's."),
     Option("header.converter.*", "map", {}, "Options of the header converter."),
-    Option("transforms", "list", (), "Names of transforms, in their order.", _names),
+    Option("transforms", "list", (), "Names of transforms, in the order of execution.", _names),
     Option("transforms.*", "map", {}, "`transforms.<name>.type` and the options of each transform."),
     Option("predicates", "list", (), "Names of predicates.", _names),
     Option("predicates.*", "map", {}, "`predicates.<name>.type` and the options of each predicate."),
@@ -107,7 +113,7 @@ def parse_connector(
     props: Mapping[str, str],
     worker: WorkerConfig | None = None,
     own_options: Sequence[Option] | None = None,
-    kind: Kind = Kind.SINK,
+    kind: ConnectorKind = ConnectorKind.SINK,
 ) -> ConnectorConfig:
     """Return the connector. Raises ConfigError with every problem at once."""
     config, problems = read_connector(props, worker, own_options, kind)
@@ -120,7 +126,7 @@ def read_connector(
     props: Mapping[str, str],
     worker: WorkerConfig | None = None,
     own_options: Sequence[Option] | None = None,
-    kind: Kind = Kind.SINK,
+    kind: ConnectorKind = ConnectorKind.SINK,
 ) -> tuple[ConnectorConfig, list[Problem]]:
     """Return the connector and all problems of its own options. Steps are checked in `steps.registry`.
 
@@ -128,19 +134,21 @@ def read_connector(
     be the class's own are accepted.
     """
     own = {name: value for name, value in props.items() if not name.startswith("errors.")}
-    shared = tuple(option for option in OPTIONS if kind is not Kind.SOURCE or option.name not in READERS_OPTIONS)
-    shared += (*topic_creation.OPTIONS, *exactly_once_source.OPTIONS) if kind is Kind.SOURCE else ()
+    shared = tuple(
+        option for option in OPTIONS if kind is not ConnectorKind.SOURCE or option.name not in READERS_OPTIONS
+    )
+    shared += (*topic_creation.OPTIONS, *exactly_once_source.OPTIONS) if kind is ConnectorKind.SOURCE else ()
     names = {option.name for option in shared}
     extra = tuple(option for option in own_options or () if option.name not in names)
     if own_options is None:
-        own = {name: value for name, value in own.items() if not unknown(shared, {name: value})}
+        own = {name: value for name, value in own.items() if not unknown_option_problems(shared, {name: value})}
     values, problems = read((*shared, *extra), own)
     if (name := own.get("name", "")) != name.strip():
         problems.append(("name", name, "must not begin or end with a blank"))
     errors, error_problems, warnings = read_errors(props, worker.bootstrap_servers if worker else "")
     problems += error_problems
     new_topics: tuple[NewTopics, ...] = ()
-    if kind is Kind.SOURCE:
+    if kind is ConnectorKind.SOURCE:
         values |= {"topics": (), "topics.regex": None}
         new_topics, more = read_topic_creation(values)
         problems += more
@@ -171,7 +179,7 @@ def read_connector(
         properties=dict(props),
         handlers=choices,
         new_topics=new_topics,
-        exactly_once=read_exactly_once(values) if kind is Kind.SOURCE else ExactlyOnceSource(),
+        exactly_once=read_exactly_once(values) if kind is ConnectorKind.SOURCE else ExactlyOnceSource(),
         warnings=(*warnings, *renamed),
         allow=allow,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.config.options import INT_MAX, Option, Problem, at_least, given, one_of, read
 from engine.record.context import TOLERANCE_NAME
-from engine.record.trace import Telling
+from engine.record.trace import ContentPolicy
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -33,7 +33,8 @@ RETRY_LIMIT = Option(
     "errors.retry.limit",
     "long",
     0,
-    "How often a failed operation is tried again; -1 for ever. Unset beside `errors.retry.timeout`: for ever.",
+    "The maximum number of retries of a failed operation; -1 means no limit. Default: 0, or no limit if "
+    "`errors.retry.timeout` is set.",
     at_least(-1),
     aliases=("errors.retries.limit",),
 )
@@ -45,27 +46,32 @@ TOLERANCE = Option(
     one_of("none", "all"),
 )
 TOLERANCE_LIMIT = Option(
-    "errors.tolerance.limit", "long", 0, "More errors than this in all fail the task; -1 tolerates any.", at_least(-1)
+    "errors.tolerance.limit",
+    "long",
+    0,
+    "The task fails when the total number of errors exceeds this limit; -1 means no limit.",
+    at_least(-1),
 )
 RATE_LIMIT = Option(
     "errors.tolerance.rate.limit",
     "long",
     0,
-    "More errors than this within the last `errors.tolerance.rate.duration` fail the task; -1 tolerates any.",
+    "The task fails when the number of errors within `errors.tolerance.rate.duration` exceeds this limit; "
+    "-1 means no limit.",
     at_least(-1),
 )
 DLQ_ENABLE = Option(
     _dlq("enable")[0],
     "boolean",
     False,
-    "Write the error context of each error to a Kafka topic. A topic name alone also enables it.",
+    "Write the error context of each error to a Kafka topic. Setting a topic name alone also enables it.",
     aliases=_dlq("enable")[1],
 )
 DLQ_TOPIC = Option(
     _dlq("topic.name")[0],
     "string",
     "",
-    "The dead letter topic; none of the connector's own topics.",
+    "The dead letter topic. It must not be one of the connector's own topics.",
     topic_name,
     aliases=_dlq("topic.name")[1],
 )
@@ -74,15 +80,15 @@ LOG_MESSAGES = Option(
     "errors.log.include.messages",
     "boolean",
     False,
-    "Log the record that failed too, and the values of records in messages of exceptions. The trace of a failed task, "
-    "as the REST API and the status topic tell it, is such a log.",
+    "Also log the failed record, and the values of records in exception messages. This also applies to the "
+    "stack trace of a failed task in the REST API and the status topic.",
 )
 FOREIGN_MESSAGES = Option(
     "errors.include.foreign.messages",
     "boolean",
     False,
-    "Show the messages of exceptions that are not the engine's own, as of databases, Python and plugins, even where "
-    "`include.messages` is false. They may hold values of records.",
+    "Show the messages of exceptions from databases, Python and plugins, even if `include.messages` is "
+    "false. They may contain values of records.",
 )
 
 OPTIONS: tuple[Option, ...] = (
@@ -91,7 +97,7 @@ OPTIONS: tuple[Option, ...] = (
         "errors.retry.delay.max.ms",
         "long",
         60_000,
-        "The longest wait between two tries. Waits start at 300 ms and double.",
+        "The maximum delay between two retries. Delays start at 300 ms and double.",
         at_least(1),
         aliases=("errors.retries.delay.max.ms",),
     ),
@@ -99,14 +105,16 @@ OPTIONS: tuple[Option, ...] = (
         "errors.retry.timeout",
         "long",
         None,
-        "Milliseconds after which no more retry begins; -1 for ever. The first of limit and time-out ends the retries.",
+        "The time in milliseconds after which no retry begins; -1 means no limit. Retries end when the "
+        "limit or this time-out is reached.",
         at_least(-1),
     ),
     Option(
         "errors.retry.on",
         "string",
         "all",
-        "`all`: any failure of a converter or transform is tried again; `retriable`: only those marked as retriable.",
+        "`all`: retry every failure of a converter or transform. `retriable`: retry only failures that are "
+        "marked as retriable.",
         one_of("all", "retriable"),
     ),
     TOLERANCE,
@@ -116,11 +124,11 @@ OPTIONS: tuple[Option, ...] = (
         "errors.tolerance.rate.duration",
         "duration",
         60_000,
-        "The sliding window of the rate limit: minute, hour, day, or milliseconds.",
+        "The sliding window of the rate limit: minute, hour, day, or a number of milliseconds.",
         aliases=("errors.tolerance.rate.duration.ms",),
     ),
     Option("errors.log.enable", "boolean", False, "Log the error context of each error."),
-    Option("errors.log.include.configs", "boolean", False, "Log the stages' options too, secrets masked."),
+    Option("errors.log.include.configs", "boolean", False, "Also log the options of the stages. Secrets are masked."),
     LOG_MESSAGES,
     FOREIGN_MESSAGES,
     DLQ_ENABLE,
@@ -129,7 +137,7 @@ OPTIONS: tuple[Option, ...] = (
         _dlq("topic.partitions")[0],
         "int",
         5,
-        "Partitions of the dead letter topic when it is created.",
+        "The number of partitions of the dead letter topic when it is created.",
         at_least(1, INT_MAX),
         aliases=_dlq("topic.partitions")[1],
     ),
@@ -137,7 +145,7 @@ OPTIONS: tuple[Option, ...] = (
         _dlq("topic.replication.factor")[0],
         "int",
         3,
-        "Replicas of the dead letter topic when it is created; capped to the number of brokers.",
+        "The replication factor of the dead letter topic when it is created, at most the number of brokers.",
         at_least(1, 32_767),
         aliases=_dlq("topic.replication.factor")[1],
     ),
@@ -145,30 +153,31 @@ OPTIONS: tuple[Option, ...] = (
         _dlq("include.configs")[0],
         "boolean",
         False,
-        "Dead letters carry the stages' options, secrets masked.",
+        "Dead letters contain the options of the stages. Secrets are masked.",
         aliases=_dlq("include.configs")[1],
     ),
     Option(
         _dlq("include.messages")[0],
         "boolean",
         False,
-        "Dead letters carry the record that failed, its key and its headers, and the values of records in messages of "
-        "exceptions.",
+        "Dead letters contain the failed record with its key and headers, and the values of records in "
+        "exception messages.",
         aliases=_dlq("include.messages")[1],
     ),
     Option(
         _dlq("context.headers.enable")[0],
         "boolean",
         False,
-        "Dead letters carry `__connect.errors.*` headers for other tools.",
+        "Dead letters have `__connect.errors.*` headers for other tools.",
         aliases=_dlq("context.headers.enable")[1],
     ),
     Option(
         _dlq("producer.*")[0],
         "map",
         {},
-        "Client options of the dead letter producer, above the worker's `producer.*`. Another cluster is allowed; only "
-        "there does `acks=0` count. Java key stores (PKCS #12, JKS) and PEM are read.",
+        "Client options of the dead letter producer. They override the worker's `producer.*`. Another "
+        "cluster is allowed; only there does `acks=0` have an effect. Java key stores (PKCS #12, JKS) and "
+        "PEM are supported.",
         aliases=_dlq("producer.*")[1],
     ),
 )
@@ -212,9 +221,9 @@ class ErrorsConfig:
     dlq_elsewhere: bool = False  # is the dead letter topic on another cluster than the offsets?
 
     @property
-    def telling(self) -> Telling:
+    def content_policy(self) -> ContentPolicy:
         """Return the content of records that logs and traces may show."""
-        return Telling(self.log_include_messages, self.foreign_messages)
+        return ContentPolicy(self.log_include_messages, self.foreign_messages)
 
     @property
     def dead_letters(self) -> DeadLetterDelivery | None:
@@ -224,7 +233,7 @@ class ErrorsConfig:
         """
         if not self.dlq_enable:
             return None
-        unacknowledged = self.dlq_elsewhere and _acks(self.dlq_producer) == "0"
+        unacknowledged = self.dlq_elsewhere and _effective_acks(self.dlq_producer) == "0"
         return DeadLetterDelivery.BEST_EFFORT if unacknowledged else DeadLetterDelivery.DURABLE
 
 
@@ -267,10 +276,10 @@ def read_errors(props: Mapping[str, str], own_servers: str = "") -> tuple[Errors
     return config, problems, warnings(config, handled=any(name.endswith(".exception.handler") for name in props))
 
 
-def telling_of(props: Mapping[str, str]) -> Telling:
+def content_policy_of(props: Mapping[str, str]) -> ContentPolicy:
     """Return the content that logs and traces may show; none if the options can't be read."""
     values, _ = read((LOG_MESSAGES, FOREIGN_MESSAGES), {name: props[name] for name in _TELLING if name in props})
-    return Telling(values[LOG_MESSAGES.name] is True, values[FOREIGN_MESSAGES.name] is True)
+    return ContentPolicy(values[LOG_MESSAGES.name] is True, values[FOREIGN_MESSAGES.name] is True)
 
 
 def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
@@ -297,7 +306,7 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
     if config.dlq_enable and not config.dlq_include_messages:
         name = _DLQ + "include.messages"
         found.append((name, "false", "dead letters only point to their record, which expires with the origin topic"))
-    acks = _acks(config.dlq_producer)
+    acks = _effective_acks(config.dlq_producer)
     if acks != "all" and config.dead_letters is DeadLetterDelivery.DURABLE:
         text = "ignored, all are awaited: dead letters are durable before offsets are committed"
         if acks == "0":
@@ -306,7 +315,7 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
     return found
 
 
-def _acks(producer: Mapping[str, str]) -> str:
+def _effective_acks(producer: Mapping[str, str]) -> str:
     """Return the configured acks: `all` for -1 and if unset."""
     acks = producer.get("acks", "all").lower()
     return "all" if acks == "-1" else acks

@@ -15,7 +15,7 @@ TRANSACTIONAL_ID = "transactional.id"
 IDEMPOTENCE = "enable.idempotence"
 
 
-class Boundary(StrEnum):
+class TransactionBoundary(StrEnum):
     """The boundaries of a source's transactions."""
 
     POLL = "poll"
@@ -23,7 +23,7 @@ class Boundary(StrEnum):
     CONNECTOR = "connector"
 
 
-class Support(StrEnum):
+class ExactlyOnceSupport(StrEnum):
     """A connector's demand for exactly-once support, checked before it runs."""
 
     REQUESTED = "requested"
@@ -34,29 +34,30 @@ OFFSETS_TOPIC = Option(
     "offsets.storage.topic",
     "string",
     "",
-    "An offsets topic for this connector alone, on the cluster that its producers write to; unset: the worker's.",
+    "A separate offsets topic for this connector, on the cluster of its producers. Default: the worker's "
+    "offsets topic.",
     topic_name,
 )
 BOUNDARY = Option(
     "transaction.boundary",
     "string",
-    Boundary.POLL.value,
-    "Where transactions end: with each `poll`, after an `interval`, or where the `connector` says so.",
-    one_of(*Boundary),
+    TransactionBoundary.POLL.value,
+    "The end of a transaction: after each `poll`, after an `interval`, or where the `connector` decides.",
+    one_of(*TransactionBoundary),
 )
 INTERVAL = Option(
     "transaction.boundary.interval.ms",
     "int",
     None,
-    "How long transactions of boundary `interval` last; unset: the worker's `offset.flush.interval.ms`.",
+    "The length of transactions with boundary `interval`. Default: the worker's `offset.flush.interval.ms`.",
     at_least(1, INT_MAX),
 )
 SUPPORT = Option(
     "exactly.once.support",
     "string",
-    Support.REQUESTED.value,
-    "`required`: refuse the connector unless its class says that it can be delivered exactly once.",
-    one_of(*Support),
+    ExactlyOnceSupport.REQUESTED.value,
+    "`required`: reject the connector unless its class supports exactly-once delivery.",
+    one_of(*ExactlyOnceSupport),
 )
 OPTIONS: tuple[Option, ...] = (OFFSETS_TOPIC, BOUNDARY, INTERVAL, SUPPORT)
 
@@ -69,9 +70,9 @@ class ExactlyOnceSource:
     """
 
     offsets_topic: str = ""
-    boundary: Boundary = Boundary.POLL
+    boundary: TransactionBoundary = TransactionBoundary.POLL
     interval_ms: int | None = None
-    support: Support = Support.REQUESTED
+    support: ExactlyOnceSupport = ExactlyOnceSupport.REQUESTED
 
 
 def read_exactly_once(values: Mapping[str, Any]) -> ExactlyOnceSource:
@@ -82,13 +83,13 @@ def read_exactly_once(values: Mapping[str, Any]) -> ExactlyOnceSource:
     boundary, support = values[BOUNDARY.name], values[SUPPORT.name]
     return ExactlyOnceSource(
         offsets_topic=values[OFFSETS_TOPIC.name],
-        boundary=Boundary(boundary) if boundary in set(Boundary) else Boundary.POLL,
+        boundary=TransactionBoundary(boundary) if boundary in set(TransactionBoundary) else TransactionBoundary.POLL,
         interval_ms=values[INTERVAL.name],
-        support=Support(support) if support in set(Support) else Support.REQUESTED,
+        support=ExactlyOnceSupport(support) if support in set(ExactlyOnceSupport) else ExactlyOnceSupport.REQUESTED,
     )
 
 
-def ignored(prefix: str, options: Mapping[str, str], *names: str) -> list[Problem]:
+def ignored_option_warnings(prefix: str, options: Mapping[str, str], *names: str) -> list[Problem]:
     """Return warnings for client options without effect in exactly-once tasks (KIP-618)."""
     return [
         (prefix + name, options[name], "is ignored: a source that is delivered exactly once has its own")

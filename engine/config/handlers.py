@@ -10,7 +10,7 @@ from typing import Any
 from engine.config.options import Option, Problem
 
 
-class Role(StrEnum):
+class HandlerRole(StrEnum):
     """The kind of errors that a handler decides about."""
 
     PROCESSING = "processing"
@@ -29,29 +29,34 @@ class Role(StrEnum):
 
 
 _COVERS = {
-    Role.PROCESSING: "errors of transforms, processors, punctuations and put",
-    Role.DESERIALIZATION: "errors of converters that read",
-    Role.PRODUCTION: "errors of converters that write, and of records the brokers refuse",
+    HandlerRole.PROCESSING: "errors of transforms, processors, punctuations and put",
+    HandlerRole.DESERIALIZATION: "errors of converters that read records",
+    HandlerRole.PRODUCTION: "errors of converters that write records, and records that the brokers reject",
 }
-_OLD = (Role.DESERIALIZATION, Role.PRODUCTION)
+_OLD = (HandlerRole.DESERIALIZATION, HandlerRole.PRODUCTION)
 
 
-def _rows(role: Role) -> tuple[Option, ...]:
-    text = f"Who decides about {_COVERS[role]}: a built-in name, an entry point or a dotted path; "
-    named = Option(role.option, "class", None, text + "unset: a sink's or source's tolerance, a stream's default.")
-    own = Option(f"{role.option}.*", "map", {}, "Its own options; it is also given the connector's properties.")
-    old = Option(role.old_option, "class", None, f"The old name of `{role.option}`, which wins.")
+def _rows(role: HandlerRole) -> tuple[Option, ...]:
+    text = f"The handler of {_COVERS[role]}: a built-in name, an entry point or a dotted path. "
+    named = Option(
+        role.option,
+        "class",
+        None,
+        text + ("Default: the tolerance for sinks and sources, the stream's default for streams."),
+    )
+    own = Option(f"{role.option}.*", "map", {}, "Options of the handler. It also gets the properties of the connector.")
+    old = Option(role.old_option, "class", None, f"The old name of `{role.option}`. The new name takes precedence.")
     return (named, own, old) if role in _OLD else (named, own)
 
 
-OPTIONS: tuple[Option, ...] = tuple(row for role in Role for row in _rows(role))
+OPTIONS: tuple[Option, ...] = tuple(row for role in HandlerRole for row in _rows(role))
 
 
 @dataclass(frozen=True, slots=True)
 class HandlerChoice:
     """A handler that a connector names. `option` is the spelling in use, `options` are the handler's own."""
 
-    role: Role
+    role: HandlerRole
     class_name: str
     option: str
     options: dict[str, str]
@@ -69,7 +74,7 @@ def read_handlers(
     """Return the named handlers, and warnings about old option names."""
     choices: list[HandlerChoice] = []
     warnings: list[Problem] = []
-    for role in Role:
+    for role in HandlerRole:
         new, old = values[role.option], values.get(role.old_option)
         if old:
             text = f"ignored, {role.option} wins" if new else f"is the old name of {role.option}"

@@ -55,17 +55,17 @@ def mask(config: Mapping[str, str], secrets: Collection[str] = (), plain: Collec
     """
     known = {*plain, *_plain_of_steps(config)}
     return {
-        name: MASK if name in secrets or (name not in known and is_secret(name)) else shown(str(value))
+        name: MASK if name in secrets or (name not in known and is_secret(name)) else mask_value(str(value))
         for name, value in config.items()
     }
 
 
-def shown(value: str) -> str:
+def mask_value(value: str) -> str:
     """Return a value without recognisable secrets, whatever its option is called."""
     return MASK if _PRIVATE_KEY.search(value) else mask_url(value)
 
 
-def masked(config: Mapping[str, str], secrets: Collection[str] = ()) -> list[str]:
+def masked_options(config: Mapping[str, str], secrets: Collection[str] = ()) -> list[str]:
     """Return the options whose value is, or contains, the mask of a secret.
 
     A mask in an option that holds no secret is plain text.

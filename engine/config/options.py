@@ -71,11 +71,11 @@ def read(options: Sequence[Option], props: Mapping[str, str], prefix: str = "") 
     for option in options:
         read_one = _read_family if option.is_family else _read_option
         values[option.name] = read_one(option, own, prefix, problems)
-    problems += unknown(options, own, prefix)
+    problems += unknown_option_problems(options, own, prefix)
     return values, problems
 
 
-def stripped(props: Mapping[str, str]) -> dict[str, str]:
+def strip_values(props: Mapping[str, str]) -> dict[str, str]:
     """Strip blanks around values, so that the checked values are the used ones.
 
     Names are not stripped. A name with blanks around it is refused instead.
@@ -88,7 +88,7 @@ def given(option: Option, props: Mapping[str, str]) -> bool:
     return any(name in props for name in option.spellings)
 
 
-def unknown(options: Sequence[Option], own: Mapping[str, str], prefix: str = "") -> list[Problem]:
+def unknown_option_problems(options: Sequence[Option], own: Mapping[str, str], prefix: str = "") -> list[Problem]:
     """Return a problem for each unknown name, with the nearest known name."""
     names = [name for option in options for name in option.spellings]
     families = tuple(name.removesuffix("*") for name in names if name.endswith(".*"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config.options import Option, Problem, one_of
-from engine.config.rooted_files import ROOT_OPTION, outside, root_problem
+from engine.config.rooted_files import ROOT_OPTION, path_problem, root_problem
 
 CLASSES_OPTION = "plugin.classes.allow"
 POLICY_OPTION = "connector.client.config.override.policy"
@@ -103,24 +103,25 @@ OPTIONS: tuple[Option, ...] = (
         "list",
         (),
         "Classes that connectors may name by their dotted path, as patterns: `sensors.steps.*` or "
-        "`sensors.steps.Upper`; `*` stands for any characters. Built-in classes and entry points of installed packages "
-        "are always allowed; a module in the working directory never is.",
+        "`sensors.steps.Upper`. `*` matches any characters. Built-in classes and entry points of installed "
+        "packages are always allowed. Modules in the working directory are never allowed.",
     ),
     Option(
         ROOT_OPTION,
         "string",
         None,
-        "The directory that holds the files of FileStreamSource, FileStreamSink and SQLite databases, and the key and "
-        "trust stores that connectors name. Unset: connectors can't open any file. Python must not import from it.",
+        "The directory of the files of FileStreamSource, FileStreamSink and SQLite databases, and of the "
+        "key and trust stores that connectors name. Without it, connectors can't open any file. Python must "
+        "not import from it.",
         root_problem,
     ),
     Option(
         POLICY_OPTION,
         "class",
         None,
-        "Which client options connectors may set: `All`, `None`, `Principal`, `Allowlist`, as in Kafka. Unset: "
-        f"`Allowlist`, with the default of `{ALLOWLIST_OPTION}`, and dead letters may go to another cluster. Options "
-        "that load or run a program are refused under every policy.",
+        "The client options that connectors may set: `All`, `None`, `Principal`, `Allowlist`, as in Kafka. "
+        f"Default: `Allowlist` with the default of `{ALLOWLIST_OPTION}`, and dead letters may go to another "
+        "cluster. Options that load or run a program are rejected under every policy.",
         one_of(*POLICIES),
     ),
     Option(
@@ -166,7 +167,7 @@ class Permissions:
         if self.policy == ALL:
             return []
         named = [(name, path) for name, path in options.items() if name.endswith(NAMES_FILE) and name not in LOADS]
-        wrong = [(prefix + name, outside(path, self.file_root)) for name, path in named if path]
+        wrong = [(prefix + name, path_problem(path, self.file_root)) for name, path in named if path]
         return [(name, None, f"{text}, or set the worker's {POLICY_OPTION}=All") for name, text in wrong if text]
 
     def _allows(self, option: str) -> bool:

@@ -40,22 +40,24 @@ OPTIONS: tuple[Option, ...] = (
         PREFIX,
         "list",
         (),
-        "Names of config providers. `${name:path:key}` in a value of the worker or of a connector is what the provider "
-        "finds there; it is looked up where a task runs, and never stored or shown.",
+        "Names of config providers. In options of the worker and of connectors, `${name:path:key}` is "
+        "replaced by the value that the provider finds there. The task looks the value up when it starts. "
+        "The value is never stored or shown.",
     ),
     Option(
         f"{PREFIX}.*",
         "map",
         {},
-        f"`{PREFIX}.<name>.class`: FileConfigProvider, DirectoryConfigProvider or EnvVarConfigProvider; unset, the "
-        f"names `file`, `directory` and `env` say it. `{PREFIX}.<name>.param.allowed.paths` (files, directories) and "
-        f"`{PREFIX}.<name>.param.allowlist.pattern` (variables) say what may be read; connectors may read nothing "
-        "else, and nothing at all where they are unset.",
+        f"`{PREFIX}.<name>.class`: FileConfigProvider, DirectoryConfigProvider or EnvVarConfigProvider. "
+        "Default for the names `file`, `directory` and `env`: the provider of that kind. "
+        f"`{PREFIX}.<name>.param.allowed.paths` (files, directories) and "
+        f"`{PREFIX}.<name>.param.allowlist.pattern` (variables) limit the values that may be read. Without "
+        "them, connectors can't read any.",
     ),
 )
 
 
-class NotFound(Exception):
+class UnresolvedReference(Exception):
     """A reference that can't be resolved. The message says why, and holds no value."""
 
 
@@ -72,27 +74,27 @@ class Provider:
         return f"{PREFIX}.{self.name}.param.{LIMITS[self.kind]}"
 
     def check(self, path: str, key: str) -> None:
-        """Raise NotFound if the path or the key may not be read."""
+        """Raise UnresolvedReference if the path or the key may not be read."""
         if not key or bool(path) is (self.kind == ENVIRONMENT):
             form = "key" if self.kind == ENVIRONMENT else "path:key"
-            raise NotFound(f"must be written ${{{self.name}:{form}}}")
+            raise UnresolvedReference(f"must be written ${{{self.name}:{form}}}")
         if self.kind == DIRECTORY and (os.sep in key or key in {".", ".."}):
-            raise NotFound(f"names {key}, which is no file's name")
+            raise UnresolvedReference(f"names {key}, which is no file's name")
         if self.limit is not None and not self._allows(path, key):
-            raise NotFound(f"names what {self.limit_option} does not allow")
+            raise UnresolvedReference(f"names what {self.limit_option} does not allow")
 
     def get(self, path: str, key: str) -> str:
-        """Return the value. Raises NotFound."""
+        """Return the value. Raises UnresolvedReference."""
         self.check(path, key)
         if self.kind == ENVIRONMENT:
             if key not in os.environ:
-                raise NotFound(f"names the variable {key}, which is not set")
+                raise UnresolvedReference(f"names the variable {key}, which is not set")
             return os.environ[key]
         if self.kind == DIRECTORY:
             return _read(os.path.join(path, key), self._root(path, key))  # noqa: PTH118, a path stays as it is written
         properties = parse_properties(_read(path, self._root(path, key)))
         if key not in properties:
-            raise NotFound(f"names the key {key}, which the file {path} does not have")
+            raise UnresolvedReference(f"names the key {key}, which the file {path} does not have")
         return properties[key]
 
     def _allows(self, path: str, key: str) -> bool:
@@ -114,7 +116,7 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedProperties:
     """Properties with their references replaced. `values` holds each value by its reference."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -146,7 +148,9 @@ class Providers:
 
     by_name: Mapping[str, Provider] = field(default_factory=dict)
 
-    def look_up(self, properties: Mapping[str, str], *, of_connector: bool = False) -> tuple[Found, list[Problem]]:
+    def look_up(
+        self, properties: Mapping[str, str], *, of_connector: bool = False
+    ) -> tuple[ResolvedProperties, list[Problem]]:
         """Return the properties with every reference replaced, and a problem for each failure."""
         values: dict[str, str] = {}
         written: dict[str, str] = {}
@@ -159,9 +163,9 @@ class Providers:
             try:
                 done[option] = REFERENCE.sub(lambda match: self._value(match, values), str(text))
                 written[option] = text
-            except NotFound as error:
+            except UnresolvedReference as error:
                 problems.append((option, text, str(error)))
-        return Found(done, values, written), problems
+        return ResolvedProperties(done, values, written), problems
 
     def problems(self, properties: Mapping[str, str], *, of_connector: bool = True) -> list[Problem]:
         """Return the problems of references that show without a look-up."""
@@ -172,7 +176,7 @@ class Providers:
             for match in REFERENCE.finditer(str(text)):
                 try:
                     self._check(match, of_connector=of_connector)
-                except NotFound as error:
+                except UnresolvedReference as error:
                     found.append((option, text, str(error)))
                     break
         return found
@@ -181,9 +185,11 @@ class Providers:
         name, path, key = match.groups()
         provider = self.by_name.get(name)
         if provider is None:
-            raise NotFound(f"names the config provider {name}, which the worker's {PREFIX} does not name")
+            raise UnresolvedReference(f"names the config provider {name}, which the worker's {PREFIX} does not name")
         if of_connector and provider.limit is None:
-            raise NotFound(f"is not allowed: set the worker's {provider.limit_option} to what connectors may read")
+            raise UnresolvedReference(
+                f"is not allowed: set the worker's {provider.limit_option} to what connectors may read"
+            )
         provider.check(path or "", key)
 
     def _value(self, match: re.Match[str], values: dict[str, str]) -> str:
@@ -228,16 +234,16 @@ def read_providers(properties: Mapping[str, str]) -> tuple[Providers, list[Probl
 
 
 def _read(path: str, root: str | None) -> str:
-    """Return a file's text. Raises NotFound, whose message holds none of it."""
+    """Return a file's text. Raises UnresolvedReference, whose message holds none of it."""
     try:
         with open(open_below(path, root or os.sep, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no path"
-        raise NotFound(f"names the file {Path(path)}, which can't be read: {reason}") from None
+        raise UnresolvedReference(f"names the file {Path(path)}, which can't be read: {reason}") from None
     if len(data) > MAX_BYTES:
-        raise NotFound(f"names the file {Path(path)}, which is larger than {MAX_BYTES >> 20} MiB")
+        raise UnresolvedReference(f"names the file {Path(path)}, which is larger than {MAX_BYTES >> 20} MiB")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise NotFound(f"names the file {Path(path)}, which is no text in UTF-8") from None
+        raise UnresolvedReference(f"names the file {Path(path)}, which is no text in UTF-8") from None

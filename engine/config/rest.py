@@ -34,61 +34,74 @@ def bearer_token(text: str) -> str | None:
 # fmt: off: one row, one line
 OPTIONS: tuple[Option, ...] = (
     Option("listeners", "list", LISTENERS, "The URLs on which the REST API listens: `http://` or `https://`."),
-    Option("listeners.https.*", "map", {}, "TLS options of `https://` listeners; without any, `ssl.*` applies."),
+    Option("listeners.https.*", "map", {}, "TLS options of `https://` listeners. Default: `ssl.*`."),
     Option(
         "rest.advertised.host.name",
         "string",
         None,
-        "The host that other drivers send clients to; else that of `listeners`.",
+        "The host name that other drivers send clients to. Default: the host of `listeners`.",
     ),
-    Option("rest.advertised.port", "int", None, "The port of it; else that of `listeners`.", at_least(1, 65_535)),
+    Option(
+        "rest.advertised.port",
+        "int",
+        None,
+        "The port that other drivers send clients to. Default: the port of `listeners`.",
+        at_least(1, 65_535),
+    ),
     Option(
         "rest.advertised.listener",
         "string",
         None,
-        "`http` or `https`: the listener that other drivers send clients to; unset: `http` if there is one.",
+        "`http` or `https`: the scheme of the listener that other drivers send clients to. Default: `http` "
+        "if there is such a listener.",
         one_of("http", "https", "HTTP", "HTTPS"),
     ),
     Option(
         "rest.authentication",
         "string",
         "required",
-        "`none` lets every process of this machine use the REST API; only with loopback listeners.",
+        "`none` gives every process of this machine access to the REST API. Allowed only with loopback listeners.",
         one_of("required", "none"),
     ),
     Option("rest.auth.token", "password", None, "A bearer token of at least 32 characters.", bearer_token, secret=True),
-    Option("rest.auth.token.file", "string", None, "A file of bearer tokens, one a line; read again when it changes."),
+    Option(
+        "rest.auth.token.file",
+        "string",
+        None,
+        "A file of bearer tokens, one per line. The engine reads it again when it changes.",
+    ),
     Option(
         "rest.extension.classes",
         "list",
         (),
-        "Kafka's `BasicAuthSecurityRestExtension` for HTTP basic authentication; no other class exists here.",
+        "Kafka's `BasicAuthSecurityRestExtension` for HTTP basic authentication. No other class is supported.",
     ),
     Option(
         "rest.basic.auth.credentials.file",
         "string",
         None,
-        "A properties file of `user=password` lines, as Kafka's PropertyFileLoginModule reads; passwords may be the "
-        "hashes that `python -m engine hash-password` prints. Read again when it changes.",
+        "A properties file of `user=password` lines, in the format of Kafka's PropertyFileLoginModule. A "
+        "password may be a hash from `python -m engine hash-password`. The engine reads the file again when "
+        "it changes.",
     ),
-    Option("rest.allowed.hosts", "list", (), "More host names, without port, that requests may name in `Host`."),
+    Option("rest.allowed.hosts", "list", (), "Additional host names, without port, that requests may have in `Host`."),
     Option(
         "access.control.allow.origin",
         "list",
         (),
-        "Origins of web pages that may use the REST API, as `https://ui.example.com`; `*` allows all.",
+        "Origins of web pages that may use the REST API, such as `https://ui.example.com`; `*` allows all.",
     ),
     Option(
         "access.control.allow.methods",
         "list",
         (),
-        "Methods that those pages may use; unset: GET, POST and HEAD.",
+        "HTTP methods that those pages may use. Default: GET, POST and HEAD.",
     ),
     Option(
         "rest.max.request.bytes",
         "int",
         MAX_REQUEST_BYTES,
-        "The largest request body that is read; larger ones get status 413.",
+        "The maximum size of a request body in bytes. Larger requests get status 413.",
         at_least(1024, INT_MAX),
     ),
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT_OPTION = "file.connectors.root"
 
 
-def outside(path: str, root: str | None) -> str | None:
+def path_problem(path: str, root: str | None) -> str | None:
     """Return why connectors may not use the file, as a clause; None if it is below the root."""
     if root is None:
         return f"file connectors are disabled: set the worker's {ROOT_OPTION} to the directory that holds their files"

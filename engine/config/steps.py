@@ -6,21 +6,21 @@ from engine.config import transforms
 from engine.config.options import INT_MAX, Option, at_least, one_of
 
 _CONVERTER_TYPE = Option(
-    "converter.type", "string", None, "What is converted: key, value or header. Set by the engine.",
+    "converter.type", "string", None, "The part to convert: key, value or header. Set by the engine.",
     one_of("key", "value", "header"),
 )  # fmt: skip
 
 JSON_CONVERTER: tuple[Option, ...] = (
-    Option("schemas.enable", "boolean", True, "Values are `schema` and `payload` envelopes; false: plain JSON."),
-    Option("schemas.cache.size", "int", 1000, "Schemas kept after parsing.", at_least(0, INT_MAX)),
+    Option("schemas.enable", "boolean", True, "Values are `schema` and `payload` envelopes. If false: plain JSON."),
+    Option("schemas.cache.size", "int", 1000, "The number of parsed schemas to keep.", at_least(0, INT_MAX)),
     Option(
         "decimal.format",
         "string",
         "BASE64",
-        "How decimals are written: BASE64 or NUMERIC.",
+        "The format of decimals: BASE64 or NUMERIC.",
         transforms.in_any_case("BASE64", "NUMERIC"),
     ),
-    Option("replace.null.with.default", "boolean", True, "A null field becomes its schema's default."),
+    Option("replace.null.with.default", "boolean", True, "Replace a null field by the default of its schema."),
     _CONVERTER_TYPE,
 )
 STRING_CONVERTER: tuple[Option, ...] = (

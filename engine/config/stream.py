@@ -27,10 +27,10 @@ def _names(value: tuple[str, ...]) -> str | None:
 
 
 OUTPUT_OPTIONS: tuple[Option, ...] = (
-    Option("output.key.converter", "class", None, "The converter of keys that are written; `key.converter` if unset."),
-    Option("output.key.converter.*", "map", {}, "Its options."),
-    Option("output.value.converter", "class", None, "That of values that are written; `value.converter` if unset."),
-    Option("output.value.converter.*", "map", {}, "Its options."),
+    Option("output.key.converter", "class", None, "The converter of written keys. Default: `key.converter`."),
+    Option("output.key.converter.*", "map", {}, "Options of this converter."),
+    Option("output.value.converter", "class", None, "The converter of written values. Default: `value.converter`."),
+    Option("output.value.converter.*", "map", {}, "Options of this converter."),
 )
 OPTIONS: tuple[Option, ...] = (
     Option("processors", "list", (), "Names of processors.", _names),
@@ -38,18 +38,19 @@ OPTIONS: tuple[Option, ...] = (
         "processors.*",
         "map",
         {},
-        "`processors.<name>.type` is a dotted path or an entry point, `.parents` the nodes that feed it (`input`, the "
-        "default, is the topics); all others are options of its own.",
+        "`processors.<name>.type` is a dotted path or an entry point. `.parents` lists the nodes that feed "
+        "the processor; default: `input`, which is the topics. All others are options of the processor.",
     ),
-    Option("sinks", "list", (), "Names of the ends that write to topics.", _names),
-    Option("sinks.*", "map", {}, "`sinks.<name>.topic`, and `.parents` as those of a processor."),
+    Option("sinks", "list", (), "Names of sinks, which write to topics.", _names),
+    Option("sinks.*", "map", {}, "`sinks.<name>.topic`, and `.parents` as for processors."),
     *OUTPUT_OPTIONS,
     Option(
         "processing.guarantee",
         "string",
         AT_LEAST_ONCE,
-        "`at_least_once`, or `exactly_once_v2`: what a record led to, on all ends, its dead letters and the offsets in "
-        "one transaction. The old names `exactly_once` and `exactly_once_beta` mean the same.",
+        "`at_least_once` or `exactly_once_v2`. With `exactly_once_v2`, the written records, dead letters "
+        "and offsets are in one transaction. The old names `exactly_once` and `exactly_once_beta` mean the "
+        "same.",
         one_of(AT_LEAST_ONCE, EXACTLY_ONCE, *OLD_GUARANTEES),
     ),
 )
@@ -91,7 +92,7 @@ def read_stream(config: ConnectorConfig) -> tuple[StreamConfig, list[Problem]]:
     own = config.own
     processors = {name: _options("processors", name, own, problems) for name in own["processors"] or ()}
     sinks = {name: _options("sinks", name, own, problems) for name in own["sinks"] or ()}
-    problems += _strangers("processors", own) + _strangers("sinks", own)
+    problems += _unknown_name_problems("processors", own) + _unknown_name_problems("sinks", own)
     if not processors and not sinks:
         problems.append(("processors", None, "is required, or sinks"))
     for name in processors.keys() & sinks.keys():
@@ -138,7 +139,7 @@ def _options(family: str, name: str, own: Mapping[str, Mapping[str, str]], probl
     return found
 
 
-def _strangers(family: str, own: Mapping[str, Mapping[str, str]]) -> list[Problem]:
+def _unknown_name_problems(family: str, own: Mapping[str, Mapping[str, str]]) -> list[Problem]:
     names = tuple(own[family] or ())
     return [
         (f"{family}.{key}", value, f"belongs to no name in {family}{nearest(key.partition('.')[0], names)}")

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from engine.leases import Kind, TaskConfig
+from engine.leases import ConnectorKind, TaskConfig
 from engine.record.record import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class TaskEntry(msgspec.Struct, frozen=True):
     generation: int
     properties: dict[str, str]
     partitions: tuple[TopicPartition, ...]
-    kind: Kind = Kind.SINK
+    kind: ConnectorKind = ConnectorKind.SINK
     exactly_once: bool = False  # its producers are transactional: it may only run after older generations are fenced
 
 
@@ -96,25 +96,25 @@ class Leader(msgspec.Struct, frozen=True):
     crowded: bool = False
 
 
-class _Properties(msgspec.Struct):
+class _PropertiesValue(msgspec.Struct):
     properties: dict[str, str]
 
 
-class _Target(msgspec.Struct):
+class _TargetValue(msgspec.Struct):
     state: TargetState
 
 
-class _Restart(msgspec.Struct):
+class _RestartValue(msgspec.Struct):
     restarts: int
     tasks: dict[int, int] = {}
 
 
-class _Commit(msgspec.Struct):
+class _CommitValue(msgspec.Struct):
     tasks: int
     generation: int
 
 
-class _Count(msgspec.Struct):
+class _CountValue(msgspec.Struct):
     tasks: int
 
 
@@ -142,6 +142,7 @@ def _fold(state: ConfigState, name: str, value: bytes | None) -> ConfigState:
         return state
     before = state.connectors.get(connector, ConnectorState())
     after = _fold_connector(before, kind, task, value or None)
+    # The same object says that nothing changed: the herder then skips all connectors at once.
     if after == before:
         return state
     return msgspec.structs.replace(state, connectors={**state.connectors, connector: after})
@@ -243,6 +244,7 @@ def leader_record(leader: Leader) -> KeyValue:
 def _fold_leader(state: ConfigState, value: bytes | None) -> ConfigState:
     leader = msgspec.json.decode(value, type=Leader) if value else None
     return (
+        # A record of a lower epoch was written by a driver that has been replaced.
         state if leader is None or leader.epoch < state.leader.epoch else msgspec.structs.replace(state, leader=leader)
     )
 
@@ -251,11 +253,11 @@ def _fold_connector(before: ConnectorState, kind: str, task: int | None, value: 
     replace, read = msgspec.structs.replace, msgspec.json.decode
     match kind:
         case "connector":
-            return replace(before, properties=None if value is None else read(value, type=_Properties).properties)
+            return replace(before, properties=None if value is None else read(value, type=_PropertiesValue).properties)
         case "target-state":
-            return replace(before, target=read(value, type=_Target).state if value else TargetState.STARTED)
+            return replace(before, target=read(value, type=_TargetValue).state if value else TargetState.STARTED)
         case "restart" if value:
-            restart = read(value, type=_Restart)
+            restart = read(value, type=_RestartValue)
             return replace(before, restarts=restart.restarts, task_restarts=restart.tasks)
         case "task" if task is not None:
             pending = {number: entry for number, entry in before.pending.items() if number != task}
@@ -263,16 +265,18 @@ def _fold_connector(before: ConnectorState, kind: str, task: int | None, value: 
                 pending[task] = read(value, type=TaskEntry)
             return replace(before, pending=pending)
         case "commit" if value:
-            commit = read(value, type=_Commit)
+            commit = read(value, type=_CommitValue)
             return _commit(before, commit.tasks, commit.generation)
         case "tasks-count":
-            count = None if value is None else read(value, type=_Count).tasks
+            count = None if value is None else read(value, type=_CountValue).tasks
             return replace(before, task_count=count, fenced=count is not None)
     return before
 
 
 def _commit(before: ConnectorState, count: int, generation: int) -> ConnectorState:
     written = tuple(before.pending[n] for n in range(count) if n in before.pending)
+    # Part of a generation must never run, because it would leave partitions unread. In a compacted topic, a reader may
+    # meet the commit record of a generation whose task records are partly replaced by later ones.
     whole = len(written) == count and all(entry.generation == generation for entry in written)
     tasks = written if whole else ()
     return msgspec.structs.replace(before, generation=generation, tasks=tasks, pending={}, fenced=False)

@@ -37,20 +37,48 @@ def _positive(value: int) -> str | None:
 
 # fmt: off: one row, one line
 OPTIONS: tuple[Option, ...] = (
-    Option("topic.creation.groups", "list", (), "Names of groups of topics, beside the default group.", _names),
+    Option("topic.creation.groups", "list", (), "Names of topic groups, in addition to the default group.", _names),
     Option("topic.creation.*", "map", {}, "`topic.creation.<group>.partitions` and the other options of each group."),
 )
 GROUP: tuple[Option, ...] = (
     Option("include", "list", REQUIRED, "Regular expressions of the topics in the group.", _regexes),
-    Option("exclude", "list", (), "Regular expressions of topics that are not, although included.", _regexes),
-    Option("partitions", "int", None, "Partitions of a topic that is made; the default group's when unset.", _positive),
-    Option("replication.factor", "int", None, "Its replicas; the default group's when unset.", _positive),
+    Option(
+        "exclude",
+        "list",
+        (),
+        "Regular expressions of the topics that are not in the group, even if included.",
+        _regexes,
+    ),
+    Option(
+        "partitions",
+        "int",
+        None,
+        "The number of partitions of a new topic. Default: as in the default group.",
+        _positive,
+    ),
+    Option(
+        "replication.factor",
+        "int",
+        None,
+        "The replication factor of a new topic. Default: as in the default group.",
+        _positive,
+    ),
 )
 DEFAULT_GROUP: tuple[Option, ...] = (
     Option(
-        "partitions", "int", REQUIRED, "Partitions of a topic that is made; -1 for the broker's default.", _positive
+        "partitions",
+        "int",
+        REQUIRED,
+        "The number of partitions of a new topic; -1 means the broker's default.",
+        _positive,
     ),
-    Option("replication.factor", "int", REQUIRED, "Its replicas; capped to the number of brokers.", _positive),
+    Option(
+        "replication.factor",
+        "int",
+        REQUIRED,
+        "The replication factor of a new topic, at most the number of brokers.",
+        _positive,
+    ),
 )
 # fmt: on
 

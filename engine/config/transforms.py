@@ -26,7 +26,7 @@ def in_any_case(*allowed: str) -> Callable[[str], str | None]:
     return check
 
 
-_DEFAULTS = Option("replace.null.with.default", "boolean", True, "A null field becomes its schema's default.")
+_DEFAULTS = Option("replace.null.with.default", "boolean", True, "Replace a null field by the default of its schema.")
 
 CAST: tuple[Option, ...] = (
     Option(
@@ -36,85 +36,93 @@ CAST: tuple[Option, ...] = (
     ),
     _DEFAULTS,
 )  # fmt: skip
-DROP_HEADERS: tuple[Option, ...] = (Option("headers", "list", REQUIRED, "Names of the headers to leave out.", _some),)
+DROP_HEADERS: tuple[Option, ...] = (Option("headers", "list", REQUIRED, "Names of the headers to remove.", _some),)
 EXTRACT_FIELD: tuple[Option, ...] = (
-    Option("field", "string", REQUIRED, "The field that takes the place of the whole key or value.", _some),
+    Option("field", "string", REQUIRED, "The field that replaces the whole key or value.", _some),
     Option(
         "field.syntax.version", "string", "V1",
-        "V1: the name of a field at the top. V2: a path; dots go down, backticks wrap a name that has dots.",
+        "V1: the name of a top-level field. V2: a path with dots; backticks quote a name that contains dots.",
         in_any_case("V1", "V2"),
     ),
     _DEFAULTS,
 )  # fmt: skip
 FILTER: tuple[Option, ...] = ()
-FLATTEN: tuple[Option, ...] = (Option("delimiter", "string", ".", "What stands between the names of the levels."),)
+FLATTEN: tuple[Option, ...] = (Option("delimiter", "string", ".", "The separator between the names of the levels."),)
 HEADER_FROM: tuple[Option, ...] = (
-    Option("fields", "list", REQUIRED, "The fields that become headers.", _some),
-    Option("headers", "list", REQUIRED, "The headers' names, one for each field.", _some),
-    Option("operation", "string", REQUIRED, "move: the fields leave the record; copy.", one_of("move", "copy")),
+    Option("fields", "list", REQUIRED, "The fields to put into headers.", _some),
+    Option("headers", "list", REQUIRED, "The names of the headers, one per field.", _some),
+    Option(
+        "operation",
+        "string",
+        REQUIRED,
+        "move: also remove the fields from the record; copy: keep them.",
+        one_of("move", "copy"),
+    ),
     _DEFAULTS,
 )
-HOIST_FIELD: tuple[Option, ...] = (Option("field", "string", REQUIRED, "The one field that holds what was there."),)
+HOIST_FIELD: tuple[Option, ...] = (
+    Option("field", "string", REQUIRED, "The new field that contains the original key or value."),
+)
 INSERT_FIELD: tuple[Option, ...] = (
-    Option("topic.field", "string", None, "Field for the topic. A name may end in ! (required) or ? (optional)."),
-    Option("partition.field", "string", None, "Field for the partition, ! and ? as above."),
-    Option("offset.field", "string", None, "Field for the offset, ! and ? as above; for sinks alone."),
-    Option("timestamp.field", "string", None, "Field for the record's timestamp, ! and ? as above."),
-    Option("static.field", "string", None, "Field for `static.value`, ! and ? as above."),
-    Option("static.value", "string", None, "What `static.field` holds."),
+    Option("topic.field", "string", None, "The field for the topic. A name may end in ! (required) or ? (optional)."),
+    Option("partition.field", "string", None, "The field for the partition, with ! or ? as above."),
+    Option("offset.field", "string", None, "The field for the offset, with ! or ? as above. Only for sinks."),
+    Option("timestamp.field", "string", None, "The field for the record's timestamp, with ! or ? as above."),
+    Option("static.field", "string", None, "The field for `static.value`, with ! or ? as above."),
+    Option("static.value", "string", None, "The value of `static.field`."),
     _DEFAULTS,
 )
 INSERT_HEADER: tuple[Option, ...] = (
-    Option("header", "string", REQUIRED, "The header's name."),
-    Option("value.literal", "string", REQUIRED, "Its value; the type is read from the text, as headers are."),
+    Option("header", "string", REQUIRED, "The name of the header."),
+    Option("value.literal", "string", REQUIRED, "The value of the header. Its type is inferred from the text."),
 )
 MASK_FIELD: tuple[Option, ...] = (
     Option("fields", "list", REQUIRED, "The fields to mask.", _some),
-    Option("replacement", "string", None, "What numbers and texts become; unset: 0, false or empty.", _some),
+    Option("replacement", "string", None, "The replacement of numbers and strings. Default: 0, false or empty.", _some),
     _DEFAULTS,
 )
 REGEX_ROUTER: tuple[Option, ...] = (
-    Option("regex", "string", REQUIRED, "The Java regular expression that the whole topic name matches."),
-    Option("replacement", "string", REQUIRED, "The new name; $1 and ${name} are groups, a backslash escapes."),
+    Option("regex", "string", REQUIRED, "A Java regular expression that must match the whole topic name."),
+    Option("replacement", "string", REQUIRED, "The new topic name. $1 and ${name} insert groups; a backslash escapes."),
 )
 REPLACE_FIELD: tuple[Option, ...] = (
-    Option("exclude", "list", (), "Fields to leave out.", aliases=("blacklist",)),
-    Option("include", "list", (), "Fields to keep; empty keeps all.", aliases=("whitelist",)),
+    Option("exclude", "list", (), "Fields to remove.", aliases=("blacklist",)),
+    Option("include", "list", (), "Fields to keep. If empty, all fields are kept.", aliases=("whitelist",)),
     Option("renames", "list", (), "Fields to rename, as old:new.", _pairs),
     _DEFAULTS,
 )
 SET_SCHEMA_METADATA: tuple[Option, ...] = (
-    Option("schema.name", "string", None, "The schema's new name."),
-    Option("schema.version", "int", None, "The schema's new version.", at_least(-INT_MAX - 1, INT_MAX)),
+    Option("schema.name", "string", None, "The new name of the schema."),
+    Option("schema.version", "int", None, "The new version of the schema.", at_least(-INT_MAX - 1, INT_MAX)),
     _DEFAULTS,
 )
 TIMESTAMP_CONVERTER: tuple[Option, ...] = (
-    Option("field", "string", "", "The field to convert; empty: the whole key or value."),
+    Option("field", "string", "", "The field to convert. If empty, the whole key or value is converted."),
     Option(
-        "target.type", "string", REQUIRED, "What it becomes: string, unix, Date, Time or Timestamp.",
+        "target.type", "string", REQUIRED, "The target type: string, unix, Date, Time or Timestamp.",
         one_of("string", "unix", "Date", "Time", "Timestamp"),
     ),
-    Option("format", "string", "", "The pattern of texts, letters as in Java's SimpleDateFormat, in UTC."),
+    Option("format", "string", "", "The pattern of strings in the syntax of Java's SimpleDateFormat, in UTC."),
     Option(
         "unix.precision", "string", "milliseconds",
-        "What unix numbers count: nanoseconds, microseconds, milliseconds or seconds.",
+        "The unit of unix numbers: nanoseconds, microseconds, milliseconds or seconds.",
         one_of("nanoseconds", "microseconds", "milliseconds", "seconds"),
     ),
     _DEFAULTS,
 )  # fmt: skip
 TIMESTAMP_ROUTER: tuple[Option, ...] = (
     Option("topic.format", "string", "${topic}-${timestamp}", "The new name, with `${topic}` and `${timestamp}`."),
-    Option("timestamp.format", "string", "yyyyMMdd", "The timestamp's pattern, as in Java's SimpleDateFormat, in UTC."),
+    Option("timestamp.format", "string", "yyyyMMdd", "The timestamp's pattern in Java's SimpleDateFormat, in UTC."),
 )  # fmt: skip
 VALUE_TO_KEY: tuple[Option, ...] = (
-    Option("fields", "list", REQUIRED, "The fields of the value that make the key.", _some),
+    Option("fields", "list", REQUIRED, "The fields of the value that form the key.", _some),
     _DEFAULTS,
 )
 
-HAS_HEADER_KEY: tuple[Option, ...] = (Option("name", "string", REQUIRED, "The header's name.", _some),)
+HAS_HEADER_KEY: tuple[Option, ...] = (Option("name", "string", REQUIRED, "The name of the header.", _some),)
 RECORD_IS_TOMBSTONE: tuple[Option, ...] = ()
 TOPIC_NAME_MATCHES: tuple[Option, ...] = (
-    Option("pattern", "string", REQUIRED, "The Java regular expression that the whole topic name matches.", _some),
+    Option("pattern", "string", REQUIRED, "A Java regular expression that must match the whole topic name.", _some),
 )
 
 TABLES: dict[str, tuple[Option, ...]] = {

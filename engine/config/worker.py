@@ -11,7 +11,7 @@ from engine.config.options import INT_MAX, Option, Problem, at_least, one_of, re
 from engine.config.permissions import OPTIONS as PERMISSION_OPTIONS
 from engine.config.permissions import Permissions, read_permissions
 from engine.config.providers import OPTIONS as PROVIDER_OPTIONS
-from engine.config.providers import Found, Providers, read_providers
+from engine.config.providers import Providers, ResolvedProperties, read_providers
 from engine.config.rest import OPTIONS as REST_OPTIONS
 from engine.config.rest import PREFIXES as REST_PREFIXES
 from engine.config.rest import RestConfig, rest_config
@@ -22,34 +22,55 @@ STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
-_FACTOR = "Replicas of this topic when it is created; capped to the number of brokers."
+_FACTOR = "The replication factor of this topic when it is created, at most the number of brokers."
 
 # fmt: off: one row, one line
 OPTIONS: tuple[Option, ...] = (
-    Option("bootstrap.servers", "string", "127.0.0.1:9092", "Brokers to begin with, as host:port, comma-separated."),
+    Option("bootstrap.servers", "string", "127.0.0.1:9092", "Bootstrap brokers as host:port, comma-separated."),
     Option("group.id", "string", "connect-cluster", "The name of this cluster of workers."),
-    Option("config.storage.topic", "string", "connect-configs", "Where configurations are kept.", topic_name),
+    Option("config.storage.topic", "string", "connect-configs", "The topic that stores configurations.", topic_name),
     Option("config.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
-    Option("status.storage.topic", "string", "connect-status", "Where states and metrics are published.", topic_name),
+    Option("status.storage.topic", "string", "connect-status", "The topic of states and metrics.", topic_name),
     Option("status.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
-    Option("status.storage.partitions", "int", 1, "Its partitions when it is created.", at_least(1, 1000)),
-    Option("outcome.storage.topic", "string", "connect-outcomes", "Where outcomes of replays are told.", topic_name),
+    Option(
+        "status.storage.partitions",
+        "int",
+        1,
+        "The number of partitions of this topic when it is created.",
+        at_least(1, 1000),
+    ),
+    Option("outcome.storage.topic", "string", "connect-outcomes", "The topic of the outcomes of replays.", topic_name),
     Option("outcome.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
-    Option("outcome.storage.partitions", "int", 1, "Its partitions when it is created.", at_least(1, 1000)),
-    Option("offset.storage.topic", "string", "connect-offsets", "Where positions of sources are kept.", topic_name),
+    Option(
+        "outcome.storage.partitions",
+        "int",
+        1,
+        "The number of partitions of this topic when it is created.",
+        at_least(1, 1000),
+    ),
+    Option(
+        "offset.storage.topic", "string", "connect-offsets", "The topic that stores the offsets of sources.", topic_name
+    ),
     Option("offset.storage.replication.factor", "int", 3, _FACTOR, at_least(1, 32_767)),
-    Option("offset.storage.partitions", "int", 25, "Its partitions when it is created.", at_least(1, 1000)),
+    Option(
+        "offset.storage.partitions",
+        "int",
+        25,
+        "The number of partitions of this topic when it is created.",
+        at_least(1, 1000),
+    ),
     Option(
         "exactly.once.source.enabled",
         "boolean",
         False,
-        "Deliver the records of sources exactly once; on for every worker of the cluster, or for none (KIP-618).",
+        "Deliver the records of sources exactly once. Set it for all workers of the cluster or for none (KIP-618).",
     ),
     Option(
         "exactly.once.source.support",
         "string",
         None,
-        "The same as Kafka shipped it; `preparing` is as `disabled` here, where leaders always write transactions.",
+        "Kafka's name of the same option. `preparing` means `disabled` here, because leaders always write "
+        "transactions.",
         one_of("disabled", "preparing", "enabled"),
     ),
     *REST_OPTIONS,
@@ -57,27 +78,35 @@ OPTIONS: tuple[Option, ...] = (
         "session.timeout.ms",
         "int",
         10_000,
-        "How long a driver may be silent before another one leads.",
+        "The time after which another driver takes over from a silent one.",
         at_least(1000, INT_MAX),
     ),
     Option("spark.master", "string", "local[8]", "The Spark master that runs leases."),
-    Option("slots", "int", 8, "Leases that run at once; not cores.", at_least(1, 10_000)),
-    Option("lease.budget.ms", "int", 5000, "How long a lease may last.", at_least(100, INT_MAX)),
-    Option("task.shutdown.graceful.timeout.ms", "int", 5000, "How long a stop may take.", at_least(0, INT_MAX)),
-    Option("offset.flush.interval.ms", "int", 1000, "Most time between commits.", at_least(1, INT_MAX)),
-    Option("key.converter", "class", STRING_CONVERTER, "The converter of keys where a connector names none."),
+    Option(
+        "slots",
+        "int",
+        8,
+        "The number of leases that run at the same time. It is not a number of cores.",
+        at_least(1, 10_000),
+    ),
+    Option("lease.budget.ms", "int", 5000, "The maximum duration of a lease.", at_least(100, INT_MAX)),
+    Option("task.shutdown.graceful.timeout.ms", "int", 5000, "The maximum duration of a stop.", at_least(0, INT_MAX)),
+    Option("offset.flush.interval.ms", "int", 1000, "The maximum time between commits.", at_least(1, INT_MAX)),
+    Option("key.converter", "class", STRING_CONVERTER, "The default converter of keys."),
     Option("key.converter.*", "map", {}, "Options of the key converter."),
-    Option("value.converter", "class", JSON_CONVERTER, "The converter of values where a connector names none."),
+    Option("value.converter", "class", JSON_CONVERTER, "The default converter of values."),
     Option("value.converter.*", "map", {}, "Options of the value converter."),
-    Option("header.converter", "class", SIMPLE_HEADER_CONVERTER, "The converter of headers."),
+    Option("header.converter", "class", SIMPLE_HEADER_CONVERTER, "The default converter of headers."),
     Option("header.converter.*", "map", {}, "Options of the header converter."),
-    Option("consumer.*", "map", {}, "Client options of every consumer."),
-    Option("producer.*", "map", {}, "Client options of every producer."),
-    Option("admin.*", "map", {}, "Client options of every admin client."),
-    Option("security.protocol", "string", None, "How to reach the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."),
-    Option("sasl.*", "map", {}, "Client options for SASL, for every client."),
-    Option("ssl.*", "map", {}, "Client options for TLS, for every client."),
-    Option("spark.*", "map", {}, "Settings of the Spark session; `spark.master` is an option of its own."),
+    Option("consumer.*", "map", {}, "Client options of all consumers."),
+    Option("producer.*", "map", {}, "Client options of all producers."),
+    Option("admin.*", "map", {}, "Client options of all admin clients."),
+    Option(
+        "security.protocol", "string", None, "The protocol of the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
+    ),
+    Option("sasl.*", "map", {}, "Client options for SASL, for all clients."),
+    Option("ssl.*", "map", {}, "Client options for TLS, for all clients."),
+    Option("spark.*", "map", {}, "Settings of the Spark session, except `spark.master`."),
     *PERMISSION_OPTIONS,
     *PROVIDER_OPTIONS,
 )
@@ -138,7 +167,7 @@ class WorkerConfig:
     properties: dict[str, str]
     permissions: Permissions = field(default_factory=Permissions)
     providers: Providers = field(default_factory=Providers)
-    found: Found = field(default_factory=Found)  # values from config providers
+    found: ResolvedProperties = field(default_factory=ResolvedProperties)  # values from config providers
 
     def as_written(self) -> WorkerConfig:
         """Return the same worker with unresolved references, for display."""
@@ -171,7 +200,7 @@ def read_worker(
     known = {name for option in OPTIONS for name in option.spellings}
     written = {name: value for name, value in merged.items() if name in known or name.startswith(FAMILIES)}
     providers, faults = read_providers(written)
-    found, missing = providers.look_up(written) if looks_up else (Found(written), [])
+    found, missing = providers.look_up(written) if looks_up else (ResolvedProperties(written), [])
     own = found.properties
     values, problems = read(OPTIONS, own)
     problems = [*faults, *missing, *map(found.without_values, problems)]

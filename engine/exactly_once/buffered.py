@@ -9,7 +9,7 @@ from engine.ports import Producer, Row
 from engine.record.record import Headers
 
 
-class Written(NamedTuple):
+class BufferedRecord(NamedTuple):
     """A producer's Row with named parts."""
 
     topic: str
@@ -20,22 +20,22 @@ class Written(NamedTuple):
     partition: int | None
 
 
-class Keeping(Producer):
+class CollectingProducer(Producer):
     """A producer that only collects records, in order, until a caller takes them."""
 
     def __init__(self) -> None:
-        self._waiting: list[Written] = []
+        self._waiting: list[BufferedRecord] = []
 
     def produce_all(self, rows: Sequence[Row]) -> None:
-        self._waiting += map(Written._make, rows)
+        self._waiting += map(BufferedRecord._make, rows)
 
-    def take(self) -> list[Written]:
+    def take(self) -> list[BufferedRecord]:
         """Return the collected records and start an empty collection."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
 
-class Buffered(Keeping):
+class BufferedProducer(CollectingProducer):
     """A producer that collects records until `flush`.
 
     Several writers can share one transaction with it, without mixing up the ordinals of their records.

@@ -14,7 +14,7 @@ def is_rejected(error: EngineError) -> bool:
     return isinstance(cause, ProduceFailed) and cause.type is FailureType.MESSAGE_REJECTED
 
 
-def of_all(lost: Sequence[Row], error: EngineError) -> ProduceFailed:
+def fail_all(lost: Sequence[Row], error: EngineError) -> ProduceFailed:
     """Return the failure of all records produced since the last flush, with the guilty ones."""
     cause = error.__cause__
     kind, reasons = FailureType.TRANSACTION_FAILED, dict[int, str]()

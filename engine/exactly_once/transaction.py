@@ -25,7 +25,7 @@ from contextlib import suppress
 from enum import StrEnum
 
 from engine.errors import AbortableError, Aborted, EngineError, ProduceFailed, RetriableError
-from engine.exactly_once.losses import is_rejected, of_all
+from engine.exactly_once.losses import fail_all, is_rejected
 from engine.ports import Clock, Committed, Producer, Row, TransactionalProducer
 from engine.record.record import TopicPartition
 
@@ -36,7 +36,7 @@ COMMIT_PAUSE_MS = 100
 ATTEMPTS = 3  # tries to write a transaction again within one call
 
 
-class State(StrEnum):
+class TransactionState(StrEnum):
     """The state of a transaction; see the diagram above."""
 
     READY = "READY"
@@ -48,9 +48,9 @@ class State(StrEnum):
 class Transaction(Producer):
     """A task's transactions, one after another, behind the plain Producer port.
 
-    `connect()` returns an uninitialised client. `check()` raises Fenced if another process has worked since our last
-    commit. It is called after each take-over of our own id, because `init` would also fence a successor. Every method
-    may raise Fenced and FatalError.
+    `connect()` returns an uninitialised client. `check()` raises GenerationFenced if another process has worked since
+    our last commit. It is called after each take-over of our own id, because `init` would also fence a successor. Every
+    method may raise GenerationFenced and FatalError.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Transaction(Producer):
         self._clock = clock
         self._keeps = keeps
         self._client: TransactionalProducer | None = None
-        self._state = State.READY
+        self._state = TransactionState.READY
         self._kept: list[Row] = []  # records acknowledged in the open transaction
         # Counts of kept records after each flush: records are written again in the same batches, as brokers limit them.
         self._flushes: list[int] = []
@@ -80,7 +80,7 @@ class Transaction(Producer):
     @property
     def is_open(self) -> bool:
         """Return whether something is written that is not committed."""
-        return self._state is not State.READY or bool(self._pending)
+        return self._state is not TransactionState.READY or bool(self._pending)
 
     @property
     def is_full(self) -> bool:
@@ -89,7 +89,7 @@ class Transaction(Producer):
 
     def open(self) -> None:
         """Take the transactional id over. The caller must read its positions after this, never before."""
-        self._let_go()
+        self._close_client()
         self._client = self._connect()
         self._client.init()
 
@@ -100,16 +100,16 @@ class Transaction(Producer):
         """
         if not rows:
             return
-        if self._state is State.COMMITTING:
+        if self._state is TransactionState.COMMITTING:
             raise RetriableError("the transaction before is not known to be committed yet")
-        if self._state is State.READY:
+        if self._state is TransactionState.READY:
             self._begin()
         self._records += len(rows)
         self._bytes += sum([len(row[2] or b"") + len(row[1] or b"") for row in rows])
         if self._keeps:
             self._pending += rows
-        if self._state is State.OPEN:
-            self._require().produce_all(rows)
+        if self._state is TransactionState.OPEN:
+            self._require_client().produce_all(rows)
 
     def flush(self) -> None:
         """Return when everything is acknowledged.
@@ -119,38 +119,39 @@ class Transaction(Producer):
         Aborted if records are not kept.
         """
         try:
-            if self._state is State.BROKEN:
+            if self._state is TransactionState.BROKEN:
                 self._write_again()
-            self._require().flush()
+            self._require_client().flush()
         except Aborted:
             raise
         except ProduceFailed as error:
             if not self._keeps:
-                self._break(error)  # the failed record may belong to any writer that shares the transaction
+                self._mark_broken(error)  # the failed record may belong to any writer that shares the transaction
+            # The others of this flush are acknowledged: the client refused these before they entered the transaction.
             refused = set(error.ordinals)
-            self._keep([one for at, one in enumerate(self._pending) if at not in refused])
+            self._note_acknowledged([one for at, one in enumerate(self._pending) if at not in refused])
             raise
         except (AbortableError, RetriableError) as error:
-            self._break(error)
+            self._mark_broken(error)
             lost, self._pending = self._pending, []
             if not lost:
                 raise RetriableError(f"the transaction could not be written again: {error}") from error
-            raise of_all(lost, error) from error
-        self._keep(self._pending)
+            raise fail_all(lost, error) from error
+        self._note_acknowledged(self._pending)
 
     @property
     def flushed(self) -> int:
         """The number of acknowledged records in the transaction."""
         return len(self._kept)
 
-    def replace(self, after: int, records: Sequence[Row]) -> None:
+    def replace_after(self, after: int, records: Sequence[Row]) -> None:
         """Replace all records flushed after the first `after` ones by `records`.
 
         The next flush or commit writes the transaction again.
         """
         self._kept[after:] = records
         self._flushes = [*(count for count in self._flushes if count < after), after, len(self._kept)]
-        self._break(AbortableError("some of it is taken back"))
+        self._mark_broken(AbortableError("some of it is taken back"))
 
     def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
         """Commit the written records together with these positions of the group.
@@ -163,7 +164,7 @@ class Transaction(Producer):
             try:
                 self._commit(offsets, group)
             except (AbortableError, ProduceFailed) as error:
-                self._break(error)
+                self._mark_broken(error)
                 if not left:
                     raise RetriableError(f"the transaction was aborted {ATTEMPTS} times: {error}") from error
             else:
@@ -171,56 +172,60 @@ class Transaction(Producer):
 
     def abort(self) -> None:
         """Abort what is not committed. The next claim settles a transaction whose commit was requested."""
-        if self._state is State.OPEN:
+        if self._state is TransactionState.OPEN:
             try:
-                self._require().abort()
+                self._require_client().abort()
             except EngineError:  # even when fenced: nothing remains that could be committed
-                self._let_go()
-        elif self._state is not State.READY:
-            self._let_go()
+                self._close_client()
+        elif self._state is not TransactionState.READY:
+            self._close_client()
         self._clear()
 
     def close(self) -> None:
         """Abort and close the client."""
         self.abort()
-        self._let_go()
+        self._close_client()
 
     def _begin(self) -> None:
         if self._client is None:  # closed by an abort, so the id must be taken over again
-            self._state = State.BROKEN
+            self._state = TransactionState.BROKEN
             if not self._keeps:
                 raise Aborted("the transactional producer was let go")
             return
         self._client.begin()
-        self._state = State.OPEN
+        self._state = TransactionState.OPEN
 
     def _commit(self, offsets: Mapping[TopicPartition, Committed], group: str) -> None:
-        if self._state is State.COMMITTING:
-            self._finish()
+        if self._state is TransactionState.COMMITTING:
+            self._finish_commit()
+            # The caller repeats a commit whose answer was lost. It has just been finished.
             if offsets == self._asked:
                 return
-        if self._state is State.READY:
+        if self._state is TransactionState.READY:
             self._begin()
-        if self._state is State.BROKEN:
+        if self._state is TransactionState.BROKEN:
             self._write_again()
-        client = self._require()
+        client = self._require_client()
         client.flush()
         if offsets:
             self._send(client, offsets, group)
+        # From here on the brokers may have committed, whatever the client answers. Until the result is known, nothing
+        # may be written: it could be written twice.
         self._asked = dict(offsets)
-        self._state = State.COMMITTING
-        self._finish()
+        self._state = TransactionState.COMMITTING
+        self._finish_commit()
 
-    def _finish(self) -> None:
+    def _finish_commit(self) -> None:
         """Repeat the commit until it is answered, or it is too late, or the task must stop."""
         late_ms = self._clock.now_ms() + COMMIT_TIMEOUT_MS
         while True:
             try:
-                self._require().commit()
+                self._require_client().commit()
                 break
             except RetriableError:
                 if self._clock.now_ms() > late_ms or self._clock.wait(COMMIT_PAUSE_MS):
                     raise
+        # `check` compares the stored positions with these. Any other value means that another process has committed.
         self.committed |= self._asked
         self._clear()
 
@@ -229,8 +234,8 @@ class Transaction(Producer):
             client.send_offsets(offsets, group)
         # The client accepts only a repeat of this call, so another client writes all again.
         except RetriableError as error:
-            self._let_go()
-            self._break(error)
+            self._close_client()
+            self._mark_broken(error)
             raise
 
     def _write_again(self) -> None:
@@ -238,10 +243,11 @@ class Transaction(Producer):
 
         RetriableError means that it is not possible yet; the next call tries again.
         """
-        self._let_go()
+        self._close_client()
         client = self._connect()
         try:
             client.init()
+            # After `init`: it has fenced every earlier holder of the id, so none of them can commit after this check.
             self._check()
             client.begin()
             self._write_kept(client)
@@ -251,7 +257,7 @@ class Transaction(Producer):
                 client.close()
             raise
         self._client = client
-        self._state = State.OPEN
+        self._state = TransactionState.OPEN
 
     def _write_kept(self, client: TransactionalProducer) -> None:
         """Write kept records in their old batches; one large batch may be more than a topic accepts."""
@@ -268,35 +274,35 @@ class Transaction(Producer):
                 raise Aborted(text) from error
             raise RetriableError(text) from error
 
-    def _keep(self, records: Sequence[Row]) -> None:
+    def _note_acknowledged(self, records: Sequence[Row]) -> None:
         """Note that the records are acknowledged."""
         self._kept += records
         self._flushes.append(len(self._kept))
         self._pending = []
 
-    def _break(self, error: EngineError) -> None:
+    def _mark_broken(self, error: EngineError) -> None:
         """Note that the transaction is lost; raise Aborted if its records are not kept."""
-        if self._client is not None and self._state is State.OPEN:
+        if self._client is not None and self._state is TransactionState.OPEN:
             with suppress(EngineError):
                 self._client.abort()  # else the next owner of the id waits for the coordinator to do so
-        self._state = State.BROKEN
+        self._state = TransactionState.BROKEN
         if not self._keeps:
-            self._let_go()
+            self._close_client()
             self._clear()
             raise Aborted(f"a transaction was aborted: {error}") from error
 
-    def _let_go(self) -> None:
+    def _close_client(self) -> None:
         client, self._client = self._client, None
         if client is not None:
             with suppress(EngineError):  # the next take-over of the id ends an open transaction
                 client.close()
 
     def _clear(self) -> None:
-        self._state = State.READY
+        self._state = TransactionState.READY
         self._kept, self._flushes, self._pending = [], [], []
         self._records = self._bytes = 0
 
-    def _require(self) -> TransactionalProducer:
+    def _require_client(self) -> TransactionalProducer:
         if self._client is None:
             raise RetriableError("the transactional producer is closed")
         return self._client

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from engine.config.java_regex import compile_java
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.errors import ConfigError
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.record.record import TopicPartition
 
 
@@ -69,13 +69,13 @@ def source_generation(
     if [(task.properties, task.exactly_once) for task in entry.tasks] == wanted:
         return None
     generation = entry.generation + 1
-    return tuple(TaskEntry(generation, properties, (), Kind.SOURCE, exactly_once) for properties, _ in wanted)
+    return tuple(TaskEntry(generation, properties, (), ConnectorKind.SOURCE, exactly_once) for properties, _ in wanted)
 
 
 def next_generation(
     entry: ConnectorState,
     partitions: Iterable[TopicPartition],
-    kind: Kind = Kind.SINK,
+    kind: ConnectorKind = ConnectorKind.SINK,
     exactly_once: bool = False,
 ) -> tuple[TaskEntry, ...] | None:
     """Return a sink's or stream's tasks of a new generation, or None if the current one fits.
@@ -92,8 +92,9 @@ def next_generation(
     if found <= known and not fresh:
         return None
     kept = _still_read(known, entry.properties)
-    share = assign_by_number if kind is Kind.STREAM else assign
+    share = assign_by_number if kind is ConnectorKind.STREAM else assign
     rows = share(found | kept, int(entry.properties.get("tasks.max", "1")))
+    # A generation without tasks is worth a record only if it ends tasks.
     if not rows and not entry.tasks:
         return None
     return tuple(TaskEntry(entry.generation + 1, entry.properties, own, kind, exactly_once) for own in rows)

@@ -11,14 +11,14 @@ from engine.errors import EngineError
 log = logging.getLogger(__name__)
 
 
-class Troubles:
+class ConnectorProblems:
     """The last problem of each part of each connector, kept until that part succeeds."""
 
     def __init__(self) -> None:
         self._texts: dict[str, dict[str, str]] = {}
 
     @contextmanager
-    def kept(self, connector: str, part: str, *passed: type[EngineError]) -> Iterator[None]:
+    def catching(self, connector: str, part: str, *passed: type[EngineError]) -> Iterator[None]:
         """Catch and store an EngineError, unless its type is one of `passed`."""
         own = self._texts.setdefault(connector, {})
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from engine.config.masking import mask, masked
+from engine.config.masking import mask, masked_options
 from engine.config.topic import (
     ConfigState,
     ConnectorState,
@@ -47,28 +47,28 @@ class Connectors:
 
     def heartbeat(self, now: int) -> None:
         """Write the leader's heartbeat."""
-        self._beat(now, self._crowded)
+        self._write_heartbeat(now, self._crowded)
 
-    def say_crowded(self, crowded: bool, now: int) -> None:
+    def report_crowded(self, crowded: bool, now: int) -> None:
         """Tell running leases that tasks wait for slots, or no longer do. Write only changes."""
         if crowded is not self._crowded:
-            self._beat(now, crowded)
+            self._write_heartbeat(now, crowded)
             self._crowded = crowded
 
-    def prove(self) -> None:
-        """Write a record to prove the leadership. Only the leader can write; raises Fenced otherwise."""
+    def prove_leadership(self) -> None:
+        """Write a record to prove the leadership. Only the leader can write; raises GenerationFenced otherwise."""
         self._write(leader_record(self.state.leader))
 
     def resign(self, now: int) -> None:
         """Give up the leadership without a successor. Every running lease sees it, commits and stops."""
-        if self.leads():
+        if self.is_leading():
             self._write(leader_record(Leader(self.epoch + 1, "", now)))
 
     def refresh(self) -> None:
         """Read and fold the records written since the last call."""
         self.state = fold_all(self.state, self._log.tail())
 
-    def leads(self) -> bool:
+    def is_leading(self) -> bool:
         """Return whether this driver's epoch is still the newest."""
         return self.state.leader.epoch == self.epoch
 
@@ -142,8 +142,8 @@ class Connectors:
     def close(self) -> None:
         self._log.close()
 
-    def _beat(self, now: int, crowded: bool) -> None:
-        if self.leads():
+    def _write_heartbeat(self, now: int, crowded: bool) -> None:
+        if self.is_leading():
             self._write(leader_record(Leader(self.epoch, self._worker_id, now, self._url, crowded)))
 
     def _put(
@@ -152,6 +152,7 @@ class Connectors:
         entry = self.state.connectors.get(connector, ConnectorState())
         if entry.properties == properties:
             return
+        # In the same transaction as the properties, so that no task runs the new properties with the old counters.
         yield restart_record(connector, entry.restarts + 1, entry.task_restarts)
         if target:
             yield target_record(connector, target)
@@ -168,12 +169,14 @@ class Connectors:
     def _write(self, *rows: KeyValue) -> None:
         if rows:
             self._log.append(rows)
+            # The topic decides, not what this driver believes: the rows read back are what workers and other drivers
+            # see.
             self.state = fold_all(self.state, self._log.read_back(rows[-1]))
 
 
 def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -> None:
     """Raise ConfigError if a masked value has no stored value to stand for."""
-    left = masked(properties, secrets)
+    left = masked_options(properties, secrets)
     if left:
         text = "is the mask of a value that is not known here; give the value itself"
         raise ConfigError(tuple((name, None, text) for name in left))

@@ -21,7 +21,7 @@ TROUBLE_PAUSE_S = 5.0
 CLOSE_TIMEOUT_S = 2.0
 
 
-class Watch(Protocol):
+class ClusterWatch(Protocol):
     """A watch of other clusters. It is only used by one thread."""
 
     @property
@@ -43,20 +43,21 @@ class Discovery:
     """The watches of all connectors that have one. Every method but `close` returns at once."""
 
     def __init__(self) -> None:
-        self._watched: dict[str, _Watched] = {}
+        self._watched: dict[str, _WatchedConnector] = {}
 
     def tasks(
-        self, name: str, properties: Properties, make: Callable[[], Watch], current: Sequence[Properties]
+        self, name: str, properties: Properties, make: Callable[[], ClusterWatch], current: Sequence[Properties]
     ) -> Sequence[dict[str, str]] | None:
         """Return the last result, or None while there is none. Start to watch the connector if needed.
 
         Raises RetriableError while the watch fails.
         """
         watched = self._watched.get(name)
+        # A watch belongs to one configuration. The old one may still be in a call, and its result must not be used.
         if watched is None or watched.properties != properties:
             if watched is not None:
                 watched.stop()
-            watched = self._watched[name] = _Watched(name, dict(properties), make)
+            watched = self._watched[name] = _WatchedConnector(name, dict(properties), make)
         watched.current = tuple(current)
         if watched.trouble is not None:
             raise RetriableError(watched.trouble)
@@ -76,13 +77,13 @@ class Discovery:
             one.thread.join(CLOSE_TIMEOUT_S)
 
 
-class _Watched:
+class _WatchedConnector:
     """A watched connector.
 
     Its thread writes `found` and `trouble`. The herder's thread writes `current`.
     """
 
-    def __init__(self, name: str, properties: Properties, make: Callable[[], Watch]) -> None:
+    def __init__(self, name: str, properties: Properties, make: Callable[[], ClusterWatch]) -> None:
         self.properties = properties
         self.current: Sequence[Properties] = ()
         self.found: Sequence[dict[str, str]] | None = None
@@ -96,7 +97,7 @@ class _Watched:
         self._stopping.set()
 
     def _run(self) -> None:
-        watch: Watch | None = None
+        watch: ClusterWatch | None = None
         pause_s = 0.0
         while not self._stopping.wait(pause_s):
             try:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import msgspec
 
 from engine.config.topic import ConfigState, ConnectorState
-from engine.herder.state import HerderState, Settings
+from engine.herder.state import HerderSettings, HerderState
 
 
-class Round(msgspec.Struct, frozen=True):
+class FencingRound(msgspec.Struct, frozen=True):
     """A round that a connector needs: fence these tasks' producers, then write `count`."""
 
     connector: str
@@ -24,7 +24,7 @@ class Round(msgspec.Struct, frozen=True):
     count: int
 
 
-def wanted(connector: str, entry: ConnectorState) -> Round | None:
+def needed_round(connector: str, entry: ConnectorState) -> FencingRound | None:
     """Return the round that the connector needs before its tasks may run, or None.
 
     Nothing needs fencing if the connector never wrote transactions, or if its single task takes over its own id.
@@ -36,16 +36,16 @@ def wanted(connector: str, entry: ConnectorState) -> Round | None:
     before = entry.task_count or 0
     # KIP-618 also skips the round from one task to none. Here that would let a zombie meet the tasks that come later.
     takes_over = before == 1 and count == 1
-    return Round(connector, entry.generation, () if takes_over else tuple(range(before)), count)
+    return FencingRound(connector, entry.generation, () if takes_over else tuple(range(before)), count)
 
 
-def pending(config: ConfigState) -> dict[str, Round]:
+def needed_rounds(config: ConfigState) -> dict[str, FencingRound]:
     """Return the rounds that are needed, by connector."""
-    rounds = (wanted(name, entry) for name, entry in config.connectors.items())
+    rounds = (needed_round(name, entry) for name, entry in config.connectors.items())
     return {one.connector: one for one in rounds if one is not None}
 
 
-def stopped(state: HerderState, round_: Round, now: int, settings: Settings) -> bool:
+def has_old_work_ended(state: HerderState, round_: FencingRound, now: int, settings: HerderSettings) -> bool:
     """Return whether older generations' leases ended or used up their graceful time (KIP-618)."""
     return all(
         run.cancelled or (run.stop_asked_at is not None and now > run.stop_asked_at + settings.graceful_ms)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from engine.config.topic import ConfigState, TargetState, owns, task_configs
-from engine.herder.fencing_rounds import wanted
-from engine.herder.state import Figures, HerderState, LeaseRun, Positions, Settings, TaskKey, TaskRun
+from engine.herder.fencing_rounds import needed_round
+from engine.herder.state import HerderSettings, HerderState, LeaseRun, Positions, ReportedFigures, TaskKey, TaskRun
 from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskConfig, TaskReport
 from engine.pipeline.task_state import TaskState
 from engine.policy.tolerance import TolerancePolicy
@@ -26,11 +26,12 @@ def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderStat
     """
     tasks = state.tasks
     if config.connectors is not state.config.connectors:
-        tasks = _asked_for(state, config)
+        # By identity: `fold_all` keeps the dict unless a record changed a connector. Heartbeats do not.
+        tasks = _configured_tasks(state, config)
     lost = {
         lease_id: replace(run, stop_asked_at=now)
         for lease_id, run in state.leases.items()
-        if run.stop_asked_at is None and _lost_ground(run, config)
+        if run.stop_asked_at is None and _has_lost_task(run, config)
     }
     return replace(state, tasks=tasks, leases={**state.leases, **lost} if lost else state.leases, config=config)
 
@@ -59,27 +60,28 @@ def fold_granted(state: HerderState, leases: Iterable[Lease], now: int) -> Herde
 
 
 def fold_reports(
-    state: HerderState, lease_id: str, reports: Iterable[TaskReport], now: int, settings: Settings
+    state: HerderState, lease_id: str, reports: Iterable[TaskReport], now: int, settings: HerderSettings
 ) -> HerderState:
     """Apply the reports of a lease that ended normally."""
-    run, state = _take(state, lease_id)
+    run, state = _remove_lease(state, lease_id)
     held = {(task.connector, task.task): task for task in run.lease.tasks}
     tasks = dict(state.tasks)
     for report in reports:
         key = (report.connector, report.task)
         task = tasks.get(key)
+        # A lease of an older generation may end late. Its report must not touch the tasks that replaced it.
         if task is None or key not in held or task.config.generation != report.generation:
             continue
-        tasks[key] = _reported(task, report, task.config.restarts != held[key].restarts, now, settings)
+        tasks[key] = _apply_final_report(task, report, task.config.restarts != held[key].restarts, now, settings)
     return replace(state, tasks=tasks)
 
 
-def fold_told(state: HerderState, progress: LeaseProgress, now: int) -> HerderState:
+def fold_lease_progress(state: HerderState, progress: LeaseProgress, now: int) -> HerderState:
     """Apply the progress of a running lease. It is empty when the lease begins."""
     run = state.leases.get(progress.lease_id)
     if run is None:
         return state
-    leases = {**state.leases, progress.lease_id: run.heard(now)}
+    leases = {**state.leases, progress.lease_id: run.with_message(now)}
     held = {(task.connector, task.task): task for task in run.lease.tasks}
     tasks = dict(state.tasks) if progress.reports else state.tasks
     for report in progress.reports:
@@ -87,12 +89,17 @@ def fold_told(state: HerderState, progress: LeaseProgress, now: int) -> HerderSt
         if task is None or lent is None:
             continue
         if (task.config.generation, task.config.restarts) == (report.generation, lent.restarts):
-            tasks[task.key] = _told(task, report, now)
+            tasks[task.key] = _apply_report(task, report, now)
     return replace(state, tasks=tasks, leases=leases)
 
 
 def fold_lost(
-    state: HerderState, lease_id: str, trace: str, committed: Mapping[TaskKey, Positions], now: int, settings: Settings
+    state: HerderState,
+    lease_id: str,
+    trace: str,
+    committed: Mapping[TaskKey, Positions],
+    now: int,
+    settings: HerderSettings,
 ) -> HerderState:
     """Apply the loss of a lease whose worker died.
 
@@ -100,10 +107,10 @@ def fold_lost(
     position beyond the known one is progress. A cancelled lease that was asked to stop says nothing about its tasks,
     but a cancelled lease that hung does. A lost pooled lease only means that its tasks run alone next.
     """
-    run, state = _take(state, lease_id)
+    run, state = _remove_lease(state, lease_id)
     if run.cancelled:
         # The worker process may live some seconds longer than its cancelled job.
-        state = _hold(state, run, now + settings.kill_delay_ms)
+        state = _delay_connectors(state, run, now + settings.kill_delay_ms)
         if run.stop_asked_at is not None:
             return state
         trace = f"{HUNG}\n{trace}"
@@ -111,17 +118,19 @@ def fold_lost(
     for config in run.lease.tasks:
         task = tasks.get((config.connector, config.task))
         if task is not None and (task.config.generation, task.config.restarts) == (config.generation, config.restarts):
-            tasks[task.key] = _lost(task, run, trace, committed[task.key], now, settings)
+            tasks[task.key] = _apply_loss(task, run, trace, committed[task.key], now, settings)
     return replace(state, tasks=tasks)
 
 
-def fold_retriable(state: HerderState, lease_id: str, now: int, settings: Settings) -> HerderState:
+def fold_retriable(state: HerderState, lease_id: str, now: int, settings: HerderSettings) -> HerderState:
     """Delay the tasks of a lease that met a temporary condition: a broker away, a coordinator moving.
 
     It does not count as a failure of the tasks.
     """
-    run, state = _take(state, lease_id)
-    return _hold(state, run, now + (settings.kill_delay_ms if run.cancelled else settings.retriable_delay_ms))
+    run, state = _remove_lease(state, lease_id)
+    return _delay_connectors(
+        state, run, now + (settings.kill_delay_ms if run.cancelled else settings.retriable_delay_ms)
+    )
 
 
 def fold_cancelled(state: HerderState, lease_ids: Iterable[str]) -> HerderState:
@@ -142,17 +151,17 @@ def fold_positions(state: HerderState, key: TaskKey, positions: Positions) -> He
     gone = sorted(task.positions.keys() - positions.keys())
     located = replace(task, positions={**task.positions, **positions}, located=True)
     if gone and not located.has_committed and not located.failed:
-        located = replace(located, trace=_gone(task, gone))
+        located = replace(located, trace=_missing_offsets_trace(task, gone))
     return replace(state, tasks={**state.tasks, key: located})
 
 
-def fold_unlocated(state: HerderState, key: TaskKey, now: int, settings: Settings) -> HerderState:
+def fold_unlocated(state: HerderState, key: TaskKey, now: int, settings: HerderSettings) -> HerderState:
     """Delay the next read of a task's positions, because this one failed."""
     held = replace(state.tasks[key], not_before=now + settings.retriable_delay_ms)
     return replace(state, tasks={**state.tasks, key: held})
 
 
-def fold_moved(state: HerderState, connector: str) -> HerderState:
+def fold_changed_offsets(state: HerderState, connector: str) -> HerderState:
     """Forget positions and parked records, because an operator changed the offsets.
 
     The positions are read again.
@@ -177,7 +186,9 @@ def fold_progress(
     """
     task = state.tasks[key]
     told = memory.figures()
-    figures = Figures(told.metrics, told.stage_failures, told.stage_dropped, tolerance.used(memory.tolerance, now))
+    figures = ReportedFigures(
+        told.metrics, told.stage_failures, told.stage_dropped, tolerance.used(memory.tolerance, now)
+    )
     moved = any(offset > task.positions.get(partition, -1) for partition, offset in positions.items())
     after = replace(
         task,
@@ -185,7 +196,7 @@ def fold_progress(
         figures=_with_rate(task.figures, figures, now),
         lost=0 if moved else task.lost,
         parked_until=None if memory.parked is None else memory.parked.until_ms,
-        parked_reason=memory.why_parked(),
+        parked_reason=memory.describe_parked(),
     )
     return replace(state, tasks={**state.tasks, key: after})
 
@@ -196,7 +207,7 @@ def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
     return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
 
 
-def _asked_for(state: HerderState, config: ConfigState) -> dict[TaskKey, TaskRun]:
+def _configured_tasks(state: HerderState, config: ConfigState) -> dict[TaskKey, TaskRun]:
     """Return the tasks of all connectors. Tasks of an unchanged connector stay the same objects."""
     before = state.config.connectors
     same = {name for name, entry in config.connectors.items() if before.get(name) is entry}
@@ -205,10 +216,10 @@ def _asked_for(state: HerderState, config: ConfigState) -> dict[TaskKey, TaskRun
     for connector, entry in config.connectors.items():
         if connector in same or entry.properties is None:
             continue
-        unfenced = wanted(connector, entry) is not None
+        unfenced = needed_round(connector, entry) is not None
         for task in task_configs(config, connector):
             key = (connector, task.task)
-            run = _run_of(state.tasks.get(key), task, known.get(connector, {}))
+            run = _carry_over(state.tasks.get(key), task, known.get(connector, {}))
             tasks[key] = replace(run, target=entry.target, unfenced=unfenced)
     return tasks
 
@@ -221,7 +232,7 @@ def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition,
     return known
 
 
-def _gone(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
+def _missing_offsets_trace(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
     return (
         f"offsets were committed for {names}, but group connect-{task.config.connector} has none any more; "
@@ -229,7 +240,7 @@ def _gone(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
     )
 
 
-def _run_of(before: TaskRun | None, task: TaskConfig, known: Positions) -> TaskRun:
+def _carry_over(before: TaskRun | None, task: TaskConfig, known: Positions) -> TaskRun:
     own = {partition: known[partition] for partition in task.partitions if partition in known}
     if before is None:
         return TaskRun(task, positions=own)
@@ -238,17 +249,17 @@ def _run_of(before: TaskRun | None, task: TaskConfig, known: Positions) -> TaskR
     return TaskRun(task, figures=before.figures, positions=own)
 
 
-def _lost_ground(run: LeaseRun, config: ConfigState) -> bool:
+def _has_lost_task(run: LeaseRun, config: ConfigState) -> bool:
     return not all(owns(config, task, run.lease.leader_epoch) for task in run.lease.tasks)
 
 
-def _take(state: HerderState, lease_id: str) -> tuple[LeaseRun, HerderState]:
+def _remove_lease(state: HerderState, lease_id: str) -> tuple[LeaseRun, HerderState]:
     leases = dict(state.leases)
     run = leases.pop(lease_id)
     return run, replace(state, leases=leases)
 
 
-def _hold(state: HerderState, run: LeaseRun, until: int) -> HerderState:
+def _delay_connectors(state: HerderState, run: LeaseRun, until: int) -> HerderState:
     """Hold back all tasks of these connectors until `until`: work may have moved between the tasks."""
     connectors = {task.connector for task in run.lease.tasks}
     tasks = {
@@ -258,10 +269,14 @@ def _hold(state: HerderState, run: LeaseRun, until: int) -> HerderState:
     return replace(state, tasks=tasks)
 
 
-def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, settings: Settings) -> TaskRun:
+def _apply_final_report(
+    task: TaskRun, report: TaskReport, restarted: bool, now: int, settings: HerderSettings
+) -> TaskRun:
     idle = report.end in (LeaseEnd.CAUGHT_UP, LeaseEnd.FENCED) and not report.progressed
     parked = report.wake_at if report.end is LeaseEnd.PARKED else None
-    after = replace(_told(task, report, now), behind=report.end is LeaseEnd.BUDGET, last_run=now)
+    after = replace(_apply_report(task, report, now), behind=report.end is LeaseEnd.BUDGET, last_run=now)
+    # Somebody restarted, paused or stopped the task while the lease ran. Its failure or its wait belongs to the time
+    # before that.
     if restarted or task.target is not TargetState.STARTED:
         return after
     if report.end is LeaseEnd.FAILED:
@@ -274,8 +289,8 @@ def _reported(task: TaskRun, report: TaskReport, restarted: bool, now: int, sett
     )
 
 
-def _told(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
-    figures = Figures(report.metrics, report.stage_failures, report.stage_dropped, report.tolerance)
+def _apply_report(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
+    figures = ReportedFigures(report.metrics, report.stage_failures, report.stage_dropped, report.tolerance)
     return replace(
         task,
         positions={**task.positions, **parse_positions(report.positions)},
@@ -286,7 +301,7 @@ def _told(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
     )
 
 
-def _with_rate(before: Figures, figures: Figures, now: int) -> Figures:
+def _with_rate(before: ReportedFigures, figures: ReportedFigures, now: int) -> ReportedFigures:
     """Return the figures with the rate of dropped records since the previous report."""
     name = str(Metric.DROPPED_RECORDS_TOTAL)
     dropped = figures.metrics.get(name, 0) - before.metrics.get(name, 0)
@@ -294,13 +309,16 @@ def _with_rate(before: Figures, figures: Figures, now: int) -> Figures:
     return replace(figures, dropped_rate=round(rate, 3), at=now)
 
 
-def _lost(task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: int, settings: Settings) -> TaskRun:
+def _apply_loss(
+    task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: int, settings: HerderSettings
+) -> TaskRun:
     own = {partition: committed[partition] for partition in task.config.partitions if partition in committed}
     progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own.items())
     after = replace(task, positions={**task.positions, **own}, last_run=now)
     alone = len(run.lease.tasks) == 1
     # A task that kills its worker does so early. A task that hangs lives until its lease is cancelled.
     lived = now - run.since > settings.lost_forget_ms and not run.cancelled
+    # A pooled lease does not tell which of its tasks killed the worker, so none of them is counted towards the limit.
     lost = 1 if progressed or lived or not alone else task.lost + 1
     if lost >= settings.lost_limit:
         text = f"{lost} leases in a row were lost without committed progress; the last one:\n{trace}"

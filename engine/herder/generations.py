@@ -8,31 +8,36 @@ from collections.abc import Mapping
 from engine.config.topic import ConnectorState, TargetState, TaskEntry
 from engine.errors import RetriableError
 from engine.herder.assignment import next_generation, source_generation
-from engine.herder.connector_problems import Troubles
+from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.connectors import Connectors
 from engine.herder.discovery import Discovery
-from engine.herder.state import Settings
+from engine.herder.state import HerderSettings
 from engine.herder.timer import Timer
-from engine.herder.topics import Topics
-from engine.herder.validation_cache import Examination
-from engine.leases import Delivery, Kind
+from engine.herder.topics import ConnectorTopics
+from engine.herder.validation_cache import ValidationCache
+from engine.leases import ConnectorKind, Delivery
 
 log = logging.getLogger(__name__)
 
 
-class Generations:
+class GenerationCheck:
     """The check for new generations.
 
     Changed connectors are checked at once. New or grown topics are checked at an interval.
     """
 
     def __init__(
-        self, connectors: Connectors, examination: Examination, topics: Topics, settings: Settings, troubles: Troubles
+        self,
+        connectors: Connectors,
+        validation: ValidationCache,
+        topics: ConnectorTopics,
+        settings: HerderSettings,
+        problems: ConnectorProblems,
     ) -> None:
         self._connectors = connectors
-        self._examination = examination
+        self._validation = validation
         self._topics = topics
-        self._troubles = troubles
+        self._problems = problems
         self._discovery = Discovery()
         self._sought: dict[str, dict[str, str]] = {}
         self._topics_timer = Timer(settings.topics_every_ms)
@@ -41,11 +46,11 @@ class Generations:
     def turn(self, now: int) -> None:
         """Write the generations that are needed."""
         self._topics.forget()
-        look, look_again = self._topics_timer.due(now), self._growth_timer.due(now)
+        look, look_again = self._topics_timer.is_due(now), self._growth_timer.is_due(now)
         connectors = self._connectors.state.connectors
         wanted: dict[str, tuple[TaskEntry, ...]] = {}
         for name, entry in connectors.items():
-            if entry.properties is None or self._examination.facts(name, entry.properties).trace is not None:
+            if entry.properties is None or self._validation.facts(name, entry.properties).trace is not None:
                 continue
             watched = self._is_watched(name, entry.properties)
             if watched and entry.target is not TargetState.STARTED:
@@ -78,7 +83,7 @@ class Generations:
         self._discovery.close()
 
     def _is_watched(self, name: str, properties: dict[str, str]) -> bool:
-        return self._examination.facts(name, properties).watch is not None
+        return self._validation.facts(name, properties).watch is not None
 
     def _write(self, wanted: Mapping[str, tuple[TaskEntry, ...]]) -> None:
         """Write all generations in one transaction: there may be hundreds at a start."""
@@ -86,7 +91,7 @@ class Generations:
         for name, tasks in wanted.items():
             entry = self._connectors.get(name)
             self._sought[name] = entry.properties or {}
-            self._troubles.forget(name)
+            self._problems.forget(name)
             log.info("connector %s: generation %d, %d tasks", name, entry.generation, len(tasks))
 
     def _tasks(self, name: str, entry: ConnectorState, properties: dict[str, str]) -> tuple[TaskEntry, ...] | None:
@@ -94,17 +99,17 @@ class Generations:
 
         Return None if it needs none, or if its topics can't be read.
         """
-        facts = self._examination.facts(name, properties)
+        facts = self._validation.facts(name, properties)
         exactly_once = facts.delivery == Delivery.EXACTLY_ONCE
         tasks = None
         # Errors of a watched cluster are problems of that connector only.
         passed = () if facts.watch is not None else (RetriableError,)
-        with self._troubles.kept(name, "its topics", *passed):
+        with self._problems.catching(name, "its topics", *passed):
             if facts.watch is not None:
                 current = [task.properties for task in entry.tasks]
                 found = self._discovery.tasks(name, properties, facts.watch, current)
                 tasks = None if found is None else source_generation(entry, found, exactly_once)
-            elif facts.kind is Kind.SOURCE:
+            elif facts.kind is ConnectorKind.SOURCE:
                 tasks = source_generation(entry, facts.task_configs, exactly_once)
             else:
                 tasks = next_generation(entry, self._topics.partitions(properties), facts.kind, exactly_once)

@@ -16,28 +16,28 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from engine.config.topic import TargetState
-from engine.errors import Conflict, EngineError, Fenced, NotFound, NotLeading
+from engine.errors import EngineError, GenerationFenced, NotFound, NotLeading, RequestConflict
 from engine.herder import fold
-from engine.herder.connector_problems import Troubles
+from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.connectors import Connectors
-from engine.herder.fencing import Fencing
-from engine.herder.generations import Generations
-from engine.herder.initial_connectors import Initial
+from engine.herder.fencing import FencingRunner
+from engine.herder.generations import GenerationCheck
+from engine.herder.initial_connectors import InitialConnectors
 from engine.herder.leadership import Leadership
-from engine.herder.lease_results import Endings
+from engine.herder.lease_results import LeaseResults
 from engine.herder.mailbox import Mailbox
 from engine.herder.offset_changes import OffsetChanges, OffsetRow
-from engine.herder.offset_refresh import Recommits
-from engine.herder.plan import crowded, late, overdue, plan, resting
+from engine.herder.offset_refresh import OffsetRefresh
+from engine.herder.plan import delayed_tasks, is_crowded, overdue_leases, plan, unbegun_leases
 from engine.herder.positions import GroupOffsets
-from engine.herder.requests import Requests
-from engine.herder.snapshot import View, leading, standing_by
-from engine.herder.state import HerderState, Settings
-from engine.herder.status import StatusTopic, recall
-from engine.herder.task_positions import Locating
+from engine.herder.requests import ConfigRequests
+from engine.herder.snapshot import HerderSnapshot, leader_snapshot, standby_snapshot
+from engine.herder.state import HerderSettings, HerderState
+from engine.herder.status import StatusTopic, restore_tasks
+from engine.herder.task_positions import TaskPositionReader
 from engine.herder.timer import Timer
-from engine.herder.topics import Topics
-from engine.herder.validation_cache import Examination, Examine, Secrets, no_secrets
+from engine.herder.topics import ConnectorTopics
+from engine.herder.validation_cache import Examine, Secrets, ValidationCache, no_secrets
 from engine.ports import Admin, Fence, SourceOffsets, TaskRunner
 from engine.record.record import TopicPartition
 
@@ -63,7 +63,7 @@ class Herder:
         runner: TaskRunner,
         examine: Examine,
         fence: Fence,
-        settings: Settings,
+        settings: HerderSettings,
         worker_id: str,
         now_ms: Callable[[], int],
         prepare: Callable[[], None],
@@ -74,38 +74,38 @@ class Herder:
         self._connectors = connectors
         self._leadership = leadership
         self._status = status
-        self._topics = Topics(admin)
+        self._topics = ConnectorTopics(admin)
         self._runner = runner
-        self._examination = Examination(examine, secrets)
-        self._requests = Requests(connectors, self._examination)
+        self._validation = ValidationCache(examine, secrets)
+        self._requests = ConfigRequests(connectors, self._validation)
         self._settings = settings
         self._now_ms = now_ms
         self._prepare, self._prepared = prepare, False
-        self._initial = Initial(initial, connectors)
+        self._initial = InitialConnectors(initial, connectors)
         self._mailbox = Mailbox()
         self._stopping = threading.Event()
         self._state = HerderState()
-        self._leads, self._troubles = False, Troubles()
-        self._endings = Endings(offsets, settings, self._troubles)
-        self._endings.wake = self._wake
-        self._generations = Generations(connectors, self._examination, self._topics, settings, self._troubles)
-        self._fencing = Fencing(fence, connectors, settings, self._troubles)
+        self._is_leading, self._problems = False, ConnectorProblems()
+        self._lease_results = LeaseResults(offsets, settings, self._problems)
+        self._lease_results.wake = self._wake
+        self._generations = GenerationCheck(connectors, self._validation, self._topics, settings, self._problems)
+        self._fencing = FencingRunner(fence, connectors, settings, self._problems)
         self._fencing.done = self._wake
         self._offset_changes = OffsetChanges(connectors, self._fencing, offsets, sources, admin.begin_offsets)
-        self._locating = Locating(offsets, settings, self._troubles)
-        self._recommits = Recommits(offsets, retention_ms, settings)
+        self._position_reader = TaskPositionReader(offsets, settings, self._problems)
+        self._offset_refresh = OffsetRefresh(offsets, retention_ms, settings)
         self._heartbeat_timer = Timer(settings.heartbeat_ms)
         self._progress_timer = Timer(settings.progress_ms)
-        self._view = View(worker_id, slots=settings.slots)
+        self._view = HerderSnapshot(worker_id, slots=settings.slots)
 
-    def view(self) -> View:
+    def view(self) -> HerderSnapshot:
         """Return the current view."""
         return self._view
 
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
         """Create or change a connector. The result is True when it is new.
 
-        Raises ConfigError, or Conflict when `create` is set and the connector exists.
+        Raises ConfigError, or RequestConflict when `create` is set and the connector exists.
         """
         given = {**properties, "name": name}
         return self._ask(lambda: self._requests.put(self._view, name, given, create))
@@ -149,20 +149,20 @@ class Herder:
             self.serve(self.turn())
         self._wind_down()
 
-    def leads(self) -> bool:
-        return self._leads
+    def is_leading(self) -> bool:
+        return self._is_leading
 
     def turn(self) -> int:
         """Run one turn: read, decide, act. Return how long to wait for requests before the next turn (ms)."""
         try:
-            self._leads = self._leads or self._lead()
-            if self._leads:
-                return self._turn()
+            self._is_leading = self._is_leading or self._try_to_lead()
+            if self._is_leading:
+                return self._take_turn()
             self._stand_by()
-        except Fenced as error:
+        except GenerationFenced as error:
             self._step_down(error)
         except EngineError as error:
-            self._troubled(error)
+            self._note_problem(error)
             return self._settings.trouble_ms
         return self._settings.poll_ms
 
@@ -170,46 +170,48 @@ class Herder:
         """Answer requests until the wait time is over or one request was answered."""
         self._mailbox.serve(wait_ms / 1000)
 
-    def _lead(self) -> bool:
+    def _try_to_lead(self) -> bool:
         """Begin to lead, if it is this driver's turn. Return whether it leads."""
         if not self._prepared:
             self._prepare()
             self._prepared = True
         now = self._now_ms()
-        if not self._leadership.take(now):
+        if not self._leadership.try_take(now):
             return False
         self._initial.write()
         self._generations.forget()
         # Leases from an earlier leadership of this driver may still run.
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
-        self._state = recall(fold.fold_config(state, self._connectors.state, now), self._status.read())
+        self._state = restore_tasks(fold.fold_config(state, self._connectors.state, now), self._status.read())
         log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
         return True
 
-    def _turn(self) -> int:
+    def _take_turn(self) -> int:
         now = self._now_ms()
         self._connectors.refresh()
+        # Before every act. A driver that slept would be fenced at its next write, but a lease is granted without a
+        # write.
         self._leadership.check(now)
-        if self._heartbeat_timer.due(now):
+        if self._heartbeat_timer.is_due(now):
             self._connectors.heartbeat(now)
-        self._state = self._endings.settle(self._state, now)
+        self._state = self._lease_results.settle(self._state, now)
         for progress in self._status.progress():
-            self._state = fold.fold_told(self._state, progress, now)
+            self._state = fold.fold_lease_progress(self._state, progress, now)
         self._generations.turn(now)
         self._state = fold.fold_config(self._state, self._connectors.state, now)
         self._cancel(now)
         self._fencing.turn(self._state, now)
         for name in self._offset_changes.turn():
-            self._state = fold.fold_moved(self._state, name)
+            self._state = fold.fold_changed_offsets(self._state, name)
         # Fencing writes task count records to the config topic, so fold it again before leases are granted.
         self._state = fold.fold_config(self._state, self._connectors.state, now)
-        self._state = self._locating.locate(self._state, now)
+        self._state = self._position_reader.locate(self._state, now)
         ends = self._topics.ends(task.config for task in self._state.tasks.values())
-        self._recommits.turn(self._state, now)
+        self._offset_refresh.turn(self._state, now)
         self._grant(ends, now)
-        if self._progress_timer.due(now):
-            self._state = self._locating.follow(self._state, self._view, now)
-        self._show(ends, now)
+        if self._progress_timer.is_due(now):
+            self._state = self._position_reader.follow(self._state, self._view, now)
+        self._publish_view(ends, now)
         return self._wait_ms(ends, now)
 
     def _stand_by(self) -> None:
@@ -217,17 +219,17 @@ class Herder:
         now = self._now_ms()
         self._connectors.refresh()
         self._initial.stand_by()
-        self._state = self._endings.settle(self._state, now)
+        self._state = self._lease_results.settle(self._state, now)
         self._cancel(now)
-        other = self._leadership.other(now)
+        other = self._leadership.other_leader(now)
         if other is not None and not self._view.standby:
             log.info("standing by: %s leads", other.worker_id)
-        self._view = standing_by(self._view, other)
+        self._view = standby_snapshot(self._view, other)
 
-    def _step_down(self, error: Fenced) -> None:
+    def _step_down(self, error: GenerationFenced) -> None:
         log.warning("this driver leads no more: %s", error)
-        self._leads = False
-        self._leadership.let_go()
+        self._is_leading = False
+        self._leadership.release()
         self._generations.rest()
         self._fencing.forget()
         self._offset_changes.forget()
@@ -235,7 +237,7 @@ class Herder:
         self._view = replace(self._view, ready=False, standby=True, leader_url="")
 
     def _cancel(self, now: int) -> None:
-        late = overdue(self._state, now, self._settings)
+        late = overdue_leases(self._state, now, self._settings)
         for lease_id in late:
             log.warning("lease %s did not end in time: cancelled", lease_id)
             self._runner.cancel(lease_id)
@@ -244,12 +246,14 @@ class Herder:
     def _grant(self, ends: Mapping[TopicPartition, int], now: int) -> None:
         leases = plan(self._state, ends, now, self._settings)
         self._state = fold.fold_granted(self._state, leases, now)
-        self._offset_changes.granted(leases)
+        self._offset_changes.note_granted(leases)
         for lease in leases:
-            self._runner.submit(lease).add_done_callback(partial(self._endings.post, lease))
+            self._runner.submit(lease).add_done_callback(partial(self._lease_results.post, lease))
         # Spark may have no core for a granted lease, for example because lingering leases hold all of them.
-        waiting = any(self._runner.waits(lease_id) for lease_id in late(self._state, now, self._settings))
-        self._connectors.say_crowded(waiting or crowded(self._state, ends, now, self._settings), now)
+        waiting = any(
+            self._runner.is_waiting(lease_id) for lease_id in unbegun_leases(self._state, now, self._settings)
+        )
+        self._connectors.report_crowded(waiting or is_crowded(self._state, ends, now, self._settings), now)
 
     def _wait_ms(self, ends: Mapping[TopicPartition, int], now: int) -> int:
         """Return the time until the next turn (ms).
@@ -257,7 +261,7 @@ class Herder:
         It grows with the number of end offsets to read, but it never delays a task whose back-off ends.
         """
         own, over = self._settings, self._now_ms()
-        wakes = (task.not_before - over for task in resting(self._state, ends, now))
+        wakes = (task.not_before - over for task in delayed_tasks(self._state, ends, now))
         return max(own.poll_ms, min([own.poll_most_ms, own.poll_each_ms * len(ends), *wakes]))
 
     def _wake(self) -> None:
@@ -271,24 +275,24 @@ class Herder:
         if self._view.standby:
             raise NotLeading(self._view.leader_url)
         if not self._view.ready:
-            raise Conflict("the engine is starting")
+            raise RequestConflict("the engine is starting")
         try:
             answer = call()
-        except Fenced as error:
+        except GenerationFenced as error:
             self._step_down(error)
             raise NotLeading from error
         now = self._now_ms()
         self._state = fold.fold_config(self._state, self._connectors.state, now)
-        self._show(self._view.ends, now)
+        self._publish_view(self._view.ends, now)
         return answer
 
-    def _show(self, ends: Mapping[TopicPartition, int], now: int) -> None:
+    def _publish_view(self, ends: Mapping[TopicPartition, int], now: int) -> None:
         config = self._connectors.state
-        facts = self._examination.all_facts(config.connectors)
-        self._view = leading(self._view, config, self._state, dict(ends), facts, self._troubles.texts(facts))
+        facts = self._validation.all_facts(config.connectors)
+        self._view = leader_snapshot(self._view, config, self._state, dict(ends), facts, self._problems.texts(facts))
         self._status.publish(self._view, now)
 
-    def _troubled(self, error: EngineError) -> None:
+    def _note_problem(self, error: EngineError) -> None:
         if self._view.trouble is None:
             log.warning("waiting: %s", error)
         self._view = replace(self._view, trouble=str(error))
@@ -297,16 +301,18 @@ class Herder:
         deadline = self._now_ms() + self._settings.graceful_ms
         while self._state.leases and self._now_ms() < deadline:
             self._mailbox.serve(0.1)
-            self._state = self._endings.settle(self._state, self._now_ms())
+            self._state = self._lease_results.settle(self._state, self._now_ms())
 
     def _wind_down(self) -> None:
         log.info("stopping, %d leases to finish", len(self._state.leases))
         try:
-            if self._leads:
+            if self._is_leading:
+                # Written while this driver can still write. Its leases, on whatever worker, then commit and stop at
+                # once.
                 self._connectors.resign(self._now_ms())
             self._await_leases()
-            if self._leads:
-                self._show(self._view.ends, self._now_ms())
+            if self._is_leading:
+                self._publish_view(self._view.ends, self._now_ms())
         except EngineError as error:
             log.warning("stopped without a word to the brokers: %s", error)
         self._mailbox.close()

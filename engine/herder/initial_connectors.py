@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from engine.config.options import stripped
+from engine.config.options import strip_values
 from engine.config.topic import ConfigState
 from engine.herder.connectors import Connectors
 
 log = logging.getLogger(__name__)
 
 
-class Initial:
+class InitialConnectors:
     """The initial connectors. They are written once, when this driver first leads, or never."""
 
     def __init__(self, given: Sequence[Mapping[str, str]], connectors: Connectors) -> None:
@@ -34,8 +34,9 @@ class Initial:
         Even a heartbeat counts as a change. This driver's own writes, from a failed attempt, do not count.
         """
         before = self._connectors.before
+        # Only another driver's leadership in between makes the topic newer than the command line.
         if self._found in (None, before) or self._connectors.is_own(before.leader):
-            self._connectors.put_all({properties["name"]: stripped(properties) for properties in self._given})
+            self._connectors.put_all({properties["name"]: strip_values(properties) for properties in self._given})
         elif self._given:
             names = ", ".join(properties["name"] for properties in self._given)
             log.info("another driver has led since this one started: %s as they were left", names)

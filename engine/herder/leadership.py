@@ -12,11 +12,12 @@ from contextlib import suppress
 from enum import Enum, auto
 
 from engine.config.topic import Leader
-from engine.errors import AbortableError, EngineError, FatalError, Fenced, ProduceFailed, RetriableError
-from engine.exactly_once.buffered import Keeping, Written
+from engine.errors import AbortableError, EngineError, FatalError, GenerationFenced, ProduceFailed, RetriableError
+from engine.exactly_once.buffered import BufferedRecord, CollectingProducer
 from engine.herder.connectors import Connectors
 from engine.ports import Election, TransactionalProducer
 
+# How long a leader stays in office while the group has no place for it, for example after the restart of a broker.
 PLACELESS_MS = 60_000
 COMMITS = 2  # attempts to commit within one write
 
@@ -26,7 +27,7 @@ def leader_id(group: str) -> str:
     return f"connect-cluster-{group}"
 
 
-class _Open(Enum):
+class _UnfinishedStep(Enum):
     """The step that the last transaction still needs before another can begin."""
 
     NOTHING = auto()
@@ -34,34 +35,36 @@ class _Open(Enum):
     ABORT = auto()
 
 
-class LeaderProducer(Keeping):
-    """A producer that writes each flush in one transaction, between `take_over` and `let_go`.
+class LeaderProducer(CollectingProducer):
+    """A producer that writes each flush in one transaction, between `take_over` and `release`.
 
-    Raises Fenced when another driver took over the id, or when this producer can't write any more for another reason.
+    Raises GenerationFenced when another driver took over the id, or when this producer can't write any more for another
+    reason.
     """
 
     def __init__(self, connect: Callable[[], TransactionalProducer]) -> None:
         super().__init__()
         self._connect = connect
         self._client: TransactionalProducer | None = None
-        self._open = _Open.NOTHING
+        self._open = _UnfinishedStep.NOTHING
 
     def take_over(self) -> None:
         """Fence the former leader."""
-        self.let_go()
+        self.release()
         client = self._connect()
         try:
+            # Raises the epoch of the id: the former leader's next write fails, and its open transaction is aborted.
             client.init()
         except EngineError:
             client.close()
             raise
         self._client = client
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Stop writing."""
         client, self._client = self._client, None
         self.take()
-        self._open = _Open.NOTHING
+        self._open = _UnfinishedStep.NOTHING
         if client is not None:
             with suppress(EngineError):  # the next owner of the id aborts an open transaction
                 client.close()
@@ -76,55 +79,55 @@ class LeaderProducer(Keeping):
                 self._settle()
                 self._write(waiting)
         except FatalError as error:
-            raise Fenced(f"the leader's producer is beyond use: {error}") from error
+            raise GenerationFenced(f"the leader's producer is beyond use: {error}") from error
 
     def close(self) -> None:
-        self.let_go()
+        self.release()
 
-    def _write(self, rows: Sequence[Written]) -> None:
-        client = self._require()
+    def _write(self, rows: Sequence[BufferedRecord]) -> None:
+        client = self._require_client()
         client.begin()
-        self._open = _Open.ABORT
+        self._open = _UnfinishedStep.ABORT
         try:
             client.produce_all(rows)
             client.flush()
-            self._open = _Open.COMMIT
+            self._open = _UnfinishedStep.COMMIT
             self._commit()
         except ProduceFailed:
             self._settle()
             raise
         except AbortableError as error:
-            self._open = _Open.ABORT
+            self._open = _UnfinishedStep.ABORT
             self._settle()
             raise RetriableError(f"the leader's records were not written: {error}") from error
 
     def _settle(self) -> None:
         """Finish what the previous transaction left open."""
-        if self._open is _Open.COMMIT:
+        if self._open is _UnfinishedStep.COMMIT:
             try:
                 self._commit()
             except AbortableError:
-                self._open = _Open.ABORT
-        if self._open is _Open.ABORT:
+                self._open = _UnfinishedStep.ABORT
+        if self._open is _UnfinishedStep.ABORT:
             try:
-                self._require().abort()
+                self._require_client().abort()
             except AbortableError as error:  # the error is permanent, for example an id that expired
-                raise Fenced(f"the leader's producer is beyond use: {error}") from error
-            self._open = _Open.NOTHING
+                raise GenerationFenced(f"the leader's producer is beyond use: {error}") from error
+            self._open = _UnfinishedStep.NOTHING
 
     def _commit(self) -> None:
         for left in reversed(range(COMMITS)):
             try:
-                self._require().commit()
+                self._require_client().commit()
                 break
             except RetriableError:
                 if not left:
                     raise
-        self._open = _Open.NOTHING
+        self._open = _UnfinishedStep.NOTHING
 
-    def _require(self) -> TransactionalProducer:
+    def _require_client(self) -> TransactionalProducer:
         if self._client is None:
-            raise Fenced("this driver does not lead")
+            raise GenerationFenced("this driver does not lead")
         return self._client
 
 
@@ -139,36 +142,36 @@ class Leadership:
         self._placed_ms = 0  # last time the group had a place for this driver
         self._heard = Leader(), 0  # the leader's last record, and when this driver first saw it (ms)
 
-    def take(self, now: int) -> bool:
+    def try_take(self, now: int) -> bool:
         """Begin to lead, if it is this driver's turn. Return whether it leads.
 
         Fence the former leader, read all that it wrote, and write a higher epoch. A driver that slept may wrongly think
         that it is its turn. So the brokers are asked before it fences anybody, and again before it writes anything.
         """
-        if not self._election.wins() or not self._election.confirms():
+        if not self._election.is_elected() or not self._election.confirms():
             return False
         self._producer.take_over()
         if not self._election.confirms():
-            self._producer.let_go()
+            self._producer.release()
             return False
         self._connectors.claim(now)
         self._placed_ms = now
         return True
 
     def check(self, now: int) -> None:
-        """Raise Fenced if another driver leads, or if the group has long excluded this driver.
+        """Raise GenerationFenced if another driver leads, or if the group has long excluded this driver.
 
         A restarted broker forgets its groups for a moment, and the leader need not stop for that. A successor fences
         this driver before it does anything else.
         """
-        if self._election.wins():
+        if self._election.is_elected():
             self._placed_ms = now
         elif now - self._placed_ms > PLACELESS_MS:
-            raise Fenced("another driver is to lead")
-        if not self._connectors.leads():
-            raise Fenced("another driver leads")
+            raise GenerationFenced("another driver is to lead")
+        if not self._connectors.is_leading():
+            raise GenerationFenced("another driver leads")
 
-    def other(self, now: int) -> Leader | None:
+    def other_leader(self, now: int) -> Leader | None:
         """Return the driver that leads instead, while its heartbeats arrive. Ages use the local clock."""
         leader = self._connectors.state.leader
         if leader != self._heard[0]:
@@ -176,11 +179,11 @@ class Leadership:
         silent = now - self._heard[1] > self._silent_ms
         return None if silent or not leader.worker_id or self._connectors.is_own(leader) else leader
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Stop writing."""
-        self._producer.let_go()
+        self._producer.release()
 
     def close(self) -> None:
         """Leave the election and stop writing."""
-        self._producer.let_go()
+        self._producer.release()
         self._election.close()

@@ -9,9 +9,9 @@ from concurrent.futures import Future
 
 from engine.errors import EngineError, LeaseLost, RetriableError
 from engine.herder import fold
-from engine.herder.connector_problems import Troubles
+from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.positions import GroupOffsets
-from engine.herder.state import HerderState, Positions, Settings, TaskKey
+from engine.herder.state import HerderSettings, HerderState, Positions, TaskKey
 from engine.leases import Lease, TaskReport
 
 log = logging.getLogger(__name__)
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 Reports = Future[tuple[TaskReport, ...]]
 
 
-class Endings:
+class LeaseResults:
     """The queue of ended leases. Any thread may call `post`; only the herder calls `settle`."""
 
-    def __init__(self, offsets: GroupOffsets, settings: Settings, troubles: Troubles) -> None:
+    def __init__(self, offsets: GroupOffsets, settings: HerderSettings, problems: ConnectorProblems) -> None:
         self._offsets = offsets
         self._settings = settings
-        self._troubles = troubles
+        self._problems = problems
         self._posted: deque[tuple[Lease, Reports]] = deque()
         self.wake: Callable[[], None] = lambda: None  # called from any thread when a lease has ended
 
@@ -36,6 +36,7 @@ class Endings:
     def settle(self, state: HerderState, now: int) -> HerderState:
         """Return the state after every ended lease. An exception that is not an EngineError is a bug, and is raised."""
         while self._posted:
+            # Removed only after it is folded: an error of the brokers must not lose the end of a lease.
             state = self._ended(state, *self._posted[0], now)
             self._posted.popleft()
         return state
@@ -62,6 +63,6 @@ class Endings:
         found: dict[TaskKey, Positions] = {}
         for task in lease.tasks:
             found[task.connector, task.task] = {}
-            with self._troubles.kept(task.connector, f"offsets of task {task.task}", RetriableError):
+            with self._problems.catching(task.connector, f"offsets of task {task.task}", RetriableError):
                 found[task.connector, task.task] = self._offsets.committed(task)
         return found

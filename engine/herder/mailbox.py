@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from engine.errors import Conflict
+from engine.errors import RequestConflict
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Mailbox:
         """Queue the call. The future gets its result, or the EngineError that it raised."""
         future: Future[T] = Future()
         if self._closed:
-            future.set_exception(Conflict("the engine is stopping"))
+            future.set_exception(RequestConflict("the engine is stopping"))
         else:
             self._letters.put((future, call))
         return future
@@ -44,6 +44,7 @@ class Mailbox:
 
     @staticmethod
     def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
+        # The caller may have cancelled it meanwhile.
         if not future.set_running_or_notify_cancel():
             return
         try:

@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 
 from engine.config.topic import ConnectorState, TargetState
-from engine.errors import BadRequest, Conflict, EngineError, Fenced, NotLeading, RetriableError
+from engine.errors import BadRequest, EngineError, GenerationFenced, NotLeading, RequestConflict, RetriableError
 from engine.herder.connectors import Connectors
-from engine.herder.fencing import Fencing
-from engine.herder.fencing_rounds import wanted
+from engine.herder.fencing import FencingRunner
+from engine.herder.fencing_rounds import needed_round
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
 from engine.herder.state import HerderState
-from engine.leases import Kind, Lease
+from engine.leases import ConnectorKind, Lease
 from engine.pipeline.source_progress import canonical
 from engine.ports import Committed, SourceOffsets, SourcePosition
 from engine.record.record import TopicPartition
@@ -34,7 +34,7 @@ MOST_DIGITS = 1000  # Python refuses to parse longer numbers
 OffsetRow = tuple[SourcePosition, SourcePosition | None]
 
 
-class Change(msgspec.Struct, frozen=True):
+class OffsetChangeRequest(msgspec.Struct, frozen=True):
     """Offsets to set, or a reset of all (`rows` is None)."""
 
     connector: str
@@ -49,7 +49,7 @@ class OffsetChanges:
     def __init__(
         self,
         connectors: Connectors,
-        fencing: Fencing,
+        fencing: FencingRunner,
         groups: GroupOffsets,
         sources: SourceOffsets,
         begins: Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]],
@@ -59,12 +59,12 @@ class OffsetChanges:
         self._groups = groups
         self._sources = sources
         self._begins = begins
-        self._waiting: dict[str, Change] = {}
+        self._waiting: dict[str, OffsetChangeRequest] = {}
         self._quiet: dict[str, int] = {}  # connector → fenced generation none of whose tasks has run since
 
     def read(self, entry: ConnectorState, name: str, facts: ConnectorFacts) -> list[OffsetRow]:
         """Return the connector's committed offsets in the format of Kafka Connect."""
-        if facts.kind is Kind.SOURCE:
+        if facts.kind is ConnectorKind.SOURCE:
             return list(self._sources.read(entry.properties or {}))
         found = self._groups.of_connector(name, _partitions(entry))
         return [
@@ -75,22 +75,25 @@ class OffsetChanges:
     def begin(
         self, state: HerderState, name: str, facts: ConnectorFacts, rows: Sequence[OffsetRow] | None
     ) -> Future[None]:
-        """Accept a change. Raises NotFound, BadRequest, or Conflict while the tasks are still ending."""
+        """Accept a change. Raises NotFound, BadRequest, or RequestConflict while the tasks are still ending."""
         entry = self._connectors.get(name)
         _check(entry, name, facts)
-        if name in self._waiting or any(task.connector == name for task in state.leased()):
-            raise Conflict(f"the tasks of connector {name} have not stopped yet, or its offsets are being changed")
+        if name in self._waiting or any(task.connector == name for task in state.leased_tasks()):
+            raise RequestConflict(
+                f"the tasks of connector {name} have not stopped yet, or its offsets are being changed"
+            )
         if rows is not None:
-            if facts.kind is Kind.SOURCE:
+            if facts.kind is ConnectorKind.SOURCE:
                 _check_json(rows)
             else:
                 _parse(rows, entry)
+        # The tasks are stopped, but one of their workers may only be asleep. It could commit after the change.
         if _transactional(entry) and self._quiet.get(name) != entry.generation:
             if entry.fenced:
                 again = [msgspec.structs.replace(task, generation=entry.generation + 1) for task in entry.tasks]
                 self._connectors.new_generations({name: again})
-            self._fencing.hurry(name)
-        change = self._waiting[name] = Change(name, rows, facts, Future())
+            self._fencing.retry_now(name)
+        change = self._waiting[name] = OffsetChangeRequest(name, rows, facts, Future())
         return change.answer
 
     def turn(self) -> list[str]:
@@ -102,7 +105,7 @@ class OffsetChanges:
                 continue
             try:
                 done = self._turn(change)
-            except Fenced:
+            except GenerationFenced:
                 raise
             except Exception as error:  # the caller gets any error, and the herder goes on
                 if not isinstance(error, EngineError):
@@ -119,7 +122,7 @@ class OffsetChanges:
                 change.answer.set_result(None)
         return changed
 
-    def granted(self, leases: Iterable[Lease]) -> None:
+    def note_granted(self, leases: Iterable[Lease]) -> None:
         """Note that these tasks run, so that the next change fences them again."""
         for lease in leases:
             for task in lease.tasks:
@@ -132,10 +135,10 @@ class OffsetChanges:
             with suppress(InvalidStateError):
                 change.answer.set_exception(NotLeading())
 
-    def _turn(self, change: Change) -> bool:
+    def _turn(self, change: OffsetChangeRequest) -> bool:
         entry = self._connectors.get(change.connector)
         _check(entry, change.connector, change.facts)
-        if wanted(change.connector, entry) is not None:
+        if needed_round(change.connector, entry) is not None:
             if self._fencing.has_failed(change.connector):
                 raise RetriableError(
                     f"Failed to fence the tasks of connector {change.connector} that may still run, so its offsets "
@@ -144,8 +147,9 @@ class OffsetChanges:
             return False
         if not change.answer.set_running_or_notify_cancel():
             return False
-        self._connectors.prove()
-        if change.facts.kind is Kind.SOURCE:
+        # Plain commits of a group are not fenced. A driver that slept learns here that it no longer leads.
+        self._connectors.prove_leadership()
+        if change.facts.kind is ConnectorKind.SOURCE:
             self._change_source(change, entry)
         else:
             self._change_group(change, entry)
@@ -153,7 +157,7 @@ class OffsetChanges:
             self._quiet[change.connector] = entry.generation
         return True
 
-    def _change_source(self, change: Change, entry: ConnectorState) -> None:
+    def _change_source(self, change: OffsetChangeRequest, entry: ConnectorState) -> None:
         properties = entry.properties or {}
         rows = change.rows
         if rows is None:
@@ -161,7 +165,7 @@ class OffsetChanges:
             rows = [(partition, None) for partition, _ in self._sources.read(properties)]
         self._sources.write(properties, rows)
 
-    def _change_group(self, change: Change, entry: ConnectorState) -> None:
+    def _change_group(self, change: OffsetChangeRequest, entry: ConnectorState) -> None:
         """Commit offsets in the consumer group. A reset partition gets its first offset.
 
         That offset is committed because a missing offset is an error.

@@ -19,9 +19,9 @@ from collections import deque
 from collections.abc import Callable
 
 from engine.errors import EngineError, RetriableError
-from engine.herder.plan import outrun
+from engine.herder.plan import outdated_connectors
 from engine.herder.positions import GroupOffsets
-from engine.herder.state import HerderState, Settings, TaskKey
+from engine.herder.state import HerderSettings, HerderState, TaskKey
 from engine.leases import TaskConfig
 
 log = logging.getLogger(__name__)
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 FALLBACK_MS = 7 * 24 * 3_600_000  # Kafka's default offsets.retention.minutes, if the brokers don't report theirs
 
 
-class Recommits:
+class OffsetRefresh:
     """The refresh of committed offsets.
 
     Only the herder calls `turn`. `retention_ms` asks the brokers, and may return None.
     """
 
-    def __init__(self, offsets: GroupOffsets, retention_ms: Callable[[], int | None], settings: Settings) -> None:
+    def __init__(self, offsets: GroupOffsets, retention_ms: Callable[[], int | None], settings: HerderSettings) -> None:
         self._offsets = offsets
         self._retention_ms = retention_ms
         self._settings = settings
@@ -50,8 +50,8 @@ class Recommits:
         if now >= self._next:
             self._next = now + self._interval_ms()
             self._waiting = deque(state.tasks)
-        held = {(task.connector, task.task) for task in state.leased()}
-        older = outrun(state)
+        held = {(task.connector, task.task) for task in state.leased_tasks()}
+        older = outdated_connectors(state)
         left = self._settings.recommits
         for _ in range(len(self._waiting)):
             if not left or not self._waiting:
@@ -59,13 +59,15 @@ class Recommits:
             task = state.tasks.get(self._waiting.popleft())
             if task is None or task.key in held or not task.config.partitions:
                 continue
+            # Somebody of an older generation may still move these offsets. A commit of the read ones could move them
+            # back.
             if task.unfenced or not task.located or task.config.connector in older:
                 self._waiting.append(task.key)
                 continue
             left -= 1
-            self._remind(task.config)
+            self._refresh_task(task.config)
 
-    def _remind(self, task: TaskConfig) -> None:
+    def _refresh_task(self, task: TaskConfig) -> None:
         try:
             self._offsets.recommit(task)
         except EngineError as error:
@@ -79,4 +81,5 @@ class Recommits:
         except EngineError as error:
             log.warning("how long the brokers keep offsets can't be read: %s", error)
             kept = None
+        # A quarter leaves three more tries before the offsets expire.
         return min(self._settings.recommit_ms, (kept or FALLBACK_MS) // 4)

@@ -60,25 +60,25 @@ class GroupOffsets:
     def write(self, connector: str, task: int, entry: TaskEntry, offsets: Mapping[TopicPartition, Committed]) -> None:
         """Commit these offsets of a task."""
         if entry.exactly_once:
-            self._in_transaction(connector, task, entry.properties, lambda: offsets)
+            self._commit_in_transaction(connector, task, entry.properties, lambda: offsets)
         else:
-            self._plainly(connector, offsets)
+            self._commit_plainly(connector, offsets)
 
     def recommit(self, task: TaskConfig) -> None:
         """Commit the task's committed offsets again, unchanged."""
         if not task.partitions:
             return
         if task.exactly_once:
-            self._in_transaction(task.connector, task.task, task.config, lambda: self._found(task))
+            self._commit_in_transaction(task.connector, task.task, task.config, lambda: self._found(task))
         else:
-            self._plainly(task.connector, self._found(task))
+            self._commit_plainly(task.connector, self._found(task))
 
-    def _plainly(self, connector: str, offsets: Mapping[TopicPartition, Committed]) -> None:
+    def _commit_plainly(self, connector: str, offsets: Mapping[TopicPartition, Committed]) -> None:
         if offsets:
             with closing(self._consumers(group_of(connector))) as consumer:
                 consumer.commit(offsets)
 
-    def _in_transaction(
+    def _commit_in_transaction(
         self,
         connector: str,
         task: int,
@@ -86,6 +86,7 @@ class GroupOffsets:
         offsets: Callable[[], Mapping[TopicPartition, Committed]],
     ) -> None:
         with closing(self._producers(properties, task)) as producer:
+            # Fences a worker that sleeps with this id, and ends its open transaction.
             producer.init()
             found = offsets()  # read only now, when older transactions are settled
             if found:

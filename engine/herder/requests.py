@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from engine.config.options import stripped
-from engine.errors import Conflict, RetriableError
+from engine.config.options import strip_values
+from engine.errors import RequestConflict, RetriableError
 from engine.herder.connectors import Connectors, refuse_masks, unmask
-from engine.herder.fencing_rounds import wanted
-from engine.herder.snapshot import View
-from engine.herder.validation_cache import Examination
+from engine.herder.fencing_rounds import needed_round
+from engine.herder.snapshot import HerderSnapshot
+from engine.herder.validation_cache import ValidationCache
 
 
-class Requests:
+class ConfigRequests:
     """The requests. Each writes to the config topic and returns when the write is done."""
 
-    def __init__(self, connectors: Connectors, examination: Examination) -> None:
+    def __init__(self, connectors: Connectors, validation: ValidationCache) -> None:
         self._connectors = connectors
-        self._examination = examination
+        self._validation = validation
 
-    def put(self, view: View, name: str, properties: dict[str, str], create: bool) -> bool:
+    def put(self, view: HerderSnapshot, name: str, properties: dict[str, str], create: bool) -> bool:
         """Create or change a connector. Return True when it is new."""
         exists = self._connectors.exists(name)
         if create and exists:
-            raise Conflict(f"Connector {name} already exists")
+            raise RequestConflict(f"Connector {name} already exists")
         before = self._connectors.get(name).properties if exists else None
-        kept = stripped(unmask(properties, before or {}, view.facts_of(name).secrets))
-        refuse_masks(kept, self._examination.secrets(kept))
-        self._examination.check(kept)
+        kept = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
+        refuse_masks(kept, self._validation.secrets(kept))
+        self._validation.check(kept)
         self._connectors.put(name, kept)
         return not exists
 
-    def restart(self, view: View, name: str, tasks: bool, only_failed: bool) -> None:
+    def restart(self, view: HerderSnapshot, name: str, tasks: bool, only_failed: bool) -> None:
         """Restart a connector and, optionally, its tasks."""
-        self._up_to_date(name)
-        self._examination.forget(name)
+        self._read_config(name)
+        self._validation.forget(name)
         chosen = [task for task in view.tasks(name) if task.failed or not only_failed]
         if tasks and chosen:
             self._connectors.restart(name, [task.config.task for task in chosen])
 
     def restart_task(self, name: str, task: int) -> None:
         """Restart one task."""
-        self._up_to_date(name)
+        self._read_config(name)
         self._connectors.restart(name, [task])
 
-    def _up_to_date(self, name: str) -> None:
+    def _read_config(self, name: str) -> None:
         """Read the config topic to its end first (KIP-618, manual restart of fenced-out tasks).
 
         With an outdated generation, a restart could bring back a task whose work has moved to another task.
@@ -51,5 +51,7 @@ class Requests:
             self._connectors.read_to_end()
         except RetriableError as error:
             raise TimeoutError(f"the config topic could not be read to its end: {error}") from error
-        if wanted(name, self._connectors.get(name)) is not None:
-            raise Conflict(f"Connector {name} has new tasks, and its older ones are being fenced; try again soon")
+        if needed_round(name, self._connectors.get(name)) is not None:
+            raise RequestConflict(
+                f"Connector {name} has new tasks, and its older ones are being fenced; try again soon"
+            )

@@ -10,9 +10,9 @@ import msgspec
 
 from engine.config.topic import ConfigState, ConnectorState, Leader, TargetState
 from engine.herder.assignment import named_topics
-from engine.herder.discovery import Watch
+from engine.herder.discovery import ClusterWatch
 from engine.herder.state import HerderState, TaskKey, TaskRun, lag
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
@@ -24,7 +24,7 @@ NO_SLOT = "no slot is free: a stream's task holds one for good, and the last is 
 class ConnectorFacts(msgspec.Struct, frozen=True):
     """The result of validating a connector's configuration. `trace` is set when it is unusable."""
 
-    kind: Kind = Kind.SINK
+    kind: ConnectorKind = ConnectorKind.SINK
     delivery: str = "at_least_once"
     # "durable", or "best_effort" on a cluster that acknowledges nothing; None: no dead letters
     dead_letters: str | None = None
@@ -35,10 +35,10 @@ class ConnectorFacts(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()  # options that are never shown
     trace: str | None = None
     keeps_positions_here: bool = True  # in its group or on the offsets topic, not in the target system
-    watch: Callable[[], Watch] | None = None  # for connectors that discover tasks on another cluster
+    watch: Callable[[], ClusterWatch] | None = None  # for connectors that discover tasks on another cluster
 
 
-class View(msgspec.Struct, frozen=True):
+class HerderSnapshot(msgspec.Struct, frozen=True):
     """A snapshot. Any thread may read it."""
 
     worker_id: str
@@ -85,30 +85,30 @@ class View(msgspec.Struct, frozen=True):
         return sorted(read or named_topics(entry.properties or {}))
 
 
-def leading(
-    view: View,
+def leader_snapshot(
+    view: HerderSnapshot,
     config: ConfigState,
     state: HerderState,
     ends: dict[TopicPartition, int],
     facts: dict[str, ConnectorFacts],
     troubles: dict[str, str],
-) -> View:
+) -> HerderSnapshot:
     """Return the view while this driver leads."""
-    seen = View(view.worker_id, ready=True, slots=view.slots)
+    seen = HerderSnapshot(view.worker_id, ready=True, slots=view.slots)
     return msgspec.structs.replace(seen, config=config, state=state, ends=ends, facts=facts, troubles=troubles)
 
 
-def standing_by(view: View, leader: Leader | None) -> View:
+def standby_snapshot(view: HerderSnapshot, leader: Leader | None) -> HerderSnapshot:
     """Return the view while another driver leads.
 
     If no driver leads, for example because the brokers are away, the previous view stays.
     """
     if leader is not None:
-        return View(view.worker_id, slots=view.slots, standby=True, leader_url=leader.url)
+        return HerderSnapshot(view.worker_id, slots=view.slots, standby=True, leader_url=leader.url)
     return msgspec.structs.replace(view, ready=False, trouble=None, leader_url="")
 
 
-def connector_status(view: View, connector: str) -> dict[str, Any]:
+def connector_status(view: HerderSnapshot, connector: str) -> dict[str, Any]:
     """Return `{"state", "worker_id"}` as Kafka Connect does.
 
     A trace is added when the connector is FAILED or not served now.
@@ -118,7 +118,7 @@ def connector_status(view: View, connector: str) -> dict[str, Any]:
     return body if trace is None else {**body, "trace": trace}
 
 
-def task_status(view: View, task: TaskRun) -> dict[str, Any]:
+def task_status(view: HerderSnapshot, task: TaskRun) -> dict[str, Any]:
     """Return the status of one task: state, figures, positions and end offsets."""
     facts = view.facts_of(task.config.connector)
     return {
@@ -152,7 +152,7 @@ def stage_body(stage: Stage) -> dict[str, str]:
     return {**body, "name": stage.name} if stage.name else body
 
 
-def task_state(view: View, task: TaskRun) -> str:
+def task_state(view: HerderSnapshot, task: TaskRun) -> str:
     """Return Kafka Connect's state of a task. A paused task is RUNNING until its lease has ended.
 
     A stream's task without a lease is UNASSIGNED, because it waits for a slot. A task is also UNASSIGNED while the
@@ -160,10 +160,10 @@ def task_state(view: View, task: TaskRun) -> str:
     """
     if task.failed:
         return "FAILED"
-    if held(view.state, task.key):
+    if is_leased(view.state, task.key):
         return "RUNNING"
     if task.target is TargetState.STARTED:
-        waits = task.unfenced or (task.config.kind is Kind.STREAM and task.parked_until is None)
+        waits = task.unfenced or (task.config.kind is ConnectorKind.STREAM and task.parked_until is None)
         return "UNASSIGNED" if waits else "RUNNING"
     return task.target.value
 
@@ -172,12 +172,12 @@ def _waits_for(task: TaskRun) -> str:
     return UNFENCED if task.unfenced else NO_SLOT
 
 
-def held(state: HerderState, key: TaskKey) -> bool:
+def is_leased(state: HerderState, key: TaskKey) -> bool:
     """Return whether a running lease holds this task."""
-    return any((task.connector, task.task) == key for task in state.leased())
+    return any((task.connector, task.task) == key for task in state.leased_tasks())
 
 
-def _connector_state(view: View, connector: str) -> str:
+def _connector_state(view: HerderSnapshot, connector: str) -> str:
     if view.facts_of(connector).trace is not None:
         return "FAILED"
     target = view.config.connectors[connector].target

@@ -14,7 +14,7 @@ TaskKey = tuple[str, int]
 Positions = Mapping[TopicPartition, int]
 
 
-class Figures(msgspec.Struct, frozen=True):
+class ReportedFigures(msgspec.Struct, frozen=True):
     """The last reported figures of a task. They are cumulative, so a newer report replaces an older one."""
 
     metrics: dict[str, int] = {}
@@ -40,7 +40,7 @@ class TaskRun(msgspec.Struct, frozen=True):
     target: TargetState = TargetState.STARTED
     positions: dict[TopicPartition, int] = {}
     located: bool = False
-    figures: Figures = Figures()
+    figures: ReportedFigures = ReportedFigures()
     not_before: int = 0
     parked_until: int | None = None
     parked_reason: str | None = None
@@ -92,13 +92,14 @@ class LeaseRun(msgspec.Struct, frozen=True):
     def deadline(self) -> int:
         """Return when its time budget ends. Each message starts the budget anew, up to the longest stay."""
         told = self.since if self.told_at is None else self.told_at
+        # A lease that reports for ever would otherwise never be overdue.
         return min(told, self.since + self.lease.stay_ms) + self.lease.budget_ms
 
-    def heard(self, now: int) -> LeaseRun:
+    def with_message(self, now: int) -> LeaseRun:
         """Return the lease after a message arrived."""
         return msgspec.structs.replace(self, begun_at=now if self.begun_at is None else self.begun_at, told_at=now)
 
-    def waits(self, now: int, settings: Settings) -> bool:
+    def is_late(self, now: int, settings: HerderSettings) -> bool:
         """Return whether the lease is overdue to begin.
 
         After `stay_ms`, all leases that lingered when it was granted are gone.
@@ -115,13 +116,13 @@ class HerderState(msgspec.Struct, frozen=True):
     granted: int = 0
     config: ConfigState = ConfigState()
 
-    def leased(self) -> Iterator[TaskConfig]:
+    def leased_tasks(self) -> Iterator[TaskConfig]:
         """Return the tasks that running leases hold, as they were when the lease was granted."""
         for run in self.leases.values():
             yield from run.lease.tasks
 
 
-class Settings(msgspec.Struct, frozen=True):
+class HerderSettings(msgspec.Struct, frozen=True):
     """The herder's settings, from the worker's options."""
 
     slots: int = 8
@@ -156,7 +157,7 @@ class Settings(msgspec.Struct, frozen=True):
     worker: dict[str, str] = {}
 
 
-def beyond(task: TaskRun, ends: Positions) -> bool:
+def is_beyond_end(task: TaskRun, ends: Positions) -> bool:
     """Return whether a position is beyond a known end. The topic was recreated, or lost records."""
     return any(position > ends[partition] for partition, position in task.positions.items() if partition in ends)
 

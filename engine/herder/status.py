@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from engine.config.topic import LEASE_KEY, KeyValue
 from engine.errors import EngineError
 from engine.herder.fold import parse_positions
-from engine.herder.snapshot import View, connector_status, task_status
-from engine.herder.state import Figures, HerderState, TaskRun
+from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
+from engine.herder.state import HerderState, ReportedFigures, TaskRun
 from engine.herder.topic_log import Row, TopicLog
 from engine.leases import LeaseProgress
 from engine.record.record import TopicPartition
@@ -33,7 +33,7 @@ class StatusTopic:
         self._log = log
         self._written: Statuses = {}
         self._told: Told = {}
-        self._shown: View | None = None
+        self._shown: HerderSnapshot | None = None
         # Ends that every status shows; None: some may show newer ones.
         self._ends: dict[TopicPartition, int] | None = None
         self._ends_at = 0  # when all new ends were last written (ms)
@@ -51,23 +51,24 @@ class StatusTopic:
         """
         told: list[bytes] = []
         try:
-            for key, value in self._log.passing():
+            for key, value in self._log.read_new():
                 if key == LEASE_KEY and value is not None:
                     told.append(value)
         except EngineError as error:
             log.debug("what leases tell can't be read now: %s", error)
         return [progress for progress in map(_progress, told) if progress is not None]
 
-    def publish(self, view: View, now: int) -> None:
+    def publish(self, view: HerderSnapshot, now: int) -> None:
         """Write every changed status durably. A status with only new ends may be delayed."""
         with_ends = self._shown is None or now - self._ends_at >= ENDS_MS
-        same = self._shown is not None and shows_the_same_but_for_ends(self._shown, view)
+        same = self._shown is not None and is_same_except_ends(self._shown, view)
         if same and (not with_ends or view.ends == self._ends):
             return
-        self._told = tell(view, self._told, with_ends=with_ends)
+        self._told = status_values(view, self._told, with_ends=with_ends)
         current = {key: body for key, (_, body) in self._told.items()}
-        rows = list(changes(self._written, current, now))
+        rows = list(status_changes(self._written, current, now))
         if rows:
+            # If this raises, `_written` still holds the old statuses, and the next call writes the changes again.
             self._log.append(rows)
             self._ends_at = now if with_ends else self._ends_at
         self._written, self._shown = current, view
@@ -77,7 +78,7 @@ class StatusTopic:
         self._log.close()
 
 
-def shows_the_same_but_for_ends(before: View, after: View) -> bool:
+def is_same_except_ends(before: HerderSnapshot, after: HerderSnapshot) -> bool:
     """Return whether two views differ only in their ends. The cost does not grow with the number of tasks."""
     return (
         before.state.tasks is after.state.tasks
@@ -88,14 +89,14 @@ def shows_the_same_but_for_ends(before: View, after: View) -> bool:
     )
 
 
-def tell(view: View, before: Told, *, with_ends: bool = True) -> Told:
+def status_values(view: HerderSnapshot, before: Told, *, with_ends: bool = True) -> Told:
     """Return the status of every connector and task by key, each with its source value.
 
     Few of thousands of tasks change at a time, so unchanged ones keep their previous status. Without `with_ends`, tasks
     that have only new ends also keep it.
     """
     rows: Told = {}
-    held = {(task.connector, task.task) for task in view.state.leased()}
+    held = {(task.connector, task.task) for task in view.state.leased_tasks()}
     for name in view.names():
         rows[f"status-connector-{name}"] = (), connector_status(view, name)
         facts = view.facts_of(name)
@@ -108,7 +109,7 @@ def tell(view: View, before: Told, *, with_ends: bool = True) -> Told:
     return rows
 
 
-def changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyValue]:
+def status_changes(before: Statuses, after: Statuses, now: int) -> Iterator[KeyValue]:
     """Return the records that turn one set of statuses into the other."""
     for key, body in after.items():
         known = before.get(key, {})
@@ -135,7 +136,7 @@ def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
     return after
 
 
-def recall(state: HerderState, statuses: Statuses) -> HerderState:
+def restore_tasks(state: HerderState, statuses: Statuses) -> HerderState:
     """Return a new leader's state with the figures and failures that the former leader wrote.
 
     Positions are remembered for the connector, regardless of generation and task. A partition that was committed once
@@ -143,7 +144,7 @@ def recall(state: HerderState, statuses: Statuses) -> HerderState:
     """
     known = _positions(statuses)
     tasks = {
-        key: _recall(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {}), known.get(key[0], {}))
+        key: _try_restore_task(task, statuses.get(f"status-task-{key[0]}-{key[1]}", {}), known.get(key[0], {}))
         for key, task in state.tasks.items()
     }
     return replace(state, tasks=tasks)
@@ -169,22 +170,22 @@ def _positions(statuses: Statuses) -> dict[str, dict[TopicPartition, int]]:
     return known
 
 
-def _recalled(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
+def _restore_task(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
     own = {partition: known[partition] for partition in task.config.partitions if partition in known}
     if not body:
         return replace(task, positions=own)
     names = ("metrics", "stage_failures", "stage_dropped", "tolerance")
     parse_positions(body.get("positions", {}))  # raises for malformed positions
-    figures = msgspec.convert({name: body.get(name, {}) for name in names}, Figures)
+    figures = msgspec.convert({name: body.get(name, {}) for name in names}, ReportedFigures)
     same = body.get("generation") == task.config.generation
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"
     trace = (body.get("trace") or "failed, without a trace") if failed else None
     return replace(task, positions=own, figures=figures, trace=trace)
 
 
-def _recall(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
+def _try_restore_task(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
     try:
-        return _recalled(task, body, known)
+        return _restore_task(task, body, known)
     except (ValueError, TypeError, AttributeError) as error:
         log.warning("what task %s did before can't be read and is forgotten: %s", task.config.task_id, error)
         return task

@@ -5,24 +5,24 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from engine.herder import fold
-from engine.herder.connector_problems import Troubles
+from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.positions import GroupOffsets
-from engine.herder.snapshot import View
-from engine.herder.state import HerderState, Settings
+from engine.herder.snapshot import HerderSnapshot
+from engine.herder.state import HerderSettings, HerderState
 
 TOGETHER = 8  # groups read at the same time; each needs its own client, and mostly waits for brokers
 
 
-class Locating:
+class TaskPositionReader:
     """The reader of task positions, a few groups at a time.
 
     A group that can't answer is a problem of its connector.
     """
 
-    def __init__(self, offsets: GroupOffsets, settings: Settings, troubles: Troubles) -> None:
+    def __init__(self, offsets: GroupOffsets, settings: HerderSettings, problems: ConnectorProblems) -> None:
         self._offsets = offsets
         self._settings = settings
-        self._troubles = troubles
+        self._problems = problems
 
     def locate(self, state: HerderState, now: int) -> HerderState:
         """Return the state with the positions of new tasks. A task whose group can't answer waits."""
@@ -36,7 +36,7 @@ class Locating:
                     for task in waiting[first : first + TOGETHER]
                 ]
                 for task, positions in asked:
-                    with self._troubles.kept(task.config.connector, f"offsets of task {task.config.task}"):
+                    with self._problems.catching(task.config.connector, f"offsets of task {task.config.task}"):
                         state = fold.fold_positions(state, task.key, positions.result())
                 silent = [task for task, _ in asked if not state.tasks[task.key].located]
                 for task in silent:
@@ -45,7 +45,7 @@ class Locating:
                     break  # the next turn reads the rest: time-outs must not add up
         return state
 
-    def follow(self, state: HerderState, view: View, now: int) -> HerderState:
+    def follow(self, state: HerderState, view: HerderSnapshot, now: int) -> HerderState:
         """Return the state with the commits of standing leases, which report only at their end."""
         for run in state.leases.values():
             for task in run.lease.tasks if run.lease.standing else ():
@@ -53,7 +53,7 @@ class Locating:
                 if current is None or current.config.generation != task.generation:
                     continue
                 facts = view.facts_of(task.connector)
-                with self._troubles.kept(task.connector, f"offsets of task {task.task}"):
+                with self._problems.catching(task.connector, f"offsets of task {task.task}"):
                     positions, memory = self._offsets.progress(current.config, facts.stages)
                     state = fold.fold_progress(state, current.key, positions, memory, facts.tolerance, now)
         return state

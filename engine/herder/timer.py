@@ -10,7 +10,7 @@ class Timer:
         self._every_ms = every_ms
         self._next = 0
 
-    def due(self, now: int) -> bool:
+    def is_due(self, now: int) -> bool:
         """Return whether it is due. If so, start the next interval."""
         if now < self._next:
             return False

@@ -48,7 +48,7 @@ class TopicLog:
         """Return the rows that have arrived since, without waiting."""
         return self._poll(0) if self._reading else self.read_to_end()
 
-    def passing(self) -> Iterator[Row]:
+    def read_new(self) -> Iterator[Row]:
         """Yield the rows that have arrived since. Rows may be missed: after an error it goes on at its position.
 
         Most rows of the status topic were written by the reader itself. Other writers' rows come after them.

@@ -11,7 +11,7 @@ from engine.ports import Admin
 from engine.record.record import TopicPartition
 
 
-class Topics:
+class ConnectorTopics:
     """The topics of all connectors, read together once per turn."""
 
     def __init__(self, admin: Admin) -> None:

@@ -18,7 +18,7 @@ def no_secrets(_properties: Mapping[str, str]) -> Collection[str]:
     return ()
 
 
-class Examination:
+class ValidationCache:
     """A cache of each connector's facts until its properties change.
 
     `secrets` returns the options that are never shown. It is also called for unusable properties, so it must not raise.
@@ -47,6 +47,7 @@ class Examination:
 
     def all_facts(self, connectors: Mapping[str, ConnectorState]) -> dict[str, ConnectorFacts]:
         """Return the facts of every connector. It is the same object while nothing has changed."""
+        # By identity: a dict of hundreds of connectors is not compared in every turn.
         if self._all is None or self._all[0] is not connectors:
             facts = {
                 name: self.facts(name, entry.properties)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import reduce
 
-from engine.config.masking import MASK, is_secret, shown
+from engine.config.masking import MASK, is_secret, mask_value
 from engine.config.options import Problem, nearest
 from engine.kafka.keystores import INLINE, JAVA_STORES, PEM_MARK, override, with_pem
 from engine.kafka.option_checks import refusal
@@ -22,12 +22,16 @@ CONSUMER_DEFAULTS = {
 CONSUMER_FIXED = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
+    # The position passes control records at the end of a partition only with this event.
     "enable.partition.eof": "true",
+    # A position that is out of range must stop the task. Any reset would skip records, or repeat them all.
     "auto.offset.reset": "error",
 }
 PRODUCER_DEFAULTS = {"linger.ms": "20", "compression.type": "lz4"}
 QUEUE_KBYTES = 65_536  # a producer's queue limit; the client's default of 1 GB could take all of a worker's memory
+# A retry inside the client must neither double a record nor change the order.
 PRODUCER_FIXED = {"enable.idempotence": "true", "acks": "all"}
+# The client insists that a record is delivered or lost before its transaction times out.
 TRANSACTION_DEFAULTS = {"delivery.timeout.ms": "30000", "transaction.timeout.ms": "60000"}
 # For clients that write a few small records.
 QUICK = {"linger.ms": "0", "delivery.timeout.ms": "5000", "request.timeout.ms": "4000"}
@@ -130,7 +134,7 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
         is_javas = name in JAVA_ONLY or name.startswith(JAVA_STORES)
         reason = None if is_javas else refusal(RENAMED.get(name, name), value)
         if reason is not None and (value or name != ENDPOINT):
-            problems.append(_unseen(prefix, name, value, reason))
+            problems.append(_hide_secrets(prefix, name, value, reason))
     problems += [
         (prefix + name, MASK, f"is a PEM text, not the path of a file; {INLINE}")
         for name in ("ssl.truststore.location", "ssl.keystore.location")
@@ -147,9 +151,9 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
     return problems
 
 
-def _unseen(prefix: str, name: str, value: str, reason: str) -> Problem:
+def _hide_secrets(prefix: str, name: str, value: str, reason: str) -> Problem:
     """Return a problem without secrets: none under a misspelt name, and none in librdkafka's message."""
-    safe = MASK if is_secret(name) or nearest(name, SECRETS) else shown(value)
+    safe = MASK if is_secret(name) or nearest(name, SECRETS) else mask_value(value)
     return prefix + name, safe, reason.replace(value, safe) if value and safe != value else reason
 
 
@@ -164,13 +168,13 @@ def _queue(merged: Mapping[str, str]) -> dict[str, str]:
 def _merged(layers: tuple[Mapping[str, str], ...]) -> dict[str, str]:
     """Merge the layers, the last one on top, with librdkafka's names. Raises ConfigError for an unreadable store."""
     empty: Mapping[str, str] = {}
-    merged = with_pem(reduce(override, (_native(layer) for layer in layers), empty))
+    merged = with_pem(reduce(override, (_librdkafka_names(layer) for layer in layers), empty))
     if merged.get(ENDPOINT) == "":
         merged[ENDPOINT] = "none"
     return merged
 
 
-def _native(layer: Mapping[str, str]) -> dict[str, str]:
+def _librdkafka_names(layer: Mapping[str, str]) -> dict[str, str]:
     """Return a layer with librdkafka's names. Java's login module becomes the client's own SASL options."""
     named = {RENAMED.get(name, name): value for name, value in layer.items() if name not in JAVA_ONLY}
     return {**_login(layer.get("sasl.jaas.config", "")), **named}

@@ -52,8 +52,10 @@ class KafkaConsumer:
 
         An error that comes with records is raised by the next poll, because the client has moved past the records.
         """
-        self._raise_trouble()
+        self._raise_client_error()
         with translated():
+            # With a time-out, `consume` would wait for all `max_records`. So it is called without one, and then for one
+            # record.
             messages = self._client.consume(max_records, 0)
             if not messages and timeout_s > 0:
                 messages = self._client.consume(1, timeout_s)
@@ -81,7 +83,7 @@ class KafkaConsumer:
                 )
             )
         if not records:
-            self._raise_trouble()
+            self._raise_client_error()
         return records
 
     def positions(self) -> dict[TopicPartition, int]:
@@ -109,11 +111,11 @@ class KafkaConsumer:
         return {partition: self._watermarks(partition)[1] for partition in partitions}
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
-        return patiently(lambda: self._committed(partitions)) if partitions else {}
+        return retry_while_retriable(lambda: self._committed(partitions)) if partitions else {}
 
     def commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         if offsets:
-            patiently(lambda: self._commit(offsets))
+            retry_while_retriable(lambda: self._commit(offsets))
 
     def close(self) -> None:
         with translated():
@@ -141,7 +143,7 @@ class KafkaConsumer:
             if one.error is not None:
                 raise translate(one.error)
 
-    def _raise_trouble(self) -> None:
+    def _raise_client_error(self) -> None:
         trouble, self._trouble = self._trouble, None
         if trouble is not None:
             raise trouble
@@ -171,7 +173,7 @@ class KafkaConsumer:
         return low, high
 
 
-def patiently(call: Callable[[], Answer]) -> Answer:
+def retry_while_retriable(call: Callable[[], Answer]) -> Answer:
     """Repeat a call while its error is retriable, such as a loading coordinator. Raises its last error in the end."""
     late = time.monotonic() + PATIENCE_S
     while True:

@@ -32,11 +32,15 @@ class KafkaElection:
         self._subscribed = False
         self._owns = False
 
-    def wins(self) -> bool:
+    def is_elected(self) -> bool:
         with translated():
             if not self._subscribed:
                 self._client.subscribe(
-                    [self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+                    # `on_lost`: the group excluded a member that was silent for too long, and did not ask it to revoke.
+                    [self._topic],
+                    on_assign=self._assigned,
+                    on_revoke=self._revoked,
+                    on_lost=self._revoked,
                 )
                 self._subscribed = True
             while (message := self._client.poll(0)) is not None:
@@ -48,11 +52,12 @@ class KafkaElection:
         """Confirm the leadership with a commit: brokers refuse it if our membership or group generation is outdated."""
         try:
             with translated():
+                # The offset has no meaning. The call counts: brokers check it against the group's current generation.
                 self._client.commit(offsets=[ck.TopicPartition(self._topic, 0, 0)], asynchronous=False)
         except EngineError as error:
             log.warning("the brokers do not confirm that this driver leads: %s", error)
             return False
-        return self.wins()
+        return self.is_elected()
 
     def close(self) -> None:
         self._owns = False
@@ -61,10 +66,12 @@ class KafkaElection:
 
     def _assigned(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
         client.incremental_assign(partitions)
+        # This client never reads. The config topic has a reader of its own, which starts at its beginning.
         client.pause(partitions)
         self._owns = self._owns or bool(partitions)
 
     def _revoked(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
         client.incremental_unassign(partitions)
+        # A cooperative rebalance may revoke nothing, which is not a loss.
         if partitions:
             self._owns = False

@@ -20,7 +20,7 @@ from engine.errors import (
     EngineError,
     FailureType,
     FatalError,
-    Fenced,
+    GenerationFenced,
     OffsetsMissing,
     ProduceFailed,
     RetriableError,
@@ -85,7 +85,7 @@ EPOCH = "INVALID_PRODUCER_EPOCH"  # fenced in a transactional call, abortable in
 
 BY_NAME: dict[str, Kind] = {
     **dict.fromkeys((*FATAL.split(), *ABORTABLE.split(), EPOCH), FatalError),
-    **dict.fromkeys(FENCED.split(), Fenced),
+    **dict.fromkeys(FENCED.split(), GenerationFenced),
     **dict.fromkeys(OFFSETS_MISSING.split(), OffsetsMissing),
     **dict.fromkeys(RECORD.split(), ProduceFailed),
     **dict.fromkeys(RETRIABLE.split(), RetriableError),
@@ -93,7 +93,7 @@ BY_NAME: dict[str, Kind] = {
 IN_TRANSACTION: dict[str, Kind] = {
     **BY_NAME,
     **dict.fromkeys((*ABORTABLE.split(), *RECORD.split()), AbortableError),
-    EPOCH: Fenced,
+    EPOCH: GenerationFenced,
 }
 BY_CODE: dict[int, Kind] = {getattr(KafkaError, name): kind for name, kind in BY_NAME.items()}
 BY_CODE_IN_TRANSACTION: dict[int, Kind] = {getattr(KafkaError, name): kind for name, kind in IN_TRANSACTION.items()}
@@ -112,15 +112,15 @@ def error_class(error: KafkaError) -> Kind:
     """
     kind = BY_CODE.get(error.code())
     if error.fatal():
-        return Fenced if BY_CODE_IN_TRANSACTION.get(error.code()) is Fenced else FatalError
+        return GenerationFenced if BY_CODE_IN_TRANSACTION.get(error.code()) is GenerationFenced else FatalError
     return kind or (RetriableError if error.retriable() else FatalError)
 
 
 def transactional_class(error: KafkaError) -> Kind:
     """Return the class of a transactional call's error: fatal in KIP-691's table first, then the client's flags."""
     kind = BY_CODE_IN_TRANSACTION.get(error.code())
-    if error.fatal() or kind in {Fenced, FatalError}:
-        return Fenced if kind is Fenced else FatalError
+    if error.fatal() or kind in {GenerationFenced, FatalError}:
+        return GenerationFenced if kind is GenerationFenced else FatalError
     if error.txn_requires_abort():
         return AbortableError
     return kind or (RetriableError if error.retriable() else FatalError)

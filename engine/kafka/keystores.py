@@ -20,7 +20,7 @@ INLINE = "texts belong into ssl.keystore.key, ssl.keystore.certificate.chain and
 _DIGEST_BYTES = 20  # SHA-1, which the JKS format uses
 
 
-class Store(NamedTuple):
+class KeyStore(NamedTuple):
     """The contents of a store: an unencrypted private key with its certificate chain, and trusted certificates."""
 
     key: str = ""
@@ -68,7 +68,7 @@ def _inline(options: Mapping[str, str]) -> dict[str, str]:
     return {names[name]: value for name, value in options.items() if name in names}
 
 
-def _read(option: str, location: str, password: str | None, key_password: str | None) -> Store:
+def _read(option: str, location: str, password: str | None, key_password: str | None) -> KeyStore:
     if PEM_MARK.decode() in location:
         raise _unreadable(option, MASK, f"is a PEM text, not the path of a file; {INLINE}")
     try:
@@ -90,7 +90,7 @@ def _unreadable(option: str, location: str, why: str) -> ConfigError:
     return ConfigError(((option, location, why),))
 
 
-def _read_pkcs12(data: bytes, password: str | None) -> Store:
+def _read_pkcs12(data: bytes, password: str | None) -> KeyStore:
     from cryptography.hazmat.primitives.serialization import Encoding
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
@@ -98,20 +98,20 @@ def _read_pkcs12(data: bytes, password: str | None) -> Store:
     own = () if store.cert is None else (store.cert,)
     certificates = (one.certificate.public_bytes(Encoding.PEM).decode() for one in (*own, *store.additional_certs))
     text = "".join(dict.fromkeys(certificates))
-    return Store(trusted=text) if store.key is None else Store(_key_text(store.key), text)
+    return KeyStore(trusted=text) if store.key is None else KeyStore(_key_text(store.key), text)
 
 
-def _read_pem(data: bytes, key_password: str | None) -> Store:
+def _read_pem(data: bytes, key_password: str | None) -> KeyStore:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     blocks = [PEM_MARK + block for block in data.replace(b"\r\n", b"\n").split(PEM_MARK)[1:]]
     certificates = b"".join(block for block in blocks if block.startswith(PEM_MARK + b"CERTIFICATE")).decode()
     keys = [block for block in blocks if b"PRIVATE KEY" in block.partition(b"\n")[0]]
     if not keys:
-        return Store(trusted=certificates)
+        return KeyStore(trusted=certificates)
     is_encrypted = b"ENCRYPTED" in keys[0]
     key = load_pem_private_key(keys[0], key_password.encode() if key_password and is_encrypted else None)
-    return Store(_key_text(key), certificates)
+    return KeyStore(_key_text(key), certificates)
 
 
 def _key_text(key: object) -> str:
@@ -121,7 +121,7 @@ def _key_text(key: object) -> str:
     return encoded.decode()
 
 
-class _Bytes:
+class _ByteCursor:
     """A cursor over a JKS store: big-endian numbers, and bytes after their length."""
 
     def __init__(self, data: bytes) -> None:
@@ -140,12 +140,12 @@ class _Bytes:
         return self.take(self.number(size_of_length))
 
 
-def _read_jks(data: bytes, password: str | None, key_password: str | None) -> Store:
+def _read_jks(data: bytes, password: str | None, key_password: str | None) -> KeyStore:
     """Read versions 1 and 2 of the format of `java.security.KeyStore` "JKS"."""
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     if password and _digest(_utf16(password) + b"Mighty Aphrodite" + body) != digest:
         raise ValueError("its digest does not match")
-    cursor = _Bytes(body)
+    cursor = _ByteCursor(body)
     cursor.take(len(JKS_MAGIC))
     version = cursor.number(4)
     key, chain, trusted = "", "", ""
@@ -162,10 +162,10 @@ def _read_jks(data: bytes, password: str | None, key_password: str | None) -> St
             trusted += _certificate(cursor, version)
         else:
             raise ValueError(f"entries of kind {tag} are not known")
-    return Store(key, chain, trusted)
+    return KeyStore(key, chain, trusted)
 
 
-def _certificate(cursor: _Bytes, version: int) -> str:
+def _certificate(cursor: _ByteCursor, version: int) -> str:
     if version == 2:
         cursor.block(2)  # certificate type, X.509
     return ssl.DER_cert_to_PEM_cert(cursor.block(4))
@@ -191,13 +191,13 @@ def _jks_key(protected: bytes, password: str) -> str:
 
 def _octets(der: bytes) -> bytes:
     """Return the OCTET STRING of `SEQUENCE { algorithm, OCTET STRING }`."""
-    cursor = _Bytes(der)
+    cursor = _ByteCursor(der)
     _der_length(cursor)
     cursor.take(_der_length(cursor))
     return cursor.take(_der_length(cursor))
 
 
-def _der_length(cursor: _Bytes) -> int:
+def _der_length(cursor: _ByteCursor) -> int:
     cursor.take(1)  # the tag
     first = cursor.number(1)
     return first if first < 0x80 else cursor.number(first & 0x7F)

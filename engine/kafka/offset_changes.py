@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from engine.errors import AbortableError, Conflict, EngineError, Fenced, ProduceFailed, RetriableError
-from engine.kafka.consumer import patiently
+from engine.errors import AbortableError, EngineError, GenerationFenced, ProduceFailed, RequestConflict, RetriableError
+from engine.kafka.consumer import retry_while_retriable
 from engine.kafka.offsets import OffsetsTopic
 from engine.pipeline.source_commit import Row
 from engine.pipeline.source_progress import canonical
@@ -27,8 +27,8 @@ def write_fenced(producer: TransactionalProducer, topic: str, rows: Callable[[],
     """Take over the id of a task that may still write, then write the rows in one transaction.
 
     `rows` is called after the take-over. A worker that was thought dead can then not commit over them when it wakes.
-    Raises Conflict if the task takes its id back meanwhile. Raises RetriableError if the brokers are unavailable:
-    then either all rows are written or none.
+    Raises RequestConflict if the task takes its id back meanwhile. Raises RetriableError if the brokers are
+    unavailable: then either all rows are written or none.
     """
     try:
         producer.init()
@@ -44,9 +44,11 @@ def write_fenced(producer: TransactionalProducer, topic: str, rows: Callable[[],
             with suppress(EngineError):
                 producer.abort()
             raise
-        patiently(producer.commit)
-    except Fenced as error:  # the task took its id back; the driver itself is not fenced
-        raise Conflict("the offsets were not changed: a task of the connector still runs; try again soon") from error
+        retry_while_retriable(producer.commit)
+    except GenerationFenced as error:  # the task took its id back; the driver itself is not fenced
+        raise RequestConflict(
+            "the offsets were not changed: a task of the connector still runs; try again soon"
+        ) from error
     except AbortableError as error:
         cause = error.__cause__
         if isinstance(cause, ProduceFailed) and not cause.retriable:

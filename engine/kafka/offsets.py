@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Protocol
 
-from engine.errors import DataError, FatalError, Fenced, ProduceFailed, RetriableError
+from engine.errors import DataError, FatalError, GenerationFenced, ProduceFailed, RetriableError
 from engine.kafka.offsets_records import (
     MemoryKey,
     OffsetKey,
@@ -25,7 +25,7 @@ STALLED_MS = 5000  # without progress: a transaction is open, or a broker is una
 POLL_RECORDS = 2000
 
 
-class Ends(Protocol):
+class TopicMetadata(Protocol):
     """Partition counts and offsets of topics, from metadata alone."""
 
     def partitions(self, topic: str) -> int | None: ...
@@ -46,7 +46,9 @@ class OffsetsTopic:
     Without a producer, callers write the records in their own transactions.
     """
 
-    def __init__(self, consumer: Consumer, producer: Producer | None, admin: Ends, topic: str, clock: Clock) -> None:
+    def __init__(
+        self, consumer: Consumer, producer: Producer | None, admin: TopicMetadata, topic: str, clock: Clock
+    ) -> None:
         self.consumer = consumer
         self.producer = producer
         self.admin = admin
@@ -68,7 +70,7 @@ class OffsetsTopic:
         """
         if not self._partitions:
             self._begin()
-        ends = self._whole(self.admin.written_offsets(self._partitions), self._partitions)
+        ends = self._check_complete(self.admin.written_offsets(self._partitions), self._partitions)
         late_ms = self.clock.now_ms() + STALLED_MS
         before: Mapping[TopicPartition, int] = {}
         while any(self.consumer.positions().get(partition, 0) < end for partition, end in ends.items()):
@@ -97,9 +99,9 @@ class OffsetsTopic:
         except FatalError:
             self.is_broken = True
             raise
-        self.written(rows, stamps)
+        self.note_committed(rows, stamps)
 
-    def written(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
+    def note_committed(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
         """Fold rows that are committed, so that they need not be read back."""
         for (key, value), stamp in zip_longest(rows, stamps):
             self._fold(key, value, self.clock.now_ms() if stamp is None else stamp)
@@ -123,10 +125,10 @@ class OffsetsTopic:
         if not count:
             raise RetriableError(f"the offsets topic {self.topic} is not there")
         partitions = tuple(TopicPartition(self.topic, number) for number in range(count))
-        self.consumer.assign(self._whole(self.admin.begin_offsets(partitions), partitions))
+        self.consumer.assign(self._check_complete(self.admin.begin_offsets(partitions), partitions))
         self._partitions = partitions
 
-    def _whole(
+    def _check_complete(
         self, offsets: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """Check that every partition has an offset: a missing one would restart its sources."""
@@ -183,17 +185,17 @@ class TaskOffsets:
 
     def committed(self, rows: Sequence[Row], memory: str) -> None:
         """Note that the rows were committed in the caller's transaction."""
-        self._topic.written(rows)
+        self._topic.note_committed(rows)
         self.memory = memory
 
     def check(self) -> None:
-        """Raise Fenced if another lease of this task has committed since we did.
+        """Raise GenerationFenced if another lease of this task has committed since we did.
 
         Every commit writes the memory, and no two memories are equal.
         """
         self._topic.read_to_end()
         if self._found() != self.memory:
-            raise Fenced(f"another worker runs {self._connector}-{self._task}")
+            raise GenerationFenced(f"another worker runs {self._connector}-{self._task}")
 
     def _found(self) -> str | None:
         found = self._topic.memories.get(MemoryKey(self._connector, self._task))

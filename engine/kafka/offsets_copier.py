@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsPlace:
+class OffsetsTopicLocation:
     """A connector's offsets topic and the clients' settings for it.
 
     `is_own` means that it is not the worker's topic. Settings are sorted rows of (name, value).
@@ -51,17 +51,17 @@ class OffsetsCopier:
 
     def __init__(
         self,
-        own_topics: Callable[[], Collection[OffsetsPlace]],
-        open_own: Callable[[OffsetsPlace], OffsetsTopic],
+        own_topics: Callable[[], Collection[OffsetsTopicLocation]],
+        open_own: Callable[[OffsetsTopicLocation], OffsetsTopic],
         open_shared: Callable[[], OffsetsTopic],
     ) -> None:
         self._own_topics = own_topics
         self._open_own = open_own
         self._open_shared = open_shared
-        self._readers: dict[OffsetsPlace, OffsetsTopic] = {}
-        self._outdated: dict[OffsetsPlace, Stamps] = {}
+        self._readers: dict[OffsetsTopicLocation, OffsetsTopic] = {}
+        self._outdated: dict[OffsetsTopicLocation, Stamps] = {}
         self._shared: OffsetsTopic | None = None
-        self._silenced: set[OffsetsPlace] = set()  # topics whose current failure is logged already
+        self._silenced: set[OffsetsTopicLocation] = set()  # topics whose current failure is logged already
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="offsets-copier", daemon=True)
 
@@ -89,14 +89,14 @@ class OffsetsCopier:
                 self._close(own)
                 self._close_shared()
 
-    def _copy(self, own: OffsetsPlace) -> None:
+    def _copy(self, own: OffsetsTopicLocation) -> None:
         reader = self._readers.get(own) or self._readers.setdefault(own, self._open_own(own))
         reader.read_to_end()
         self._shared = self._shared or self._open_shared()
         self._shared.read_to_end()
         if own not in self._outdated:
-            self._outdated[own] = outdated(own.connector, reader, self._shared)
-        rows, stamps = missing(own.connector, reader, self._shared, self._outdated[own])
+            self._outdated[own] = newer_in_shared(own.connector, reader, self._shared)
+        rows, stamps = missing_rows(own.connector, reader, self._shared, self._outdated[own])
         if rows and own in self._own_topics():  # the connector may have gone back to the shared topic meanwhile
             self._shared.write(rows, stamps)
 
@@ -110,7 +110,7 @@ class OffsetsCopier:
             self._close(own)
         self._close_shared()
 
-    def _close(self, own: OffsetsPlace) -> None:
+    def _close(self, own: OffsetsTopicLocation) -> None:
         self._outdated.pop(own, None)
         reader = self._readers.pop(own, None)
         if reader is not None:
@@ -124,7 +124,7 @@ class OffsetsCopier:
                 shared.close()
 
 
-def outdated(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Stamps:
+def newer_in_shared(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Stamps:
     """Return keys with newer values in the shared topic at the first look. Pure.
 
     They are newer if the connector has run on the shared topic and come back. Only the first look compares times, and
@@ -137,7 +137,9 @@ def outdated(connector: str, own: OffsetsTopic, shared: OffsetsTopic) -> Stamps:
     }
 
 
-def missing(connector: str, own: OffsetsTopic, shared: OffsetsTopic, passed: Stamps) -> tuple[list[Row], list[int]]:
+def missing_rows(
+    connector: str, own: OffsetsTopic, shared: OffsetsTopic, passed: Stamps
+) -> tuple[list[Row], list[int]]:
     """Return rows of the connector that the shared topic lacks, and their times. Pure.
 
     Rows keep the keys that the shared topic has for them. A copy keeps the time of its original. Keys in `passed` are

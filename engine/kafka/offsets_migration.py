@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.errors import Fenced, RetriableError
+from engine.errors import GenerationFenced, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.offsets import OffsetsTopic
 from engine.kafka.offsets_records import MIGRATED, memory_key, sentinel_key
@@ -37,7 +37,7 @@ def migrate(
     def check() -> None:
         own.read_to_end()
         if own.is_migrated(connector):
-            raise Fenced("the migration is done")
+            raise GenerationFenced("the migration is done")
 
     transaction = Transaction(connect, check, clock)
     try:
@@ -48,7 +48,7 @@ def migrate(
             transaction.produce(own.topic, key, value)
         transaction.commit({})
         own.read_to_end()
-    except Fenced as error:
+    except GenerationFenced as error:
         if not own.is_migrated(connector):
             raise RetriableError(f"another worker migrates the offsets of {connector}") from error
     finally:

@@ -55,7 +55,7 @@ class KafkaProducer(Producer):
             try:  # by position: keyword arguments would double the cost of this line, which runs most often
                 produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
             except REFUSED:
-                self._insist(row, ordinal, report)
+                self._queue_record(row, ordinal, report)
         self._queued += len(rows)
         self._serve(0)  # delivered records make room in the queue
 
@@ -80,6 +80,7 @@ class KafkaProducer(Producer):
 
     def close(self) -> None:
         """Close the client; records that were not flushed may be lost."""
+        # Otherwise `flush` would go on sending records that no commit will ever cover.
         self._client.purge()
         with suppress(ck.KafkaException, SystemError):  # after a fatal error every call raises it again, this one too
             self._client.flush(FLUSH_SLICE_S)
@@ -88,7 +89,7 @@ class KafkaProducer(Producer):
         """Return a delivery callback for each row."""
         return failure_reports(self._lost, self._queued)
 
-    def _insist(self, row: Row, ordinal: int, report: Report) -> None:
+    def _queue_record(self, row: Row, ordinal: int, report: Report) -> None:
         """Queue a record when there is room. Notes a record that the client refuses or never has room for."""
         topic, key, value, headers, timestamp, partition = row
         while True:

@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka as ck
 
 from engine.errors import AbortableError, CommitFailed, FailureType, ProduceFailed, RetriableError
-from engine.kafka.consumer import patiently
+from engine.kafka.consumer import retry_while_retriable
 from engine.kafka.errors import (
     CONSEQUENCES,
     describe,
@@ -38,7 +38,7 @@ class KafkaTransactional(KafkaProducer):
         self._members: dict[str, Any] = {}  # the client's group metadata by group
 
     def init(self) -> None:
-        patiently(self._init)
+        retry_while_retriable(self._init)
 
     def begin(self) -> None:
         self._take()
@@ -65,9 +65,9 @@ class KafkaTransactional(KafkaProducer):
 
         def send() -> None:
             with translated_transactional():
-                self._within(lambda: self._client.send_offsets_to_transaction(rows, member, self._timeout_s))
+                self._call_in_thread(lambda: self._client.send_offsets_to_transaction(rows, member, self._timeout_s))
 
-        patiently(send)
+        retry_while_retriable(send)
 
     def commit(self) -> None:
         if self._refused and not self._lost:  # refused records never left the client, which would commit without them
@@ -100,7 +100,7 @@ class KafkaTransactional(KafkaProducer):
                 self._client.begin_transaction()
             raise
 
-    def _within(self, call: Callable[[], object]) -> None:
+    def _call_in_thread(self, call: Callable[[], object]) -> None:
         """Run the call in its own thread, and leave it behind if it does not return in time.
 
         After a broker restart, `send_offsets_to_transaction` may block for minutes, whatever time-out it has. A thread
@@ -114,6 +114,7 @@ class KafkaTransactional(KafkaProducer):
             except BaseException as error:  # noqa: BLE001, raised again in the calling thread
                 raised.append(error)
 
+        # A daemon, so that a thread left behind does not keep the worker process alive.
         thread = threading.Thread(target=run, name="send-offsets", daemon=True)
         thread.start()
         thread.join(self._timeout_s + GRACE_S)
@@ -135,7 +136,7 @@ class KafkaTransactional(KafkaProducer):
 
 
 def _failed(failures: Sequence[Failure]) -> ProduceFailed:
-    """Combine failures by their causes. Raises Fenced or FatalError if a cause is one."""
+    """Combine failures by their causes. Raises GenerationFenced or FatalError if a cause is one."""
     causes = [row for row in failures if row[2].code() not in CONSEQUENCES] or failures
     kinds = [failure_type(error) for _, _, error in causes]
     for kind, (_, _, error) in zip(kinds, causes, strict=True):

@@ -13,7 +13,7 @@ THREADS = 8
 Saved = TypeVar("Saved")
 
 
-class Aside(Generic[Saved]):
+class BackgroundCommits(Generic[Saved]):
     """Commits on background threads, at most one per task at a time.
 
     Only the commits run on the threads. Every method is called on the lease's own thread.

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from engine.errors import TransformError
 from engine.pipeline.error_views import unconverted
 from engine.pipeline.guard import Step
-from engine.pipeline.outcome import Misstep
+from engine.pipeline.outcome import StageException
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, Schema
 
@@ -20,13 +20,13 @@ TO_READ = replace(BYTES)
 Rows = tuple[tuple[str, Schema | None, Any], ...]
 
 
-class Converter(Protocol):
+class FromBytesConverter(Protocol):
     """A converter from bytes to Connect data."""
 
     def to_connect(self, topic: str, data: bytes | None, headers: Headers) -> tuple[Schema | None, Any]: ...
 
 
-class Transform(Protocol):
+class RecordTransform(Protocol):
     """A transform from one record to another; None filters the record out."""
 
     def apply(self, record: Record) -> Record | None: ...
@@ -35,7 +35,12 @@ class Transform(Protocol):
 Steps = tuple[Step, ...]
 
 
-def sink_steps(key: Converter, value: Converter, header: Converter | None, transforms: Sequence[Transform]) -> Steps:
+def sink_steps(
+    key: FromBytesConverter,
+    value: FromBytesConverter,
+    header: FromBytesConverter | None,
+    transforms: Sequence[RecordTransform],
+) -> Steps:
     """Return the steps of a sink: converters of key, value and headers as one step, then transforms.
 
     Stage indexes follow that order. Without a header converter there is no header stage, and headers stay bytes.
@@ -58,13 +63,14 @@ def steps_from(steps: Steps, stage: int) -> Steps:
     return tuple(step for step in steps if step[0] >= stage)
 
 
-def applying(transform: Transform) -> Callable[[Record], Record | None]:
+def applying(transform: RecordTransform) -> Callable[[Record], Record | None]:
     """Return the transform as a step.
 
     A transform from another package may return anything. A result that is not a record raises TransformError.
     """
     apply = transform.apply
     theirs = getattr(transform, "transform", transform)  # a predicate wraps the transform itself
+    # The engine's own transforms are not checked, because every record would pay for it.
     if type(theirs).__module__.startswith("engine."):
         return apply
 
@@ -77,7 +83,9 @@ def applying(transform: Transform) -> Callable[[Record], Record | None]:
     return checked
 
 
-def _convert(key: Converter, value: Converter, header: Converter | None) -> Callable[[RawRecord | Record], Record]:
+def _convert(
+    key: FromBytesConverter, value: FromBytesConverter, header: FromBytesConverter | None
+) -> Callable[[RawRecord | Record], Record]:
     """Return one step that converts key, value and headers, so that only one record is built.
 
     The step continues with a half converted record if it is given one. Records are built by position: keyword
@@ -92,7 +100,7 @@ def _convert(key: Converter, value: Converter, header: Converter | None) -> Call
             try:
                 key_schema, key = read_key(raw.topic, raw.key, raw.headers)
             except Exception as error:
-                raise Misstep(KEY, raw, error) from error
+                raise StageException(KEY, raw, error) from error
         else:
             assert isinstance(given, Record)
             assert given.raw is not None
@@ -102,11 +110,12 @@ def _convert(key: Converter, value: Converter, header: Converter | None) -> Call
         try:
             value_schema, value = read_value(raw.topic, raw.value, raw.headers)
         except Exception as error:
+            # A retry continues behind the key, whose converter has succeeded.
             half = Record(
                 raw.topic, raw.partition, raw.timestamp, key, raw.value, key_schema, TO_READ, headers,
                 raw.offset, raw.timestamp_type, raw,
             )  # fmt: skip
-            raise Misstep(VALUE, half, error) from error
+            raise StageException(VALUE, half, error) from error
         record = Record(
             raw.topic, raw.partition, raw.timestamp, key, value, key_schema, value_schema, headers,
             raw.offset, raw.timestamp_type, raw,
@@ -116,14 +125,14 @@ def _convert(key: Converter, value: Converter, header: Converter | None) -> Call
     return convert
 
 
-def _with_headers(converter: Converter, record: Record) -> Record:
+def _with_headers(converter: FromBytesConverter, record: Record) -> Record:
     rows = []
     try:
         for name, _, data in record.headers:
             schema, value = converter.to_connect(record.topic, data, ())
             rows.append((name, schema, value))
     except Exception as error:
-        raise Misstep(HEADERS, record, error) from error
+        raise StageException(HEADERS, record, error) from error
     return Record(
         record.topic, record.partition, record.timestamp, record.key, record.value, record.key_schema,
         record.value_schema, tuple(rows), record.offset, record.timestamp_type, record.raw,

@@ -9,12 +9,12 @@ from typing import Any
 from engine.errors import RetriableError
 from engine.pipeline.chain import Steps, steps_from
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import FILTERED, Errored, Failed, Filtered, Interrupted, Raised, Trouble
+from engine.pipeline.outcome import FILTERED, Failed, FailedAttempts, Filtered, Interrupted, PendingError, StageFailure
 from engine.record.record import Origin, RawRecord, Record
 from engine.reporting.metrics import Metric
 
 LONGEST_RUN = 32  # records between two looks at the clock, as any record may be slow
-Entry = Record | Filtered | Errored
+Entry = Record | Filtered | PendingError
 
 
 def convert(
@@ -33,11 +33,12 @@ def convert(
     while len(entries) < len(origins):
         raised = guard.run(steps, islice(todo, run), entries)
         if raised is not None:
-            entry = again(guard, steps, raised, origins[len(entries)])
+            entry = retry_step(guard, steps, raised, origins[len(entries)])
             if isinstance(entry, Interrupted):
                 return entry
             entries.append(entry)
-            if isinstance(entry, Errored):
+            if isinstance(entry, PendingError):
+                # Only a trial: errors are decided in record order, and a put may add errors of earlier records.
                 stops, trial = guard.would_fail(trial, entry)
                 if stops:
                     return None
@@ -48,10 +49,10 @@ def convert(
 
 
 def attempt(guard: Guard, steps: Steps, given: Any, origin: Origin) -> Any:
-    """Return the result of one item after all steps, or its Errored or Interrupted."""
+    """Return the result of one item after all steps, or its PendingError or Interrupted."""
     out: list[Any] = []
     raised = guard.run(steps, (given,), out)
-    return out[0] if raised is None else again(guard, steps, raised, origin)
+    return out[0] if raised is None else retry_step(guard, steps, raised, origin)
 
 
 def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | None, int]:
@@ -66,7 +67,7 @@ def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | 
     for entry in entries:
         if entry is FILTERED:
             filtered += 1
-        elif type(entry) is Errored:
+        elif type(entry) is PendingError:
             try:
                 outcome = guard.decide(entry)
             except RetriableError as error:
@@ -87,17 +88,18 @@ def settle(guard: Guard, entries: list[Any]) -> tuple[Failed | RetriableError | 
     return failed, done
 
 
-def again(guard: Guard, steps: Steps, raised: Raised, origin: Origin) -> Entry | Interrupted:
+def retry_step(guard: Guard, steps: Steps, raised: StageFailure, origin: Origin) -> Entry | Interrupted:
     """Repeat the failed step as long as the policy allows, then run the steps after it."""
-    trouble = Trouble()
+    trouble = FailedAttempts()
     while True:
-        verdict = guard.failed(raised, origin, trouble)
-        if not isinstance(verdict, Trouble):
+        verdict = guard.handle_failure(raised, origin, trouble)
+        if not isinstance(verdict, FailedAttempts):
             return verdict
         out: list[Any] = []
         failure = guard.run(steps_from(steps, raised.index), (raised.given,), out)
         if failure is None:
             entry: Entry = out[0]
             return entry
-        trouble = verdict if failure.index == raised.index else Trouble()
+        # A later stage failed. The attempts of each operation are counted on their own.
+        trouble = verdict if failure.index == raised.index else FailedAttempts()
         raised = failure

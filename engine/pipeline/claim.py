@@ -47,7 +47,7 @@ class ConfigTail:
             return self.state
 
 
-def denied(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd | None:
+def end_of_ownership(state: ConfigState, task: TaskConfig, leader_epoch: int) -> LeaseEnd | None:
     """Return why a lease must give up the task, or None if it may go on.
 
     FENCED: a newer leader or generation exists. STOPPED: the task is to stop.
@@ -90,11 +90,14 @@ def claim_positions(
     missing = [partition for partition in task.partitions if partition not in found]
     positions = {partition: one.offset for partition, one in found.items()}
     state.forget_passed(positions)  # an operator may have moved the offsets
-    if task.beyond and (gone := _beyond(positions, consumer.end_offsets(list(positions)))):
-        raise OffsetsMissing(_cut_off(task, positions, gone))
+    # The herder only suspects it: its ends are older than these positions. So the ends are read again.
+    if task.beyond and (gone := _positions_past_end(positions, consumer.end_offsets(list(positions)))):
+        raise OffsetsMissing(_past_end_message(task, positions, gone))
     if missing:
+        # Offsets that were committed once and are missing were lost, by expiry or by hand. To begin at the earliest
+        # record would process the whole topic again, and nobody would notice.
         if task.has_committed or any(_is_of(one, task) for one in found.values()):
-            raise OffsetsMissing(_lost(task, missing))
+            raise OffsetsMissing(_missing_offset_message(task, missing))
         begins = consumer.begin_offsets(missing)
         state.seq += 1
         store.remember({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
@@ -102,11 +105,15 @@ def claim_positions(
     return positions, state
 
 
-def _beyond(positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+def _positions_past_end(
+    positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
     return {partition: end for partition, end in ends.items() if positions[partition] > end}
 
 
-def _cut_off(task: TaskConfig, positions: Mapping[TopicPartition, int], gone: Mapping[TopicPartition, int]) -> str:
+def _past_end_message(
+    task: TaskConfig, positions: Mapping[TopicPartition, int], gone: Mapping[TopicPartition, int]
+) -> str:
     rows = ", ".join(
         f"{partition.topic}-{partition.partition} (position {positions[partition]}, end {end})"
         for partition, end in gone.items()
@@ -122,7 +129,7 @@ def _is_of(committed: Committed, task: TaskConfig) -> bool:
     return body is not None and body["t"] == task.task and body["g"] == task.generation
 
 
-def _lost(task: TaskConfig, missing: Sequence[TopicPartition]) -> str:
+def _missing_offset_message(task: TaskConfig, missing: Sequence[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in missing)
     return (
         f"{task.task_id} has committed before, but group connect-{task.connector} has no offset for {names}; "

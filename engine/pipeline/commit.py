@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from engine.errors import Fenced
+from engine.errors import GenerationFenced
 from engine.exactly_once.transaction import Transaction
-from engine.pipeline.outcome import Interrupted, Trouble
+from engine.pipeline.outcome import FailedAttempts, Interrupted
 from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, Consumer
 from engine.record.record import TopicPartition
@@ -49,6 +49,7 @@ class DurableThenCommit:
         self.consumer = consumer
 
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None:
+        # First of all: a position must never be ahead of the records that it stands for.
         self.flush_sink()
         interrupted = self.flush_dead_letters() or self.flush_outcomes()
         if interrupted is not None:
@@ -83,6 +84,7 @@ class TransactionalCommit:
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None:
         interrupted = self.flush_dead_letters() or self.flush_outcomes()
         if interrupted is not None:
+            # The letters are not durable, so the records before them must not be committed without them.
             self.transaction.abort()
             return interrupted
         text = metadata()  # after the flush, because the metadata counts the letters it wrote
@@ -108,17 +110,18 @@ class TransactionalStore:
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
         self._claimed = partitions
         found = self._consumer.committed(partitions)
-        self._transaction.committed = _those_there(found)
+        # What the claim finds counts as ours. `check` raises if it changes without us.
+        self._transaction.committed = _without_missing(found)
         return found
 
     def check(self) -> None:
-        """Raise Fenced if the group's offsets or metadata differ from our last commit.
+        """Raise GenerationFenced if the group's offsets or metadata differ from our last commit.
 
         Metadata count too: a commit may have written only a dead letter and moved no offset. Called when a task
         takes its own transactional id over again.
         """
-        if _those_there(self._consumer.committed(self._claimed)) != self._transaction.committed:
-            raise Fenced(f"somebody else has committed for group {self._group}")
+        if _without_missing(self._consumer.committed(self._claimed)) != self._transaction.committed:
+            raise GenerationFenced(f"somebody else has committed for group {self._group}")
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         self._transaction.commit(offsets, self._group)
@@ -137,7 +140,7 @@ class GroupStore:
         self._consumer.commit(offsets)
 
 
-def _those_there(found: Mapping[TopicPartition, Committed | None]) -> dict[TopicPartition, Committed]:
+def _without_missing(found: Mapping[TopicPartition, Committed | None]) -> dict[TopicPartition, Committed]:
     return {partition: one for partition, one in found.items() if one is not None}
 
 
@@ -151,5 +154,5 @@ def flush_letters(letters: DeadLetterReporter | None, state: TaskState) -> Inter
     if letters is None:
         return None
     unwritten = letters.flush()
-    state.unwritten = Trouble(letters.failures, letters.first_ms)
+    state.unwritten = FailedAttempts(letters.failures, letters.first_ms)
     return None if unwritten is None else Interrupted(unwritten.wake_at)

@@ -14,9 +14,9 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from engine.errors import EngineError, ProduceFailed, RetriableError
-from engine.exactly_once.buffered import Keeping
+from engine.exactly_once.buffered import CollectingProducer
 from engine.exactly_once.transaction import Transaction
-from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, marked
+from engine.pipeline.database_positions import DatabaseStore, OutboxRecord, PositionRow, group_metadata
 from engine.pipeline.outcome import Interrupted
 from engine.ports import Clock, Committed, Producer
 from engine.record.record import TopicPartition
@@ -24,7 +24,7 @@ from engine.record.record import TopicPartition
 BATCH = 500  # letters in one Kafka transaction when they are read back from the database
 
 
-class Outbox(Keeping):
+class Outbox(CollectingProducer):
     """The producer that the dead letter and outcome reporters use. It keeps records for the database."""
 
     def flush(self) -> None:
@@ -49,9 +49,10 @@ class Relay:
         self._elsewhere = elsewhere
         self._apart = apart
 
-    def send(self, offsets: Mapping[TopicPartition, Committed], letters: Sequence[Letter]) -> None:
+    def send(self, offsets: Mapping[TopicPartition, Committed], letters: Sequence[OutboxRecord]) -> None:
         """Write everything and return when it is durable. Raises ProduceFailed if a letter can't be written at all."""
         if self._elsewhere is not None:
+            # First the other cluster: the number that marks the letters as sent is committed last.
             _write(self._elsewhere, [one for one in letters if one.record.topic == self._apart])
             letters = [one for one in letters if one.record.topic != self._apart]
         _write(self._transaction, letters)
@@ -84,7 +85,7 @@ class DatabaseCommit:
         self._interval_ms = interval_ms
         self._due_ms = clock.now_ms() + interval_ms
         # Partitions whose letters in the database are already in Kafka, and can be deleted.
-        self._stale: set[TopicPartition] = set()
+        self._sent_carriers: set[TopicPartition] = set()
         self._unsent = False  # a send was tried and has not succeeded, as far as we know
 
     @property
@@ -97,12 +98,12 @@ class DatabaseCommit:
         for carrier in self._database.carriers():
             while letters := self._database.letters(carrier, self._store.sent[carrier], BATCH):
                 self._publish(carrier, letters)
-            self._stale.add(carrier)
+            self._sent_carriers.add(carrier)
         for partition, row in self._store.rows.items():
             # All letters are sent. A restored table must not number new letters like letters that Kafka already has.
             last = self._store.sent[partition] = max(row.letters, self._store.sent[partition])
             self._store.rows[partition] = replace(row, letters=last)
-        self._follow()
+        self._update_group()
 
     def commit(self, positions: Mapping[TopicPartition, int], metadata: Callable[[], str]) -> Interrupted | None:
         interrupted = self._flush_dead_letters() or self._flush_outcomes()
@@ -123,52 +124,55 @@ class DatabaseCommit:
         with suppress(EngineError):
             self._database.rollback()
             if not self._unsent:  # else the group stays behind, so that the next claim sees unsent letters
-                self._follow()
+                self._update_group()
 
     def _save(self, positions: Mapping[TopicPartition, int], memory: str) -> None:
         store, carrier = self._store, min(positions)
         first = store.rows[carrier].letters + 1
-        letters = [Letter(seq, record) for seq, record in enumerate(self._outbox.take(), first)]
+        letters = [OutboxRecord(seq, record) for seq, record in enumerate(self._outbox.take(), first)]
         rows = {
-            partition: Kept(offset, memory, store.rows[partition].letters) for partition, offset in positions.items()
+            partition: PositionRow(offset, memory, store.rows[partition].letters)
+            for partition, offset in positions.items()
         }
         rows[carrier] = replace(rows[carrier], letters=first - 1 + len(letters))
-        self._database.save(rows, carrier, letters, store.sent[carrier] if carrier in self._stale else 0)
-        self._stale.discard(carrier)
+        self._database.save(rows, carrier, letters, store.sent[carrier] if carrier in self._sent_carriers else 0)
+        self._sent_carriers.discard(carrier)
+        # Only after the commit: these are the positions that the table has.
         store.rows |= rows
         if letters or self._clock.now_ms() >= self._due_ms:
             self._publish(carrier, letters)
 
-    def _follow(self) -> None:
+    def _update_group(self) -> None:
         """Bring the group's offsets to the table's positions, and delete letters that Kafka has."""
-        if self._copy() != self._store.group:
+        if self._group_offsets() != self._store.group:
             self._publish(None, ())
-        for carrier in tuple(self._stale):
+        for carrier in tuple(self._sent_carriers):
             self._database.forget(carrier, self._store.sent[carrier])
-            self._stale.discard(carrier)
+            self._sent_carriers.discard(carrier)
 
-    def _publish(self, carrier: TopicPartition | None, letters: Sequence[Letter]) -> None:
+    def _publish(self, carrier: TopicPartition | None, letters: Sequence[OutboxRecord]) -> None:
         sent = dict(self._store.sent)
         if carrier is not None and letters:
+            # If `send` fails, Kafka may have the letters or not. The next claim learns it from the group's metadata.
             self._unsent = True
             sent[carrier] = letters[-1].seq
-            self._stale.add(carrier)
-        offsets = self._copy(sent)
+            self._sent_carriers.add(carrier)
+        offsets = self._group_offsets(sent)
         self._relay.send(offsets, letters)
         self._store.sent, self._store.group = sent, offsets
         self._unsent = False
         self._due_ms = self._clock.now_ms() + self._interval_ms
 
-    def _copy(self, sent: Mapping[TopicPartition, int] | None = None) -> dict[TopicPartition, Committed]:
+    def _group_offsets(self, sent: Mapping[TopicPartition, int] | None = None) -> dict[TopicPartition, Committed]:
         """Return the group's offsets as the table demands them."""
         sent = self._store.sent if sent is None else sent
         return {
-            partition: Committed(row.next, marked(row.memory, sent[partition]))
+            partition: Committed(row.next, group_metadata(row.memory, sent[partition]))
             for partition, row in self._store.rows.items()
         }
 
 
-def _write(producer: Producer, letters: Sequence[Letter]) -> None:
+def _write(producer: Producer, letters: Sequence[OutboxRecord]) -> None:
     if not letters:
         return
     producer.produce_all([one.record for one in letters])

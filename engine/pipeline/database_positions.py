@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from engine.errors import OffsetsMissing
-from engine.exactly_once.buffered import Written
+from engine.exactly_once.buffered import BufferedRecord
 from engine.leases import TaskConfig
 from engine.pipeline.task_state import parse
 from engine.ports import Committed, Consumer
@@ -22,7 +22,7 @@ from engine.record.record import TopicPartition
 LETTER_KEY = "l"  # key in the metadata of the group's offsets, for the number of the last letter that Kafka has
 
 
-class Kept(msgspec.Struct, frozen=True):
+class PositionRow(msgspec.Struct, frozen=True):
     """A partition's row: next offset, the task's memory, and the number of its last letter."""
 
     next: int
@@ -30,17 +30,17 @@ class Kept(msgspec.Struct, frozen=True):
     letters: int = 0
 
 
-class Letter(msgspec.Struct, frozen=True):
+class OutboxRecord(msgspec.Struct, frozen=True):
     """A record for Kafka that waits in the database, numbered within the partition it came with."""
 
     seq: int
-    record: Written
+    record: BufferedRecord
 
 
 class DatabaseOffsets(Protocol):
     """The position rows of a task's partitions.
 
-    Each method but `rollback` raises Fenced, RetriableError or ConfigError.
+    Each method but `rollback` raises GenerationFenced, RetriableError or ConfigError.
     """
 
     @property
@@ -48,16 +48,20 @@ class DatabaseOffsets(Protocol):
         """Return whether rows are written that are not committed."""
         ...
 
-    def claim(self) -> Mapping[TopicPartition, Kept]:
+    def claim(self) -> Mapping[TopicPartition, PositionRow]:
         """Return the existing rows, and fence every earlier claimant: it can no longer write."""
         ...
 
-    def adopt(self, rows: Mapping[TopicPartition, Kept]) -> None:
+    def adopt(self, rows: Mapping[TopicPartition, PositionRow]) -> None:
         """Write these rows over the existing ones."""
         ...
 
     def save(
-        self, rows: Mapping[TopicPartition, Kept], carrier: TopicPartition, letters: Sequence[Letter], sent: int
+        self,
+        rows: Mapping[TopicPartition, PositionRow],
+        carrier: TopicPartition,
+        letters: Sequence[OutboxRecord],
+        sent: int,
     ) -> None:
         """Write rows and letters in the open transaction, delete letters up to `sent`, and commit.
 
@@ -70,7 +74,7 @@ class DatabaseOffsets(Protocol):
         """Return the partitions that have letters."""
         ...
 
-    def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[Letter]: ...
+    def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[OutboxRecord]: ...
     def forget(self, carrier: TopicPartition, sent: int) -> None: ...
     def rollback(self) -> None: ...
 
@@ -85,7 +89,7 @@ class DatabaseStore:
         self.task = task
         self.database = database
         self.consumer = consumer
-        self.rows: dict[TopicPartition, Kept] = {}
+        self.rows: dict[TopicPartition, PositionRow] = {}
         self.sent: dict[TopicPartition, int] = {}
         self.group: dict[TopicPartition, Committed] = {}  # the group's offsets as last read or written
 
@@ -94,21 +98,23 @@ class DatabaseStore:
 
         Our client already owns the transactional id here, so that nobody else can move the group's offsets.
         """
+        # First the table, then the group: after the claim nobody else can write rows that the group's offsets would
+        # miss.
         rows = self.database.claim()
         committed = self.consumer.committed(partitions)
-        adopted: dict[TopicPartition, Kept] = {}
+        adopted: dict[TopicPartition, PositionRow] = {}
         for partition in partitions:
             row, group = rows.get(partition), committed[partition]
             if group is not None:
                 self.group[partition] = group
-            mark = None if group is None else mark_of(group.metadata)
+            mark = None if group is None else parse_last_letter(group.metadata)
             # The group was committed with a table, but this table has no row: it may be another database.
             if row is None and mark is not None:
-                raise OffsetsMissing(_lost(self.task, partition))
+                raise OffsetsMissing(_missing_offset_message(self.task, partition))
             self.sent[partition] = mark or 0
             # The sink ran without its table in the meantime, so the group is ahead of the row.
             if group is not None and mark is None and _is_newer(group, row):
-                row = adopted[partition] = Kept(group.offset, group.metadata, 0 if row is None else row.letters)
+                row = adopted[partition] = PositionRow(group.offset, group.metadata, 0 if row is None else row.letters)
             if row is not None:
                 self.rows[partition] = row
         if adopted:
@@ -118,17 +124,17 @@ class DatabaseStore:
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         """Store the initial positions."""
-        rows = {partition: Kept(one.offset, one.metadata) for partition, one in offsets.items()}
+        rows = {partition: PositionRow(one.offset, one.metadata) for partition, one in offsets.items()}
         self.database.adopt(rows)
         self.rows |= rows
 
 
-def marked(memory: str, letters: int) -> str:
+def group_metadata(memory: str, letters: int) -> str:
     """Return the metadata of a group offset: the task's memory and the last letter that Kafka has."""
     return orjson.dumps({**(parse(memory) or {}), LETTER_KEY: letters}).decode()
 
 
-def mark_of(metadata: str) -> int | None:
+def parse_last_letter(metadata: str) -> int | None:
     """Return the last letter that Kafka has; None if no database was used for the commit."""
     try:
         body = orjson.loads(metadata)
@@ -138,7 +144,7 @@ def mark_of(metadata: str) -> int | None:
     return mark if isinstance(mark, int) else None
 
 
-def _is_newer(group: Committed, row: Kept | None) -> bool:
+def _is_newer(group: Committed, row: PositionRow | None) -> bool:
     """Return whether the sink has committed without its table after it wrote the row.
 
     A late commit of an older generation does not count.
@@ -149,7 +155,7 @@ def _is_newer(group: Committed, row: Kept | None) -> bool:
     return there is not None and (here is None or there["g"] > here["g"])
 
 
-def _lost(task: TaskConfig, partition: TopicPartition) -> str:
+def _missing_offset_message(task: TaskConfig, partition: TopicPartition) -> str:
     return (
         f"{task.task_id} has worked with the table engine_offsets, and {partition.topic}-{partition.partition} is not "
         f"in it any more: is it another database? To begin at the offsets of group connect-{task.connector}, set them "

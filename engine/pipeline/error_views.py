@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.pipeline.outcome import Errored
+from engine.pipeline.outcome import PendingError
 from engine.policy.handlers import ErrorHandlerContext
 from engine.record.context import ErrorContext
 from engine.record.record import Origin, Punctuation, RawRecord, Record
@@ -45,7 +45,7 @@ def _whole_headers(headers: Rows) -> Rows:
     return read if any(new[2] is not old[2] for new, old in zip(read, headers, strict=True)) else headers
 
 
-def describe_to_handler(errored: Errored) -> ErrorHandlerContext:
+def describe_to_handler(errored: PendingError) -> ErrorHandlerContext:
     """Return the place of an error as handlers see it (KIP-1033)."""
     origin, context = errored.origin, errored.context
     node, task_id, record = context.stage.label, context.task_id, context.record
@@ -60,7 +60,7 @@ def describe_to_handler(errored: Errored) -> ErrorHandlerContext:
     )  # fmt: skip
 
 
-def _where(origin: Origin) -> str:
+def _describe_place(origin: Origin) -> str:
     if isinstance(origin, RawRecord):
         return f"{origin.topic}-{origin.partition} at offset {origin.offset}"
     if isinstance(origin, Record):
@@ -68,10 +68,10 @@ def _where(origin: Origin) -> str:
     return f"the punctuation at {origin.timestamp}"
 
 
-def why(errored: Errored, context: ErrorContext) -> str:
+def describe_stop(errored: PendingError, context: ErrorContext) -> str:
     """Return in one sentence why the task stops. `context` is the error's context as it may be shown."""
     reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
     if errored.reply is not None:
         reason = errored.reply.reason
-    where = _where(errored.origin)
+    where = _describe_place(errored.origin)
     return f"{reason}: {context.stage.type} ({context.stage.label}) failed on {where}: {context.message}"

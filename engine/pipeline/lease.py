@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from engine.config.topic import ConfigState
-from engine.errors import Aborted, EngineError, Fenced, RetriableError
+from engine.errors import Aborted, EngineError, GenerationFenced, RetriableError
 from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
-from engine.pipeline.background_commits import Aside
-from engine.pipeline.claim import ConfigTail, denied
-from engine.pipeline.lease_linger import Staying
-from engine.pipeline.open_task import TROUBLE_PAUSE_MS, OpenTask, close, ended_by, never_opened, report_of
-from engine.pipeline.outcome import End, Failed
+from engine.pipeline.background_commits import BackgroundCommits
+from engine.pipeline.claim import ConfigTail, end_of_ownership
+from engine.pipeline.lease_linger import LeaseLinger
+from engine.pipeline.opened_task import TROUBLE_PAUSE_MS, OpenTask, close, lease_end_of, report_of, report_unopened
+from engine.pipeline.outcome import Failed, TaskEnding
 from engine.pipeline.sink_task import COMMIT_INTERVAL_MS
 from engine.ports import Clock
 
@@ -60,10 +60,10 @@ def run_tasks(
 
     `tell` is called while the lease stays open beyond its budget, and when the tasks are idle and have committed.
     """
-    return _Running(lease, tail, clock, open_task, deadline, tell, commit_interval_ms).run()
+    return _RunningLease(lease, tail, clock, open_task, deadline, tell, commit_interval_ms).run()
 
 
-class _Running:
+class _RunningLease:
     """A lease in progress: its open tasks, and the reports of the ended ones."""
 
     def __init__(
@@ -81,12 +81,12 @@ class _Running:
         self._clock = clock
         self._open_task = open_task
         self._deadline = deadline
-        self._tell = tell
+        self._report_progress = tell
         self._commit_interval_ms = commit_interval_ms
         self._active: list[OpenTask] = []
         self._reports: list[TaskReport] = []
         self._collect_ms = 0
-        self._aside = Aside[End | None]()
+        self._commits = BackgroundCommits[TaskEnding | None]()
 
     def run(self) -> tuple[TaskReport, ...]:
         with ThreadPoolExecutor(OPENING_THREADS, thread_name_prefix="opening") as threads:
@@ -100,50 +100,54 @@ class _Running:
         try:
             self._run()
         finally:
-            self._aside.close()
+            self._commits.close()
         return tuple(self._reports)
 
     def _run(self) -> None:
         self._deadline.start()
         now = self._clock.now_ms()
-        self._staying = Staying(self._lease, now, self._commit_interval_ms)
+        self._linger = LeaseLinger(self._lease, now, self._commit_interval_ms)
         self._collect_ms = now + COLLECT_INTERVAL_MS
         while self._active:
             try:
+                # Once per round, for all tasks: a task of a replaced generation must stop before it takes the next
+                # chunk.
                 state = self._tail.poll()
             except EngineError as error:
-                if self._outlasts(error):
+                if self._can_survive(error):
                     continue  # no task runs meanwhile, but a standing lease keeps its tasks' memory
-                self._settle()
+                self._await_commits()
                 self._reports += [self._close_after(opened, error) for opened in self._active]
                 break
-            if self._sweep(state) or self._lease.standing:
+            if self._run_turns(state) or self._lease.standing:
                 self._collect()
 
-    def _sweep(self, state: ConfigState) -> bool:
+    def _run_turns(self, state: ConfigState) -> bool:
         """Give each task one turn; return whether any of them got records, as far as they report it."""
         now = self._clock.now_ms()
-        stays = self._may_stay(state)
-        waits = stays and self._staying.lingers(now)
+        stays = self._can_stay(state)
+        waits = stays and self._linger.can_linger(now)
         is_over = not self._lease.standing and now >= self._deadline.at_ms
+        # In a pool that waits, a poll that blocks for one task would delay the records of all others.
         timeout_s = 0 if waits and len(self._active) > 1 else POLL_TIMEOUT_S / len(self._active)
-        goes_on = waits and is_over and self._staying.goes_on(len(self._active), now)
-        if goes_on or (waits and not is_over and self._staying.is_to_tell(now)):
-            self._tell_all()
+        goes_on = waits and is_over and self._linger.can_renew(len(self._active), now)
+        # Without a report the herder would take the lease for one that hangs, and cancel it.
+        if goes_on or (waits and not is_over and self._linger.is_report_due(now)):
+            self._report_all()
             is_over = False
         most = 0
         for opened in tuple(self._active):
-            if not self._turn(opened, state, timeout_s, waits=waits and not is_over, is_over=is_over):
+            if not self._take_turn(opened, state, timeout_s, waits=waits and not is_over, is_over=is_over):
                 continue
             count = opened.task.last_count
             if count is not None:
-                self._staying.saw(opened.config.task_id, count, now)
+                self._linger.note_records(opened.config.task_id, count, now)
             most = max(most, 1 if count is None else count)
         if timeout_s == 0 and most < MANY_RECORDS:
             self._clock.wait(max(0, now + LOOK_MS * len(self._active) - self._clock.now_ms()))
         return most > 0
 
-    def _may_stay(self, state: ConfigState) -> bool:
+    def _can_stay(self, state: ConfigState) -> bool:
         """Return whether tasks may wait for more records.
 
         They may not if the slot is wanted, or if the leader waits for the reports of ended tasks.
@@ -155,24 +159,24 @@ class _Running:
             and all(opened.task.last_count is not None for opened in self._active)
         )
 
-    def _tell_all(self) -> None:
+    def _report_all(self) -> None:
         """Report progress of all tasks.
 
         If a task has ended, this is skipped: the lease ends soon and reports it.
         """
-        self._settle()
+        self._await_commits()
         if self._reports:
             return
         self._deadline.start()
-        self._staying.told()
-        self._tell([report_of(opened, None, None, None, self._clock) for opened in self._active])
+        self._linger.note_report()
+        self._report_progress([report_of(opened, None, None, None, self._clock) for opened in self._active])
 
-    def _settle(self) -> None:
+    def _await_commits(self) -> None:
         """Wait for the commits in progress and handle their results."""
         for opened in tuple(self._active):
-            self._take_save(opened)
+            self._finish_commit(opened)
 
-    def _outlasts(self, error: EngineError) -> bool:
+    def _can_survive(self, error: EngineError) -> bool:
         return self._lease.standing and isinstance(error, RetriableError) and not self._clock.wait(TROUBLE_PAUSE_MS)
 
     def _collect(self) -> None:
@@ -184,34 +188,37 @@ class _Running:
         ended_ms = self._clock.now_ms()
         self._collect_ms = ended_ms + max(COLLECT_INTERVAL_MS, COLLECT_PAUSES * (ended_ms - began_ms))
 
-    def _turn(self, opened: OpenTask, state: ConfigState, timeout_s: float, *, waits: bool, is_over: bool) -> bool:
+    def _take_turn(self, opened: OpenTask, state: ConfigState, timeout_s: float, *, waits: bool, is_over: bool) -> bool:
         """Give a task its turn; return whether it had one.
 
         In a pool that waits for records, no task waits for another task's commit.
         """
         out_of_time = LeaseEnd.BUDGET if is_over else None
-        stop = LeaseEnd.STOPPED if denied(state, opened.config, self._lease.leader_epoch) else out_of_time
+        stop = LeaseEnd.STOPPED if end_of_ownership(state, opened.config, self._lease.leader_epoch) else out_of_time
         is_patient = stop is not None or not waits or timeout_s > 0
-        if not is_patient and self._aside.is_under_way(opened.config.task_id):
+        if not is_patient and self._commits.is_under_way(opened.config.task_id):
             return False
-        if not self._take_save(opened):
+        if not self._finish_commit(opened):
             return False
-        if not is_patient and opened.task.saves_aside:
-            self._aside.begin(opened.config.task_id, opened.task.save)
+        if not is_patient and opened.task.can_commit_in_background:
+            self._commits.begin(opened.config.task_id, opened.task.save)
             return False
-        self._make(opened, lambda: _turn(opened, stop, timeout_s, self._clock, waits=waits))
+        self._run_turn(opened, lambda: _step_or_save(opened, stop, timeout_s, self._clock, waits=waits))
         return True
 
-    def _take_save(self, opened: OpenTask) -> bool:
+    def _finish_commit(self, opened: OpenTask) -> bool:
         """Wait for the task's commit, if there is one; return whether the task goes on after it."""
-        return self._make(opened, lambda: _ended(opened, self._aside.take(opened.config.task_id), self._clock))
+        return self._run_turn(
+            opened, lambda: _report_if_ended(opened, self._commits.take(opened.config.task_id), self._clock)
+        )
 
-    def _make(self, opened: OpenTask, turn: Callable[[], TaskReport | None]) -> bool:
+    def _run_turn(self, opened: OpenTask, turn: Callable[[], TaskReport | None]) -> bool:
         """Run one turn; return whether the task goes on unchanged. Otherwise it was reopened, or has its report."""
         made: OpenTask | TaskReport | None
         try:
             made = turn()
         except Aborted as aborted:
+            # A transaction does not tell which record the brokers reject. Small steps find it.
             made = self._claim_again(opened, aborted)
         except Exception as error:  # noqa: BLE001, a sink flushes outside the guard
             made = self._close_after(opened, error)
@@ -223,13 +230,13 @@ class _Running:
         return made is None
 
     def _claim(self, config: TaskConfig, *, careful: bool = False) -> Finish | TaskReport:
-        end = denied(self._tail.state, config, self._lease.leader_epoch)
+        end = end_of_ownership(self._tail.state, config, self._lease.leader_epoch)
         if end is not None:
-            return never_opened(config, end)
+            return report_unopened(config, end)
         try:
             return self._open_task(config, careful)
         except Exception as error:  # noqa: BLE001, opening runs code of other packages: it must not end other tasks
-            return never_opened(config, *ended_by(config, error, self._clock))
+            return report_unopened(config, *lease_end_of(config, error, self._clock))
 
     def _finish(self, config: TaskConfig, claimed: Finish | TaskReport) -> OpenTask | TaskReport:
         if isinstance(claimed, TaskReport):
@@ -237,10 +244,11 @@ class _Running:
         try:
             opened = claimed()
         except Exception as error:  # noqa: BLE001, as above
-            return never_opened(config, *ended_by(config, error, self._clock))
+            return report_unopened(config, *lease_end_of(config, error, self._clock))
         parked = opened.task.state.parked
+        # The task waits for its retry without a slot. The herder grants a lease when the time has come.
         if parked is not None and parked.until_ms > self._clock.now_ms():
-            return close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.why_parked(), self._clock)
+            return close(opened, LeaseEnd.PARKED, parked.until_ms, opened.task.state.describe_parked(), self._clock)
         return opened
 
     def _claim_again(self, opened: OpenTask, aborted: Aborted) -> OpenTask | TaskReport:
@@ -254,7 +262,7 @@ class _Running:
         return again
 
     def _close_after(self, opened: OpenTask, error: Exception) -> TaskReport:
-        return close(opened, *ended_by(opened.config, error, self._clock), self._clock)
+        return close(opened, *lease_end_of(opened.config, error, self._clock), self._clock)
 
 
 def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
@@ -268,30 +276,33 @@ def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
         if not lease.standing:
             raise
         return False
-    return denied(state, task, lease.leader_epoch) is not None
+    return end_of_ownership(state, task, lease.leader_epoch) is not None
 
 
 def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
-    """Read the config topic to its end. Raises Fenced if the lease no longer owns the task (KIP-618)."""
-    if denied(tail.read_to_end(), task, lease.leader_epoch) is not None:
-        raise Fenced(f"{task.task_id} has moved on, or is to stop")
+    """Read the config topic to its end. Raises GenerationFenced if the lease no longer owns the task (KIP-618)."""
+    if end_of_ownership(tail.read_to_end(), task, lease.leader_epoch) is not None:
+        raise GenerationFenced(f"{task.task_id} has moved on, or is to stop")
 
 
-def _turn(opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock, *, waits: bool) -> TaskReport | None:
+def _step_or_save(
+    opened: OpenTask, stop: LeaseEnd | None, timeout_s: float, clock: Clock, *, waits: bool
+) -> TaskReport | None:
     task = opened.task
     ended = task.save() if stop is not None else task.step(timeout_s)
+    # A task that catches up just as its budget ends must not be reported as behind: the next lease would be its own.
     may_catch_up = stop is None or (stop is LeaseEnd.BUDGET and task.last_count is not None)
     if ended is None and may_catch_up and not waits and task.is_idle():
         stop = LeaseEnd.CAUGHT_UP
         ended = task.save()
     if ended is not None:
-        return _ended(opened, ended, clock)
+        return _report_if_ended(opened, ended, clock)
     if stop is None:
         return None
     return close(opened, stop, task.wake_at() if stop is LeaseEnd.CAUGHT_UP else None, None, clock)
 
 
-def _ended(opened: OpenTask, end: End | None, clock: Clock) -> TaskReport | None:
+def _report_if_ended(opened: OpenTask, end: TaskEnding | None, clock: Clock) -> TaskReport | None:
     """Return the report of a task that ends by itself, or None if it goes on."""
     if end is None:
         return None
@@ -299,4 +310,4 @@ def _ended(opened: OpenTask, end: End | None, clock: Clock) -> TaskReport | None
         return close(opened, LeaseEnd.FAILED, None, f"{end.message}\n{end.context.exception}", clock)
     if end.wake_at is None:
         return close(opened, LeaseEnd.STOPPED, None, None, clock)
-    return close(opened, LeaseEnd.PARKED, end.wake_at, opened.task.state.why_parked(), clock)
+    return close(opened, LeaseEnd.PARKED, end.wake_at, opened.task.state.describe_parked(), clock)

@@ -13,45 +13,45 @@ SETTLE_MS = 700  # added to the commit interval before a report, so that the rep
 FEW = 8  # larger pools end when three quarters of their tasks are idle
 
 
-class Staying:
+class LeaseLinger:
     """A record of when the tasks of one lease got records. Created when they are open."""
 
     def __init__(self, lease: Lease, now: int, commit_interval_ms: int) -> None:
         self._until_ms = now + lease.stay_ms
         self._settle_ms = commit_interval_ms + SETTLE_MS
-        self._came_ms = now
-        self._untold = False
-        self._served = set[str]()  # tasks that had records since the lease's budget began
-        self._waited = set[str]()  # tasks that polled an empty result in that time
+        self._last_record_ms = now
+        self._has_unreported = False
+        self._busy_tasks = set[str]()  # tasks that had records since the lease's budget began
+        self._idle_tasks = set[str]()  # tasks that polled an empty result in that time
 
-    def saw(self, task: str, count: int, now: int) -> None:
+    def note_records(self, task: str, count: int, now: int) -> None:
         """Note the number of records that a task polled."""
         if not count:
-            self._waited.add(task)
+            self._idle_tasks.add(task)
             return
-        self._came_ms, self._untold = now, True
-        self._served.add(task)
+        self._last_record_ms, self._has_unreported = now, True
+        self._busy_tasks.add(task)
 
-    def lingers(self, now: int) -> bool:
+    def can_linger(self, now: int) -> bool:
         """Return whether caught-up tasks may stay open."""
-        return now < self._until_ms and now - self._came_ms < LINGER_MS
+        return now < self._until_ms and now - self._last_record_ms < LINGER_MS
 
-    def goes_on(self, tasks: int, now: int) -> bool:
+    def can_renew(self, tasks: int, now: int) -> bool:
         """Return whether a lease of `tasks` tasks may have another budget when one is over.
 
         It may not if a busy task delays the others of its pool, or if most of the pool is idle. New leases then
         group the tasks anew.
         """
-        served, waited = len(self._served), len(self._waited)
+        served, waited = len(self._busy_tasks), len(self._idle_tasks)
         sorted_well = tasks == 1 or (waited == tasks and (tasks <= FEW or 4 * served >= tasks))
-        return sorted_well and self.lingers(now)
+        return sorted_well and self.can_linger(now)
 
-    def is_to_tell(self, now: int) -> bool:
+    def is_report_due(self, now: int) -> bool:
         """Return whether the tasks have come to rest since the last report."""
-        return self._untold and now - self._came_ms >= self._settle_ms
+        return self._has_unreported and now - self._last_record_ms >= self._settle_ms
 
-    def told(self) -> None:
+    def note_report(self) -> None:
         """Note that progress was reported; the next budget begins."""
-        self._untold = False
-        self._served.clear()
-        self._waited.clear()
+        self._has_unreported = False
+        self._busy_tasks.clear()
+        self._idle_tasks.clear()

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from engine.errors import RetriableError
-from engine.policy.handler_calls import Reply
+from engine.policy.handler_calls import HandlerReply
 from engine.record.context import ErrorContext
 from engine.record.record import Origin
 
@@ -32,7 +32,7 @@ class Failed(msgspec.Struct, frozen=True):
     context: ErrorContext
 
 
-class Errored(msgspec.Struct, frozen=True):
+class PendingError(msgspec.Struct, frozen=True):
     """An error after exhausted retries that still waits for its decision, in record order.
 
     `reply` is the answer of the stage's handler. It is None if the tolerance policy decides, or the handler is asked
@@ -43,7 +43,7 @@ class Errored(msgspec.Struct, frozen=True):
     origin: Origin
     error: Exception
     tolerable: bool
-    reply: Reply | None = None
+    reply: HandlerReply | None = None
 
 
 class Interrupted(msgspec.Struct, frozen=True):
@@ -55,18 +55,18 @@ class Interrupted(msgspec.Struct, frozen=True):
     wake_at: int | None
 
 
-End = Failed | Interrupted  # results that end a task's lease
-Verdict = End | RetriableError  # RetriableError: begin again at the last commit
+TaskEnding = Failed | Interrupted  # results that end a task's lease
+StepVerdict = TaskEnding | RetriableError  # RetriableError: begin again at the last commit
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class FailedAttempts(msgspec.Struct, frozen=True):
     """An operation between two attempts: failures so far, and the time of the first (ms)."""
 
     failures: int = 0
     first_ms: int = 0
 
 
-class Raised(msgspec.Struct, frozen=True):
+class StageFailure(msgspec.Struct, frozen=True):
     """An exception with the index of the stage that raised it and the stage's input."""
 
     index: int
@@ -74,8 +74,8 @@ class Raised(msgspec.Struct, frozen=True):
     error: Exception
 
 
-class Misstep(Exception):
+class StageException(Exception):
     """An exception from a step that spans several stages. It names the failed stage and its input."""
 
     def __init__(self, index: int, given: Any, error: Exception) -> None:
-        self.raised = Raised(index, given, error)
+        self.raised = StageFailure(index, given, error)

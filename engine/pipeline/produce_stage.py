@@ -13,12 +13,12 @@ import msgspec
 
 from engine.errors import EngineError, ProduceFailed, RetriableError
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import Errored, Interrupted, Raised, Trouble
+from engine.pipeline.outcome import FailedAttempts, Interrupted, PendingError, StageFailure
 from engine.ports import Producer, Row
 from engine.record.record import Headers, Origin, Record
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class OutputRecord(msgspec.Struct, frozen=True):
     """A record to be written. `origin` is its input record, `given` the record that its error context shows.
 
     `index` is the stage index if it differs from the writer's.
@@ -39,13 +39,13 @@ class Outgoing(msgspec.Struct, frozen=True):
         return self.topic, self.key, self.value, self.headers, self.timestamp, self.partition
 
 
-class Written(msgspec.Struct, frozen=True):
+class Delivered(msgspec.Struct, frozen=True):
     """The record is durable."""
 
 
-WRITTEN = Written()
+WRITTEN = Delivered()
 HELD = Interrupted(None)  # not tried, or not tried again, because an earlier error stops the task
-Answer = Written | Errored | Interrupted
+Answer = Delivered | PendingError | Interrupted
 
 
 class RecordWriter:
@@ -56,21 +56,21 @@ class RecordWriter:
         self.guard = guard
         self.index = index
 
-    def write(self, records: Sequence[Outgoing], between: Sequence[tuple[int, Errored]] = ()) -> list[Answer]:
+    def write(self, records: Sequence[OutputRecord], between: Sequence[tuple[int, PendingError]] = ()) -> list[Answer]:
         """Return an answer for each record, in order: durable, an undecided error, or not written yet.
 
         Retriable failures are tried again under the retry policy; rejected records are not. Order within a partition
         is kept, except for records that wait while a guilty record is searched. `between` holds earlier undecided
         errors, each with the index of the record that it precedes. They count together with the errors found here.
         """
-        return _Writing(self, records, between).run()
+        return _WriteCall(self, records, between).run()
 
 
-class _Writing:
+class _WriteCall:
     """One call of `write`: parts still to produce, in order, and the answers so far."""
 
     def __init__(
-        self, writer: RecordWriter, records: Sequence[Outgoing], between: Sequence[tuple[int, Errored]]
+        self, writer: RecordWriter, records: Sequence[OutputRecord], between: Sequence[tuple[int, PendingError]]
     ) -> None:
         self._guard = writer.guard
         self._producer = writer.producer
@@ -81,21 +81,22 @@ class _Writing:
         self._parts: list[list[int]] = [list(range(len(records)))] if records else []
         self._trial = writer.guard.state.tolerance
         self._between = deque(between)
-        self._trouble = Trouble()
+        self._trouble = FailedAttempts()
 
     def run(self) -> list[Answer]:
         while self._parts:
             part = self._parts.pop()
             failed = self._produce(part)
             if failed is None:
-                self._trouble = Trouble()
-                self._note_written(part, ())
+                self._trouble = FailedAttempts()
+                self._note_delivered(part, ())
                 continue
             left = [part[ordinal] for ordinal in failed.ordinals]
-            self._note_written(part, left)
+            self._note_delivered(part, left)
             if failed.retriable:
-                self._again(left, failed)
+                self._retry(left, failed)
             elif len(left) > 1:
+                # `_parts` is a stack. The first half comes to lie on top, so records are written in order.
                 self._parts += reversed(_halves(left, [part[ordinal] for ordinal in failed.guilty]))
             else:
                 self._reject(left[0], failed)
@@ -111,13 +112,13 @@ class _Writing:
             return error
         return None
 
-    def _note_written(self, part: Sequence[int], left: Sequence[int]) -> None:
+    def _note_delivered(self, part: Sequence[int], left: Sequence[int]) -> None:
         failed = set(left)
         for place in part:
             if place not in failed:
                 self._answers[place] = WRITTEN
 
-    def _again(self, left: list[int], failed: ProduceFailed) -> None:
+    def _retry(self, left: list[int], failed: ProduceFailed) -> None:
         """Wait, then put the part back. When retries are exhausted, each guilty record becomes an error."""
         rows = dict(zip(failed.ordinals, zip(left, failed.failures, strict=True), strict=True))
         errors = {
@@ -125,12 +126,12 @@ class _Writing:
             for place, row in (rows[ordinal] for ordinal in failed.guilty or failed.ordinals)
         }
         first = next(iter(errors))
-        verdict = self._guard.failed(self._raised(first, errors[first]), self._origin(first), self._trouble)
-        if isinstance(verdict, Trouble):
+        verdict = self._guard.handle_failure(self._failure_of(first, errors[first]), self._origin(first), self._trouble)
+        if isinstance(verdict, FailedAttempts):
             self._trouble = verdict
             self._parts.append(left)
             return
-        self._trouble = Trouble()
+        self._trouble = FailedAttempts()
         if len(errors) < len(left):
             # The others failed only because they shared a batch with a guilty record.
             self._parts.append([place for place in left if place not in errors])
@@ -138,21 +139,23 @@ class _Writing:
             self._answers[first] = verdict
             self._hold_from(first)
             return
-        context, stops = verdict.context, self._errored(first, verdict)
-        trouble = Trouble(context.attempt + 1, context.first_failure_time)
+        context, stops = verdict.context, self._note_error(first, verdict)
+        trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
         for place, error in list(errors.items())[1:]:
             if stops or place >= self._end:
                 return
             origin = self._origin(place)
-            self._guard.count_failure(self._stage(place), Trouble(), context.time_of_error)
-            raised = self._raised(place, error)
-            stops = self._errored(place, self._guard.errored(raised, origin, trouble, tolerable=verdict.tolerable))
+            self._guard.count_failure(self._stage(place), FailedAttempts(), context.time_of_error)
+            raised = self._failure_of(place, error)
+            stops = self._note_error(
+                place, self._guard.build_error(raised, origin, trouble, tolerable=verdict.tolerable)
+            )
 
     def _reject(self, place: int, failed: ProduceFailed) -> None:
         error = _of_record(ProduceFailed(failed.failures), failed)
-        self._errored(place, self._guard.rejected(self._raised(place, error), self._origin(place)))
+        self._note_error(place, self._guard.reject_record(self._failure_of(place, error), self._origin(place)))
 
-    def _errored(self, place: int, errored: Errored) -> bool:
+    def _note_error(self, place: int, errored: PendingError) -> bool:
         """Note an error; if it will stop the task, hold back all records after it."""
         self._answers[place] = errored
         while self._between and self._between[0][0] <= place:
@@ -179,8 +182,8 @@ class _Writing:
         kept = ([place for place in part if place < self._end] for part in self._parts)
         self._parts = [part for part in kept if part]
 
-    def _raised(self, place: int, error: Exception) -> Raised:
-        return Raised(self._stage(place), self._records[place].given, error)
+    def _failure_of(self, place: int, error: Exception) -> StageFailure:
+        return StageFailure(self._stage(place), self._records[place].given, error)
 
     def _stage(self, place: int) -> int:
         index = self._records[place].index

@@ -15,7 +15,7 @@ from engine.reporting.metrics import Metric
 REMIND_MS = 600_000  # brokers expire offsets that are not committed again; a standing lease has no successor that would
 
 
-class Progress:
+class TaskProgress:
     """A task's positions and state, which are saved together."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Progress:
         interval_ms: int,
     ) -> None:
         self.committed: dict[TopicPartition, int] = dict(committed)
-        self.progressed = False
+        self.has_progressed = False
         self._consumer = consumer
         self._commit = commit
         self._state = state
@@ -70,10 +70,12 @@ class Progress:
         self._state.seq += 1
         interrupted = self._commit.commit(positions, self._state.to_metadata)
         if interrupted is not None:
+            # The positions stay. The count of failures must outlive the lease, because it decides when the retries are
+            # exhausted.
             if interrupted.wake_at is not None and self.committed:
                 self._commit.remember(self.committed, self._state.as_of(self._last).to_metadata())
             return interrupted
-        self.progressed = self.progressed or any(
+        self.has_progressed = self.has_progressed or any(
             offset > self.committed.get(partition, -1) for partition, offset in positions.items()
         )
         self.committed = positions

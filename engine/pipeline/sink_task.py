@@ -9,8 +9,18 @@ from engine.errors import RecordError, RetriableError
 from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import End, Errored, Failed, Filtered, Interrupted, Raised, Skipped, Trouble, Verdict
-from engine.pipeline.progress import Progress
+from engine.pipeline.outcome import (
+    Failed,
+    FailedAttempts,
+    Filtered,
+    Interrupted,
+    PendingError,
+    Skipped,
+    StageFailure,
+    StepVerdict,
+    TaskEnding,
+)
+from engine.pipeline.progress import TaskProgress
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.classification import STOP
 from engine.ports import Clock, Consumer, Sink
@@ -27,7 +37,7 @@ SLOW_MS = 10_000  # a slower chunk is put and committed in part, because an open
 class SinkTask:
     """One sink task during one lease. It processes no record before all earlier ones are processed.
 
-    `commits_aside` means that nothing that a commit calls, above all the sink's flush, is bound to a thread.
+    `commits_in_background` means that nothing that a commit calls, above all the sink's flush, is bound to a thread.
     """
 
     def __init__(
@@ -44,7 +54,7 @@ class SinkTask:
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
         chunk_records: int = CHUNK_RECORDS,
-        commits_aside: bool = False,
+        commits_in_background: bool = False,
     ) -> None:
         self.steps = tuple(steps)
         self.sink = sink
@@ -54,8 +64,8 @@ class SinkTask:
         self.state = state
         self.clock = clock
         self.chunk_records = chunk_records
-        self.commits_aside = commits_aside
-        self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
+        self.commits_in_background = commits_in_background
+        self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
         self.put_index = len(guard.stages) - 1
         self.last_count = 0  # number of records of the last poll
         self._left: Sequence[RawRecord] = ()  # rest of a slow chunk, to be processed after the first part is committed
@@ -65,14 +75,14 @@ class SinkTask:
         return self.progress.committed
 
     @property
-    def progressed(self) -> bool:
-        return self.progress.progressed
+    def has_progressed(self) -> bool:
+        return self.progress.has_progressed
 
     @property
-    def saves_aside(self) -> bool:
-        return self.commits_aside and self.progress.is_due
+    def can_commit_in_background(self) -> bool:
+        return self.commits_in_background and self.progress.is_due
 
-    def step(self, timeout_s: float) -> End | None:
+    def step(self, timeout_s: float) -> TaskEnding | None:
         """Poll and process one chunk; commit when it is due. Returns None if the task goes on.
 
         Raises RetriableError if a handler wants the task to begin again at its last commit, and Aborted if the
@@ -83,18 +93,20 @@ class SinkTask:
         end = self.process(raws) if raws else None
         if isinstance(end, RetriableError):
             self.save()
+            # The records before it are committed first. Then the lease begins again behind them.
             raise end
         if end is not None:
             return self.save() or end
         return self.save() if self.progress.is_due or self._left else None
 
-    def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
+    def process(self, raws: Sequence[RawRecord]) -> StepVerdict | None:
         """Process a chunk as far as possible, each record into exactly one bucket. Keeps the rest for the next step."""
         late_ms, entries = self.clock.now_ms() + SLOW_MS, list[Any]()
-        end: End | None = convert(self.guard, self.steps, raws, entries, lambda: self.clock.now_ms() >= late_ms)
+        end: TaskEnding | None = convert(self.guard, self.steps, raws, entries, lambda: self.clock.now_ms() >= late_ms)
         end = self._put(raws, entries) or end
         failed, done = settle(self.guard, entries)
-        self._tell(raws[:done], entries)
+        self._report_outcomes(raws[:done], entries)
+        # Not given back to the consumer: it has moved past these records, and a seek would drop what it has fetched.
         self._left = raws[done:]
         self.progress.hold(self._left)
         return failed or end
@@ -114,59 +126,68 @@ class SinkTask:
     def wake_at(self) -> None:
         """Return None: new records in its partitions wake the task."""
 
-    def known_ends(self) -> dict[TopicPartition, int]:
+    def end_offsets(self) -> dict[TopicPartition, int]:
         """Return the end offset of each partition as last seen."""
         return dict(self.consumer.ends())
 
     def figures(self) -> TaskFigures:
         return self.progress.figures()
 
-    def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> End | None:
+    def _put(self, raws: Sequence[RawRecord], entries: list[Any]) -> TaskEnding | None:
         """Put the records in `entries`; rejected ones become errors, and the others are put again."""
-        trouble = Trouble()
+        trouble = FailedAttempts()
         while batch := [entry for entry in entries if isinstance(entry, Record)]:
             raised = self._try_put(batch)
             if raised is None:
-                self._put_again_succeeded()
+                self._clear_parked_put()
                 return None
             places = [place for place, entry in enumerate(entries) if isinstance(entry, Record)]
             rejected = record_errors(raised.error, len(batch))
+            # The sink has named them, and delivered none of the batch (see the port). The others can be put again at
+            # once.
             if rejected:
                 for index, cause in rejected.items():
-                    guilty = Raised(self.put_index, batch[index], cause)
-                    entries[places[index]] = self.guard.rejected(guilty, raws[places[index]])
-                self._cut(entries)
+                    guilty = StageFailure(self.put_index, batch[index], cause)
+                    entries[places[index]] = self.guard.reject_record(guilty, raws[places[index]])
+                self._drop_after_stop(entries)
                 continue
-            verdict = self.guard.failed(Raised(self.put_index, None, raised.error), raws[places[0]], trouble)
-            if isinstance(verdict, Trouble):
+            verdict = self.guard.handle_failure(
+                StageFailure(self.put_index, None, raised.error), raws[places[0]], trouble
+            )
+            if isinstance(verdict, FailedAttempts):
                 trouble = verdict
                 continue
-            if isinstance(verdict, Errored) and self.sink.put_is_idempotent:
+            if isinstance(verdict, PendingError) and self.sink.put_is_idempotent:
                 context = verdict.context
-                trouble = Trouble(context.attempt + 1, context.first_failure_time)
+                trouble = FailedAttempts(context.attempt + 1, context.first_failure_time)
                 return self._bisect(raws, entries, places, raised, trouble)
             del entries[places[0] :]
-            return verdict if isinstance(verdict, Interrupted) else self._hopeless(verdict)
+            return verdict if isinstance(verdict, Interrupted) else self._fail_batch(verdict)
         return None
 
-    def _put_again_succeeded(self) -> None:
+    def _clear_parked_put(self) -> None:
         """Clear a parked put, so that its failures do not count for another batch."""
         if self.state.parked is not None and self.state.parked.place.index == self.put_index:
             self.state.parked = None
             self.state.metrics[Metric.TOTAL_RETRIES] += 1
 
-    def _try_put(self, batch: Sequence[Record]) -> Raised | None:
+    def _try_put(self, batch: Sequence[Record]) -> StageFailure | None:
         return self.guard.run(((self.put_index, self.sink.put),), (batch,), [])
 
     def _bisect(
-        self, raws: Sequence[RawRecord], entries: list[Any], places: list[int], raised: Raised, trouble: Trouble
+        self,
+        raws: Sequence[RawRecord],
+        entries: list[Any],
+        places: list[int],
+        raised: StageFailure,
+        trouble: FailedAttempts,
     ) -> Interrupted | None:
         """Find rejected records that the sink does not name by putting ever smaller halves in order.
 
         If the batch was rejected, but a half fails with a retriable error, the half is retried: no record is to blame.
         """
-        parts: list[tuple[list[int], Raised | None]] = [(places, raised)]
-        waited, was_rejected = Trouble(), not isinstance(raised.error, RetriableError)
+        parts: list[tuple[list[int], StageFailure | None]] = [(places, raised)]
+        waited, was_rejected = FailedAttempts(), not isinstance(raised.error, RetriableError)
         while parts:
             part, failure = parts.pop()
             part = [place for place in part if place < len(entries)]  # the rest is behind an error that fails the task
@@ -175,14 +196,14 @@ class SinkTask:
             if failure is None:
                 failure = self._try_put([entries[place] for place in part])
                 if failure is None:
-                    waited = Trouble()
+                    waited = FailedAttempts()
                     continue
                 if was_rejected and isinstance(failure.error, RetriableError):
-                    verdict = self.guard.failed(failure, raws[part[0]], waited)
+                    verdict = self.guard.handle_failure(failure, raws[part[0]], waited)
                     if isinstance(verdict, Interrupted):
                         del entries[part[0] :]
                         return verdict
-                    if isinstance(verdict, Trouble):
+                    if isinstance(verdict, FailedAttempts):
                         waited = verdict
                         parts.append((part, None))
                         continue
@@ -192,29 +213,29 @@ class SinkTask:
                 middle = len(part) // 2
                 parts += [(part[middle:], None), (part[:middle], None)]
                 continue
-            guilty = Raised(self.put_index, entries[part[0]], failure.error)
+            guilty = StageFailure(self.put_index, entries[part[0]], failure.error)
             tolerable = not isinstance(failure.error, STOP)
-            entries[part[0]] = self.guard.errored(guilty, raws[part[0]], trouble, tolerable=tolerable)
-            self._cut(entries)
+            entries[part[0]] = self.guard.build_error(guilty, raws[part[0]], trouble, tolerable=tolerable)
+            self._drop_after_stop(entries)
         return None
 
-    def _cut(self, entries: list[Any]) -> None:
+    def _drop_after_stop(self, entries: list[Any]) -> None:
         """Drop the entries after the first error that will fail the task."""
         trial = self.state.tolerance
         for place, entry in enumerate(entries):
-            if type(entry) is Errored:
+            if type(entry) is PendingError:
                 fails, trial = self.guard.would_fail(trial, entry)
                 if fails:
                     del entries[place + 1 :]
                     return
 
-    def _hopeless(self, errored: Errored) -> Failed:
+    def _fail_batch(self, errored: PendingError) -> Failed:
         self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         self.guard.log(errored)
-        context = errored.context.with_content(self.guard.telling.content)
+        context = errored.context.with_content(self.guard.content_policy.content)
         return Failed(f"{context.stage.class_name} could not put the batch: {context.message}", context)
 
-    def _tell(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
+    def _report_outcomes(self, raws: Sequence[RawRecord], settled: Sequence[Record | Filtered | Skipped]) -> None:
         """Report outcomes of replayed records; most records have no headers and cost one check."""
         for place, raw in enumerate(raws):
             if raw.headers:

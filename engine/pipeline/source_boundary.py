@@ -10,7 +10,7 @@ from engine.pipeline.source_transactions import TransactionContext
 from engine.record.record import Record
 
 
-class Cut(StrEnum):
+class BoundaryAction(StrEnum):
     """A decision about the open transaction."""
 
     NONE = "NONE"
@@ -18,16 +18,16 @@ class Cut(StrEnum):
     ABORT = "ABORT"
 
 
-class Boundary(Protocol):
+class BoundaryRule(Protocol):
     """A rule that ends transactions. `is_own`: only the source decides, so nobody else may commit in between."""
 
     is_own: bool
 
-    def on_record(self, record: Record) -> Cut:
+    def on_record(self, record: Record) -> BoundaryAction:
         """Return whether the transaction ends with this record. Called once for each, in order."""
         ...
 
-    def on_batch(self, now_ms: int) -> Cut:
+    def on_batch(self, now_ms: int) -> BoundaryAction:
         """Return whether the transaction ends with the polled batch, which may be empty."""
         ...
 
@@ -41,11 +41,11 @@ class PollBoundary:
 
     is_own = False
 
-    def on_record(self, record: Record) -> Cut:  # noqa: ARG002, this boundary ignores records
-        return Cut.NONE
+    def on_record(self, record: Record) -> BoundaryAction:  # noqa: ARG002, this boundary ignores records
+        return BoundaryAction.NONE
 
-    def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002, as above
-        return Cut.COMMIT
+    def on_batch(self, now_ms: int) -> BoundaryAction:  # noqa: ARG002, as above
+        return BoundaryAction.COMMIT
 
     def committed(self, now_ms: int) -> None:
         """Do nothing: this boundary does not depend on time."""
@@ -60,11 +60,11 @@ class IntervalBoundary:
         self.interval_ms = interval_ms
         self._due_ms = now_ms + interval_ms
 
-    def on_record(self, record: Record) -> Cut:  # noqa: ARG002, as above
-        return Cut.NONE
+    def on_record(self, record: Record) -> BoundaryAction:  # noqa: ARG002, as above
+        return BoundaryAction.NONE
 
-    def on_batch(self, now_ms: int) -> Cut:
-        return Cut.COMMIT if now_ms >= self._due_ms else Cut.NONE
+    def on_batch(self, now_ms: int) -> BoundaryAction:
+        return BoundaryAction.COMMIT if now_ms >= self._due_ms else BoundaryAction.NONE
 
     def committed(self, now_ms: int) -> None:
         self._due_ms = now_ms + self.interval_ms
@@ -78,23 +78,23 @@ class ConnectorBoundary:
     def __init__(self, transactions: TransactionContext) -> None:
         self.transactions = transactions
 
-    def on_record(self, record: Record) -> Cut:
+    def on_record(self, record: Record) -> BoundaryAction:
         if self.transactions.should_abort_on(record):
-            return Cut.ABORT
-        return Cut.COMMIT if self.transactions.should_commit_on(record) else Cut.NONE
+            return BoundaryAction.ABORT
+        return BoundaryAction.COMMIT if self.transactions.should_commit_on(record) else BoundaryAction.NONE
 
-    def on_batch(self, now_ms: int) -> Cut:  # noqa: ARG002, as above
+    def on_batch(self, now_ms: int) -> BoundaryAction:  # noqa: ARG002, as above
         if self.transactions.should_abort_batch():
-            return Cut.ABORT
-        return Cut.COMMIT if self.transactions.should_commit_batch() else Cut.NONE
+            return BoundaryAction.ABORT
+        return BoundaryAction.COMMIT if self.transactions.should_commit_batch() else BoundaryAction.NONE
 
     def committed(self, now_ms: int) -> None:
         """Do nothing: this boundary does not depend on time."""
 
 
-def parts(boundary: Boundary, polled: Sequence[Record]) -> list[tuple[int, Cut]]:
+def split_batch(boundary: BoundaryRule, polled: Sequence[Record]) -> list[tuple[int, BoundaryAction]]:
     """Return where a batch is cut: end indexes with their cuts; the rest of the batch comes last, uncut."""
     if not boundary.is_own:
-        return [(len(polled), Cut.NONE)]
+        return [(len(polled), BoundaryAction.NONE)]
     cuts = [(place + 1, boundary.on_record(record)) for place, record in enumerate(polled)]
-    return [(end, cut) for end, cut in cuts if cut is not Cut.NONE or end == len(polled)]
+    return [(end, cut) for end, cut in cuts if cut is not BoundaryAction.NONE or end == len(polled)]

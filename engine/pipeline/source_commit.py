@@ -161,5 +161,6 @@ class TransactionalOffsets:
             if error.retriable:
                 raise RetriableError(f"offsets were not written: {error}") from error
             raise
+        # No positions of a group: a source's offsets are records of the same transaction.
         self.transaction.commit({})
         self.store.committed(rows, memory)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from engine.pipeline.source_commit import SourceOffset
-from engine.pipeline.task_state import Place, TaskState
+from engine.pipeline.task_state import OperationId, TaskState
 from engine.record.record import Record
 from engine.reporting.metrics import Metric
 
@@ -74,12 +74,12 @@ def forget_settled(state: TaskState, settled: Sequence[Record], unsettled: Seque
     if not settled or (state.parked is None and not state.reported):
         return
     # Stage index 0 everywhere, so that only the records are compared.
-    passed = {Place.of(record, 0) for record in settled} - {Place.of(record, 0) for record in unsettled}
+    passed = {OperationId.of(record, 0) for record in settled} - {OperationId.of(record, 0) for record in unsettled}
     state.reported = tuple(mark for mark in state.reported if _record_of(mark.place) not in passed)
     if state.parked is not None and _record_of(state.parked.place) in passed:
         state.parked = None
         state.metrics[Metric.TOTAL_RETRIES] += 1  # the parked operation succeeded at its next attempt
 
 
-def _record_of(place: Place) -> Place:
-    return Place(place.topic, place.partition, place.offset, 0)
+def _record_of(place: OperationId) -> OperationId:
+    return OperationId(place.topic, place.partition, place.offset, 0)

@@ -15,12 +15,12 @@ from engine.record.record import Record
 from engine.reporting.metrics import SIZE_AVG, SIZE_MAX, SIZE_MIN, Metric
 
 
-class Committing:
+class SettledRecords:
     """Settled records and state between two commits. `confirm(records)` tells the source about a commit."""
 
     def __init__(self, commit: SourceCommit, state: TaskState, confirm: Callable[[Sequence[Record]], None]) -> None:
         self.progress = SourceProgress()
-        self.progressed = False
+        self.has_progressed = False
         self._commit = commit
         self._state = state
         self._confirm = confirm
@@ -55,11 +55,13 @@ class Committing:
         self._state.seq += 1
         interrupted = self._commit.commit(self.progress.offsets, self._state.to_metadata)
         if interrupted is not None:
+            # As for partitions: the count of failures must outlive the lease.
             if interrupted.wake_at is not None:
                 self._commit.remember(self._state.as_of(self._last).to_metadata())
             return interrupted
-        self.progressed = self.progressed or bool(self.progress.records)
+        self.has_progressed = self.has_progressed or bool(self.progress.records)
         self._measure()
+        # Never before the commit: a source may delete what it is told is durable.
         self._confirm(self.progress.records)
         self.progress.clear()
         self._saved = self._memory()
@@ -89,6 +91,8 @@ class Committing:
         if not remember:
             return
         state, last = self._state, self._last
+        # Only the letter of the error that stops the task is kept. The records before it fail again, and write theirs
+        # then.
         self._commit.forget_letters(sum(mark not in last.reported for mark in state.reported))
         state.seq += 1
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from engine.errors import ConversionError
-from engine.pipeline.chain import Steps, Transform, applying, passes_bytes
-from engine.pipeline.outcome import Misstep
+from engine.pipeline.chain import RecordTransform, Steps, applying, passes_bytes
+from engine.pipeline.outcome import StageException
 from engine.record.record import Headers, Record
 from engine.record.schema import BYTES, Schema
 
@@ -16,20 +16,28 @@ KEYS = (bytes, type(None))
 WRITTEN = Schema("BYTES", optional=True)
 
 
-class Writer(Protocol):
+class ToBytesConverter(Protocol):
     """A converter from Connect data to bytes."""
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None: ...
 
 
-def source_steps(transforms: Sequence[Transform], key: Writer, value: Writer, header: Writer, first: int = 1) -> Steps:
+def source_steps(
+    transforms: Sequence[RecordTransform],
+    key: ToBytesConverter,
+    value: ToBytesConverter,
+    header: ToBytesConverter,
+    first: int = 1,
+) -> Steps:
     """Return the steps: transforms, then converters of key, value and headers; the first stage is `first`."""
     key_index = first + len(transforms)
     writing = (key_index + 2, _write(key, value, header, key_index))
     return (*enumerate(map(applying, transforms), start=first), writing)
 
 
-def _write(key: Writer, value: Writer, header: Writer, key_index: int) -> Callable[[Record], Record]:
+def _write(
+    key: ToBytesConverter, value: ToBytesConverter, header: ToBytesConverter, key_index: int
+) -> Callable[[Record], Record]:
     """Return one step for three stages, so that at most one record is built."""
     write_key, write_value, write_header = key.from_connect, value.from_connect, header.from_connect
     value_index, header_index = key_index + 1, key_index + 2
@@ -52,7 +60,7 @@ def _write(key: Writer, value: Writer, header: Writer, key_index: int) -> Callab
                 headers = tuple([(name, BYTES, _bytes(write_header(topic, *one))) for name, *one in headers])
         except Exception as error:
             half = record if index == key_index else _with(record, data, value, schema, headers)
-            raise Misstep(index, half, error) from error
+            raise StageException(index, half, error) from error
         return _with(record, data, value, schema, headers)
 
     return write

@@ -9,12 +9,12 @@ from typing import Any
 from engine.errors import Message, RetriableError
 from engine.pipeline.chunk_results import convert, settle
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import End, Errored, Failed, Interrupted, Trouble, Verdict
-from engine.pipeline.produce_stage import WRITTEN, Outgoing, RecordWriter
-from engine.pipeline.source_boundary import Boundary, Cut, IntervalBoundary, parts
+from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted, PendingError, StepVerdict, TaskEnding
+from engine.pipeline.produce_stage import WRITTEN, OutputRecord, RecordWriter
+from engine.pipeline.source_boundary import BoundaryAction, BoundaryRule, IntervalBoundary, split_batch
 from engine.pipeline.source_commit import SourceCommit
 from engine.pipeline.source_progress import canonical, forget_settled
-from engine.pipeline.source_settled import Committing
+from engine.pipeline.source_settled import SettledRecords
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.ports import Clock, Source
 from engine.record.record import Punctuation, Record, TopicPartition
@@ -35,7 +35,7 @@ class SourceTask:
     """
 
     last_count: int | None = None
-    saves_aside = False
+    can_commit_in_background = False
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class SourceTask:
         state: TaskState,
         clock: Clock,
         commit_interval_ms: int = COMMIT_INTERVAL_MS,
-        boundary: Boundary | None = None,
+        boundary: BoundaryRule | None = None,
     ) -> None:
         self.source = source
         self.steps = tuple(steps)
@@ -57,7 +57,7 @@ class SourceTask:
         self.state = state
         self.clock = clock
         self.boundary = boundary or IntervalBoundary(commit_interval_ms, clock.now_ms())
-        self._committing = Committing(commit, state, self._confirm)
+        self._settled = SettledRecords(commit, state, self._confirm)
         self._is_whole = True  # all polled records are settled
         self._was_empty = False
 
@@ -67,11 +67,11 @@ class SourceTask:
         return {}
 
     @property
-    def progressed(self) -> bool:
+    def has_progressed(self) -> bool:
         """Return whether this lease has committed anything new."""
-        return self._committing.progressed
+        return self._settled.has_progressed
 
-    def step(self, timeout_s: float) -> End | None:  # noqa: ARG002, a source decides itself how long it waits
+    def step(self, timeout_s: float) -> TaskEnding | None:  # noqa: ARG002, a source decides itself how long it waits
         """Poll and process records; commit where the boundary says. Returns None if the task goes on.
 
         Raises RetriableError if a handler wants the task to begin again at its last commit.
@@ -81,36 +81,37 @@ class SourceTask:
             return self._end(polled)
         self._was_empty = not polled
         begin = 0
-        for end, cut in parts(self.boundary, polled):
+        for end, cut in split_batch(self.boundary, polled):
             verdict = self.process(polled[begin:end], polled[end:])
             if verdict is not None:
                 return self._end(verdict)
-            if (interrupted := self._cut(cut)) is not None:
+            if (interrupted := self._end_transaction(cut)) is not None:
                 return interrupted
             begin = end
         cut = self.boundary.on_batch(self.clock.now_ms())
-        if cut is Cut.NONE and self._committing.is_full and not self.boundary.is_own:
-            cut = Cut.COMMIT
-        interrupted = self._cut(cut)
+        if cut is BoundaryAction.NONE and self._settled.is_full and not self.boundary.is_own:
+            cut = BoundaryAction.COMMIT
+        interrupted = self._end_transaction(cut)
         if interrupted is None and self._was_empty and self._waits_for_source:
             self.clock.wait(min(PACE_MS, self.source.idle_ms))
         return interrupted
 
-    def process(self, polled: Sequence[Record], behind: Sequence[Record] = ()) -> Verdict | None:
+    def process(self, polled: Sequence[Record], behind: Sequence[Record] = ()) -> StepVerdict | None:
         """Process records as far as possible, each into exactly one bucket. `behind` is the rest of their poll."""
         done = 0
-        end: Verdict | None = None
+        end: StepVerdict | None = None
         while end is None and done < len(polled):
             chunk = polled[done : done + CHUNK_RECORDS]
             settled, end = self._process(chunk)
             done += settled
         self._is_whole = self._is_whole and end is None
         unsettled = () if end is None else (*polled[done:], *behind)
-        self._committing.progress.add(polled[:done], unsettled)
+        # Records of one poll may share an offset. Then the offset is reached only when all of them are settled.
+        self._settled.progress.add(polled[:done], unsettled)
         forget_settled(self.state, polled[:done], unsettled)
         return end
 
-    def save(self) -> End | None:
+    def save(self) -> TaskEnding | None:
         """Commit settled records.
 
         A source that ends its transactions itself gets a little time to do so. After it, the open transaction is
@@ -125,7 +126,7 @@ class SourceTask:
                 return ended
         if self._waits_for_source:
             log.warning("%s: its source did not end a transaction in time; it is read again", self.guard.connector)
-            self._committing.give_up()
+            self._settled.give_up()
         return None
 
     def is_idle(self) -> bool:
@@ -136,56 +137,58 @@ class SourceTask:
         """Return when to poll an idle source again (ms)."""
         return self.clock.now_ms() + self.source.idle_ms
 
-    def known_ends(self) -> Mapping[TopicPartition, int]:
+    def end_offsets(self) -> Mapping[TopicPartition, int]:
         """Return nothing, as `committed` does."""
         return {}
 
     def figures(self) -> TaskFigures:
         """Return the figures; records are counted as of the last commit."""
-        return self._committing.figures()
+        return self._settled.figures()
 
     @property
     def _waits_for_source(self) -> bool:
-        return self.boundary.is_own and self._committing.is_open
+        return self.boundary.is_own and self._settled.is_open
 
-    def _end(self, end: Verdict) -> End | None:
+    def _end(self, end: StepVerdict) -> TaskEnding | None:
         """Commit settled records before the task ends, unless they belong with unsettled ones."""
         interrupted = None
-        if self._waits_for_source or self._committing.is_torn:
-            self._committing.undo(remember=end != Interrupted(None))
+        if self._waits_for_source or self._settled.is_torn:
+            self._settled.undo(remember=end != Interrupted(None))
         else:
             interrupted = self._commit()
         if isinstance(end, RetriableError):
             raise end
         return interrupted or end
 
-    def _cut(self, cut: Cut) -> Interrupted | None:
-        if cut is Cut.NONE:
+    def _end_transaction(self, cut: BoundaryAction) -> Interrupted | None:
+        if cut is BoundaryAction.NONE:
             return None
-        if cut is Cut.ABORT:
-            self._committing.abort()
+        if cut is BoundaryAction.ABORT:
+            self._settled.abort()
         return self._commit()
 
     def _commit(self) -> Interrupted | None:
         self.boundary.committed(self.clock.now_ms())
-        return self._committing.commit()
+        return self._settled.commit()
 
-    def _poll(self) -> Sequence[Record] | End:
-        trouble = Trouble()
+    def _poll(self) -> Sequence[Record] | TaskEnding:
+        trouble = FailedAttempts()
         while True:
             out: list[Sequence[Record]] = []
-            raised = self.guard.run(((POLL, self._next),), (self.source,), out)
+            raised = self.guard.run(((POLL, self._poll_source),), (self.source,), out)
             if raised is None:
-                self._poll_again_succeeded()
+                self._clear_parked_poll()
                 return out[0]
-            verdict = self.guard.failed(raised, Punctuation(self.clock.now_ms()), trouble)
+            # A poll that fails has no record. Its error gets the origin of a punctuation, which has no coordinates
+            # either.
+            verdict = self.guard.handle_failure(raised, Punctuation(self.clock.now_ms()), trouble)
             if isinstance(verdict, Interrupted):
                 return verdict
-            if isinstance(verdict, Errored):
-                return self._poll_errored(verdict) or ()
+            if isinstance(verdict, PendingError):
+                return self._log_poll_failure(verdict) or ()
             trouble = verdict
 
-    def _next(self, source: Source) -> Sequence[Record]:
+    def _poll_source(self, source: Source) -> Sequence[Record]:
         """Return the source's records after a type check; the source may be third-party code."""
         polled = list(source.poll() or ())
         last = None
@@ -198,30 +201,30 @@ class SourceTask:
             canonical(record.source_offset)
         return polled
 
-    def _poll_again_succeeded(self) -> None:
+    def _clear_parked_poll(self) -> None:
         if self.state.parked is not None and self.state.parked.place.index == POLL:
             self.state.parked = None
             self.state.metrics[Metric.TOTAL_RETRIES] += 1
 
-    def _poll_errored(self, errored: Errored) -> Failed | None:
+    def _log_poll_failure(self, errored: PendingError) -> Failed | None:
         """Log and count a failed poll; there is no record to dead-letter or to skip."""
         fails, self.state.tolerance = self.guard.would_fail(self.state.tolerance, errored)
         self.state.metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         self.guard.log(errored)
         if not fails:
             return None
-        context = errored.context.with_content(self.guard.telling.content)
+        context = errored.context.with_content(self.guard.content_policy.content)
         reason = "Tolerance exceeded" if errored.tolerable else "Not tolerable"
         return Failed(f"{reason}: {context.stage.class_name} could not be polled: {context.message}", context)
 
-    def _process(self, chunk: Sequence[Record]) -> tuple[int, Verdict | None]:
+    def _process(self, chunk: Sequence[Record]) -> tuple[int, StepVerdict | None]:
         """Return the number of settled records in the chunk, and the verdict that ends the task."""
         entries: list[Any] = []
         interrupted = convert(self.guard, self.steps, chunk, entries)
         written, unwritten = self._write(chunk, entries)
         failed, done = settle(self.guard, entries)
         if written > sum(isinstance(entry, Record) for entry in entries[:done]):
-            self._committing.progress.is_torn = True  # a record after the one that ends the task is written already
+            self._settled.progress.is_torn = True  # a record after the one that ends the task is written already
         return done, failed or unwritten or interrupted
 
     def _write(self, chunk: Sequence[Record], entries: list[Any]) -> tuple[int, Interrupted | None]:
@@ -230,17 +233,17 @@ class SourceTask:
         Entries from the first unwritten record on are dropped.
         """
         places: list[int] = []
-        errors: list[tuple[int, Errored]] = []
+        errors: list[tuple[int, PendingError]] = []
         for place, entry in enumerate(entries):
             if isinstance(entry, Record):
                 places.append(place)
-            elif type(entry) is Errored:
+            elif type(entry) is PendingError:
                 errors.append((len(places), entry))
         outgoing = [_outgoing(entries[place], chunk[place]) for place in places]
         answers = self.writer.write(outgoing, between=errors)
         written = sum(answer is WRITTEN for answer in answers)
         for place, answer in zip(places, answers, strict=True):
-            if isinstance(answer, Errored):
+            if isinstance(answer, PendingError):
                 entries[place] = answer
             elif isinstance(answer, Interrupted):
                 del entries[place:]
@@ -250,19 +253,22 @@ class SourceTask:
     def _confirm(self, records: Sequence[Record]) -> None:
         """Tell the source about a commit. Its exceptions are only logged, because the commit is done."""
         todo = iter(records)
-        while (raised := self.guard.run(((POLL, self._tell),), todo, [])) is not None:
-            text = self.guard.telling.sentence(raised.error)
+        while (raised := self.guard.run(((POLL, self._confirm_record),), todo, [])) is not None:
+            text = self.guard.content_policy.sentence(raised.error)
             log.warning("%s: commit_record failed: %s", self.guard.connector, text)
+        # `Source.commit` says that everything polled is settled. That is false while a part of a poll is left.
         if self._is_whole:
             raised = self.guard.run(((POLL, lambda source: source.commit()),), (self.source,), [])
             if raised is not None:
-                text = self.guard.telling.sentence(raised.error)
+                text = self.guard.content_policy.sentence(raised.error)
                 log.warning("%s: commit failed: %s", self.guard.connector, text)
 
-    def _tell(self, record: Record) -> None:
+    def _confirm_record(self, record: Record) -> None:
         self.source.commit_record(record)
 
 
-def _outgoing(record: Record, origin: Record) -> Outgoing:
+def _outgoing(record: Record, origin: Record) -> OutputRecord:
     headers = tuple((name, value) for name, _, value in record.headers)
-    return Outgoing(record.topic, record.partition, record.timestamp, record.key, record.value, headers, origin, record)
+    return OutputRecord(
+        record.topic, record.partition, record.timestamp, record.key, record.value, headers, origin, record
+    )

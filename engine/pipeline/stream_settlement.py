@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from engine.errors import RetriableError
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import Errored, Failed, Verdict
-from engine.pipeline.topology import Unit
+from engine.pipeline.outcome import Failed, PendingError, StepVerdict
+from engine.pipeline.topology import ProcessingUnit
 from engine.policy.handlers import Response
 from engine.record.record import RawRecord
 from engine.reporting.metrics import Metric
@@ -21,7 +21,7 @@ _BUCKETS = {
 }
 
 
-def settle(guard: Guard, replayed: ReplayReporter, units: Sequence[Unit]) -> tuple[Verdict | None, int]:
+def settle(guard: Guard, replayed: ReplayReporter, units: Sequence[ProcessingUnit]) -> tuple[StepVerdict | None, int]:
     """Count each record in its bucket and decide about errors, in order. Returns the number of units done."""
     metrics = guard.state.metrics
     for done, unit in enumerate(units):
@@ -38,7 +38,7 @@ def settle(guard: Guard, replayed: ReplayReporter, units: Sequence[Unit]) -> tup
     return None, len(units)
 
 
-def _decide(guard: Guard, unit: Unit) -> Outcome | Verdict:
+def _decide(guard: Guard, unit: ProcessingUnit) -> Outcome | StepVerdict:
     """Decide a unit's outcome. If one of its errors asks for a retry, its other errors are not reported or counted."""
     metrics, skipped = guard.state.metrics, guard.state.metrics[Metric.TOTAL_RECORDS_SKIPPED]
     outcome = Outcome.FILTERED if unit.filtered else Outcome.DELIVERED
@@ -48,7 +48,8 @@ def _decide(guard: Guard, unit: Unit) -> Outcome | Verdict:
         except RetriableError as error:
             return error
         if isinstance(decided, Failed):
-            guard.remember(unit.errors[:number])
+            # The unit has written these dead letters, and its record is read again when the task is restarted.
+            guard.mark_reported(unit.errors[:number])
             metrics[Metric.TOTAL_RECORDS_SKIPPED] = skipped
             return decided
         outcome = Outcome.DEAD_LETTERED if decided.dead_lettered else Outcome.SKIPPED
@@ -57,5 +58,5 @@ def _decide(guard: Guard, unit: Unit) -> Outcome | Verdict:
     return outcome
 
 
-def _is_retry(errored: Errored) -> bool:
+def _is_retry(errored: PendingError) -> bool:
     return errored.reply is not None and errored.reply.response is Response.RETRY

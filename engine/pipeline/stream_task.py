@@ -13,19 +13,19 @@ from typing import Any
 
 from engine.errors import Aborted, RetriableError
 from engine.exactly_once.transaction import Transaction
-from engine.pipeline.chunk_results import again, attempt
+from engine.pipeline.chunk_results import attempt, retry_step
 from engine.pipeline.commit import Commit
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import FILTERED, End, Errored, Interrupted, Verdict
-from engine.pipeline.progress import Progress
+from engine.pipeline.outcome import FILTERED, Interrupted, PendingError, StepVerdict, TaskEnding
+from engine.pipeline.progress import TaskProgress
 from engine.pipeline.stream_settlement import settle
 from engine.pipeline.stream_writer import UnitWriter
 from engine.pipeline.task_state import ParkedRetry, TaskFigures, TaskState
-from engine.pipeline.topology import Passage, Topology, Unit
+from engine.pipeline.topology import ChunkRun, ProcessingUnit, Topology
 from engine.ports import Clock, Consumer, Producer
 from engine.record.record import Punctuation, RawRecord, Record, TopicPartition
 from engine.reporting.replay_outcomes import ReplayReporter
-from engine.steps.processors import Moment, ProcessorContext
+from engine.steps.processors import ProcessingState, ProcessorContext
 from engine.steps.schedules import PunctuationType, Schedules
 
 CHUNK_RECORDS = 500
@@ -40,7 +40,7 @@ class StreamTask:
     """One stream task during its lease. The lease ends only on stop, because processors keep state in memory."""
 
     last_count: int | None = None
-    saves_aside = False
+    can_commit_in_background = False
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class StreamTask:
         steps: Sequence[Step],
         topology: Topology,
         contexts: Mapping[str, tuple[int, ProcessorContext]],
-        moment: Moment,
+        moment: ProcessingState,
         schedules: Schedules,
         guard: Guard,
         consumer: Consumer,
@@ -73,15 +73,17 @@ class StreamTask:
         self.clock = clock
         self.transaction = transaction
         self.commit_interval_ms = commit_interval_ms
-        self.progress = Progress(consumer, commit, state, committed, clock, commit_interval_ms)
+        self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
         self._raws: Sequence[RawRecord] = ()
-        self._passage = Passage(topology, guard)
+        self._passage = ChunkRun(topology, guard)
         self._done = 0  # how many of these records are settled
         self._late_ms = 0  # time after which processed records no longer wait for the others
-        self._current: Unit | None = None  # the unit being processed
+        self._current: ProcessingUnit | None = None  # the unit being processed
         self._running = False
-        self._ended: Verdict | None = None  # the verdict that ended the task while it was about to wait
+        self._ended: StepVerdict | None = None  # the verdict that ended the task while it was about to wait
         patience_ms = guard.patience_ms
+        # A stream waits in place, because its memory ends with its lease. The records before the waiting one must not
+        # wait with it.
         guard.clock = _SettlingClock(guard.clock, self._before_wait)
         # A write that has to wait longer is left, so that earlier units are committed first, and is then resumed.
         guard.patience_ms = lambda now: patience_ms(now) if self._running else min(patience_ms(now), LONG_WAIT_MS - 1)
@@ -94,10 +96,10 @@ class StreamTask:
         return self.progress.committed
 
     @property
-    def progressed(self) -> bool:
-        return self.progress.progressed
+    def has_progressed(self) -> bool:
+        return self.progress.has_progressed
 
-    def step(self, timeout_s: float) -> End | None:
+    def step(self, timeout_s: float) -> TaskEnding | None:
         """Poll and process one chunk and due punctuations; commit when it is due. Returns None if it goes on.
 
         Raises RetriableError if a handler wants the task to begin again at its last commit.
@@ -111,9 +113,9 @@ class StreamTask:
             raise end
         return interrupted or end
 
-    def process(self, raws: Sequence[RawRecord]) -> Verdict | None:
+    def process(self, raws: Sequence[RawRecord]) -> StepVerdict | None:
         """Process a chunk as far as possible, each record into exactly one bucket."""
-        self._raws, self._passage, self._done, self._ended = raws, Passage(self.topology, self.guard), 0, None
+        self._raws, self._passage, self._done, self._ended = raws, ChunkRun(self.topology, self.guard), 0, None
         self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         self._running = True
         interrupted = self._run(raws, self._passage)
@@ -138,7 +140,7 @@ class StreamTask:
     def wake_at(self) -> None:
         """Return None: the task never sleeps."""
 
-    def known_ends(self) -> dict[TopicPartition, int]:
+    def end_offsets(self) -> dict[TopicPartition, int]:
         """Return the end offset of each partition as last seen."""
         return dict(self.consumer.ends())
 
@@ -148,8 +150,10 @@ class StreamTask:
     def _poll(self, timeout_s: float) -> Sequence[RawRecord] | Interrupted:
         left_ms = self.schedules.soonest[PunctuationType.WALL_CLOCK_TIME] - self.clock.now_ms()
         try:
+            # A poll must not last beyond the next punctuation by the clock.
             return self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
         except RetriableError as error:
+            # A sink's lease would end here. A stream rests instead: a new lease would begin with empty processors.
             return self._rest("nothing could be polled", error) or ()
 
     def _save_in_place(self) -> Interrupted | None:
@@ -165,11 +169,11 @@ class StreamTask:
                     return stopped
 
     def _rest(self, what: str, error: RetriableError) -> Interrupted | None:
-        text = self.guard.telling.sentence(error)
+        text = self.guard.content_policy.sentence(error)
         log.warning("%s-%d: %s, it goes on in a moment: %s", self.guard.connector, self.state.task, what, text)
         return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
 
-    def _finish(self, units: list[Unit]) -> Verdict | None:
+    def _finish(self, units: list[ProcessingUnit]) -> StepVerdict | None:
         """Write and settle the processed units. Commit before a long wait for another attempt to write."""
         while True:
             count, interrupted = self.writer.write(units)
@@ -180,6 +184,7 @@ class StreamTask:
                 return verdict or interrupted
             units = units[count:]
             self.progress.hold(self._raws[self._done :])
+            # The units before are done. Committed now, they are not processed again if the worker dies in the wait.
             stopped = self._save_in_place()
             if stopped is None and self.clock.wait(max(0, interrupted.wake_at - self.clock.now_ms())):
                 stopped = Interrupted(None)
@@ -190,7 +195,7 @@ class StreamTask:
         """Commit finished units before a long wait for a retry; return True if that ends the task."""
         return self._running and ms >= LONG_WAIT_MS and self._commit_midway(self._current, self.state.parked)
 
-    def _commit_midway(self, current: Unit | None = None, waits: ParkedRetry | None = None) -> bool:
+    def _commit_midway(self, current: ProcessingUnit | None = None, waits: ParkedRetry | None = None) -> bool:
         """Settle and commit all units but the current one, which may wait. Returns True if that ends the task."""
         done = self._passage.leave(current)
         self._running = False
@@ -204,20 +209,20 @@ class StreamTask:
         self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         return self._ended is not None
 
-    def _run(self, raws: Sequence[RawRecord], passage: Passage) -> Interrupted | None:
+    def _run(self, raws: Sequence[RawRecord], passage: ChunkRun) -> Interrupted | None:
         """Convert the records and pass them through the topology; run due punctuations between them."""
         interrupted = self._punctuate(PunctuationType.WALL_CLOCK_TIME, self.clock.now_ms(), passage)
-        if interrupted is not None or _stopped(passage):
+        if interrupted is not None or _is_stopped(passage):
             return interrupted
-        for raw, entry in self._converted(raws):
+        for raw, entry in self._convert_each(raws):
             interrupted = entry if isinstance(entry, Interrupted) else self._take(passage, raw, entry)
-            if interrupted is not None or _stopped(passage):
+            if interrupted is not None or _is_stopped(passage):
                 return interrupted
             if self.clock.now_ms() >= self._late_ms and self._commit_midway():
                 return None
         return None
 
-    def _converted(self, raws: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, Any]]:
+    def _convert_each(self, raws: Sequence[RawRecord]) -> Iterator[tuple[RawRecord, Any]]:
         """Yield records with their results. A failed record is retried only after the ones before it are processed."""
         todo, count = iter(raws), 0
         while count < len(raws):
@@ -227,12 +232,12 @@ class StreamTask:
             count += len(entries)
             if raised is not None:
                 self._current = None
-                yield raws[count], again(self.guard, self.steps, raised, raws[count])
+                yield raws[count], retry_step(self.guard, self.steps, raised, raws[count])
                 count += 1
 
-    def _take(self, passage: Passage, raw: RawRecord, entry: Any) -> Interrupted | None:
+    def _take(self, passage: ChunkRun, raw: RawRecord, entry: Any) -> Interrupted | None:
         unit = self._current = passage.enter(raw)
-        if type(entry) is Errored:
+        if type(entry) is PendingError:
             passage.add_error(unit, entry)
             return None
         if entry is FILTERED:
@@ -240,7 +245,7 @@ class StreamTask:
             return None
         self._advance(entry)
         self.moment.origin = raw
-        interrupted = passage.feed(unit, entry)
+        interrupted = passage.pass_to_roots(unit, entry)
         self.moment.origin = None
         if interrupted is not None:
             passage.units.pop()
@@ -253,14 +258,14 @@ class StreamTask:
         if record.timestamp is not None and record.timestamp > self.moment.stream_time:
             self.moment.stream_time = record.timestamp
 
-    def _punctuate(self, kind: PunctuationType, now_ms: int, passage: Passage) -> Interrupted | None:
+    def _punctuate(self, kind: PunctuationType, now_ms: int, passage: ChunkRun) -> Interrupted | None:
         """Call due punctuations. Each call is a unit, and units settle in order."""
         for schedule in self.schedules.due(kind, now_ms):
             unit = self._current = passage.enter(Punctuation(self.moment.stream_time))
             index, context = self.contexts[schedule.node]
             step = (index, lambda time, call=schedule.callback, own=context: own.run(call, time))
             came = attempt(self.guard, (step,), now_ms, unit.origin)
-            if isinstance(came, Errored):
+            if isinstance(came, PendingError):
                 passage.add_error(unit, came)
             elif not isinstance(came, Interrupted):
                 came = passage.follow(unit, came)
@@ -286,5 +291,5 @@ class _SettlingClock:
         return self._before_wait(ms) or self._clock.wait(ms)
 
 
-def _stopped(passage: Passage) -> bool:
+def _is_stopped(passage: ChunkRun) -> bool:
     return bool(passage.units) and passage.units[-1].stops

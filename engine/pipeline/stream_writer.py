@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import Errored, Interrupted
-from engine.pipeline.produce_stage import HELD, Answer, Outgoing, RecordWriter
+from engine.pipeline.outcome import Interrupted, PendingError
+from engine.pipeline.produce_stage import HELD, Answer, OutputRecord, RecordWriter
 from engine.pipeline.task_state import ParkedRetry
-from engine.pipeline.topology import Unit
+from engine.pipeline.topology import ProcessingUnit
 from engine.ports import Producer
 from engine.record.stage import StageType
 from engine.reporting.metrics import Metric
@@ -27,7 +27,7 @@ class UnitWriter:
         self._transaction = transaction
         self._flushed = 0  # number of records in the transaction that belong to settled units
 
-    def write(self, units: Sequence[Unit]) -> tuple[int, Interrupted | None]:
+    def write(self, units: Sequence[ProcessingUnit]) -> tuple[int, Interrupted | None]:
         """Return the number of units written or stopping the task, and the next one's interruption.
 
         Written records are removed from their unit's outputs, so that another call continues with the rest.
@@ -48,7 +48,7 @@ class UnitWriter:
             unit.stops = True
         return len(units), None
 
-    def settled(self, units: Sequence[Unit], count: int) -> None:
+    def settled(self, units: Sequence[ProcessingUnit], count: int) -> None:
         """Note that the first `count` of the units written last are settled.
 
         Records of the other units are removed from the transaction and will be written again.
@@ -56,7 +56,9 @@ class UnitWriter:
         if self._transaction is None or not any(unit.written for unit in units[count:]):
             return
         kept = [row for unit in units[:count] for row in unit.written]
-        self._transaction.replace(self._flushed, [row.as_row() for row in kept])
+        # Records of an unsettled unit must not become visible with this commit: the unit is processed again and would
+        # write them twice.
+        self._transaction.replace_after(self._flushed, [row.as_row() for row in kept])
         for unit in units[count:]:
             unit.outputs, unit.written = unit.written + unit.outputs, []
 
@@ -69,7 +71,7 @@ class UnitWriter:
             state.parked = None
             state.metrics[Metric.TOTAL_RETRIES] += 1
 
-    def _note_stop(self, units: Sequence[Unit]) -> None:
+    def _note_stop(self, units: Sequence[ProcessingUnit]) -> None:
         """Find the unit that stops the task, after the write has added errors."""
         trial = self._guard.state.tolerance
         for unit in units:
@@ -80,10 +82,10 @@ class UnitWriter:
                     return
 
 
-def _rows(units: Sequence[Unit]) -> tuple[list[tuple[int, Outgoing]], list[tuple[int, Errored]]]:
+def _rows(units: Sequence[ProcessingUnit]) -> tuple[list[tuple[int, OutputRecord]], list[tuple[int, PendingError]]]:
     """Return the records before a unit that stops the task, and the known errors between them."""
-    rows: list[tuple[int, Outgoing]] = []
-    between: list[tuple[int, Errored]] = []
+    rows: list[tuple[int, OutputRecord]] = []
+    between: list[tuple[int, PendingError]] = []
     for place, unit in enumerate(units):
         if unit.stops:
             break
@@ -93,10 +95,10 @@ def _rows(units: Sequence[Unit]) -> tuple[list[tuple[int, Outgoing]], list[tuple
 
 
 def _take(
-    units: Sequence[Unit], rows: Sequence[tuple[int, Outgoing]], answers: Sequence[Answer]
-) -> tuple[list[Unit], tuple[int, Interrupted] | None]:
+    units: Sequence[ProcessingUnit], rows: Sequence[tuple[int, OutputRecord]], answers: Sequence[Answer]
+) -> tuple[list[ProcessingUnit], tuple[int, Interrupted] | None]:
     """Store the answers in the units. Returns the units held back and the first one that must wait."""
-    held: list[Unit] = []
+    held: list[ProcessingUnit] = []
     first: tuple[int, Interrupted] | None = None
     for (place, row), answer in zip(rows, answers, strict=True):
         unit = units[place]
@@ -106,7 +108,7 @@ def _take(
             first = first or (place, answer)
         else:
             unit.outputs.remove(row)
-            if isinstance(answer, Errored):
+            if isinstance(answer, PendingError):
                 unit.errors.append(answer)
             else:
                 unit.written.append(row)

@@ -10,20 +10,21 @@ from typing import Any
 import msgspec
 import orjson
 
-from engine.pipeline.outcome import Trouble
+from engine.pipeline.outcome import FailedAttempts
 from engine.policy.tolerance import ToleranceState
 from engine.record.record import Origin, RawRecord, Record, TopicPartition
 from engine.record.stage import Stage
 from engine.record.values import to_json
 from engine.reporting.metrics import BUCKETS, Metric, Metrics, zeros
 
+# Half of what brokers accept as metadata of an offset by default (`offset.metadata.max.bytes`).
 MAX_BYTES = 2048
 MAX_MARKS = 16  # errors that stopped the task and whose dead letters are written, one per partition
 VERSION = 4
 LETTER_METRICS = (Metric.DEADLETTERQUEUE_RECORDS_PRODUCED, Metric.DEADLETTERQUEUE_PRODUCE_FAILURES)
 
 
-class Place(msgspec.Struct, frozen=True, array_like=True):
+class OperationId(msgspec.Struct, frozen=True, array_like=True):
     """An operation on one record: the record's coordinates and the stage index.
 
     A source record has no coordinates in Kafka. Checksums of its source partition and offset replace them; without an
@@ -36,39 +37,39 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     index: int
 
     @staticmethod
-    def of(origin: Origin, index: int) -> Place:
+    def of(origin: Origin, index: int) -> OperationId:
         if isinstance(origin, RawRecord):
-            return Place(origin.topic, origin.partition, origin.offset, index)
+            return OperationId(origin.topic, origin.partition, origin.offset, index)
         if isinstance(origin, Record):
             within = origin.source_offset or {"topic": origin.topic, "key": origin.key, "value": origin.value}
-            return Place("", _checksum(origin.source_partition), _checksum(within), index)
-        return Place("", -1, -1, index)
+            return OperationId("", _checksum(origin.source_partition), _checksum(within), index)
+        return OperationId("", -1, -1, index)
 
     def is_before(self, positions: Mapping[TopicPartition, int]) -> bool:
         """Return whether a task at these positions has passed the record."""
         return self.offset < positions.get(TopicPartition(self.topic, self.partition), 0)
 
 
-class Mark(msgspec.Struct, frozen=True, array_like=True):
+class ReportedError(msgspec.Struct, frozen=True, array_like=True):
     """An error that stopped the task and has its dead letter. `topic` is the dead letter topic's checksum.
 
     A mark belongs to an error, not to a record: if the record fails at another stage after a restart, that error is
     dead-lettered too.
     """
 
-    place: Place
+    place: OperationId
     topic: int
 
     @staticmethod
-    def of(place: Place, topic: str) -> Mark:
-        return Mark(place, zlib.crc32(topic.encode()))
+    def of(place: OperationId, topic: str) -> ReportedError:
+        return ReportedError(place, zlib.crc32(topic.encode()))
 
 
 class ParkedRetry(msgspec.Struct, frozen=True):
     """A retry that waits for a later lease."""
 
-    place: Place
-    trouble: Trouble
+    place: OperationId
+    trouble: FailedAttempts
     until_ms: int
 
 
@@ -95,8 +96,10 @@ class TaskState:
     stage_dropped: list[int] = field(default_factory=list)
     tolerance: ToleranceState = field(default_factory=ToleranceState)
     parked: ParkedRetry | None = None
-    reported: tuple[Mark, ...] = ()
-    unwritten: Trouble = field(default_factory=Trouble)  # failed writes of dead letters since the last success
+    reported: tuple[ReportedError, ...] = ()
+    unwritten: FailedAttempts = field(
+        default_factory=FailedAttempts
+    )  # failed writes of dead letters since the last success
 
     def __post_init__(self) -> None:
         if not self.stage_failures:
@@ -116,7 +119,7 @@ class TaskState:
             self.parked = None
         return waited
 
-    def why_parked(self) -> str | None:
+    def describe_parked(self) -> str | None:
         """Return for people why the task is parked, or None."""
         if self.unwritten.failures:
             return f"dead letters could not be written, {_times(self.unwritten.failures)}; waiting to retry"
@@ -202,6 +205,7 @@ def restore(
     own = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
     if not own:
         return fresh
+    # The partitions' copies may differ in age: a claim commits only the partitions that had no offset.
     body = max(own, key=lambda each: int(each["s"]))
     fresh.seq = body["s"]
     # Metadata of an older version may hold fewer metrics.
@@ -210,21 +214,21 @@ def restore(
     if same_stages and body["f"] is not None:
         fresh.stage_failures = list(body["f"])
         fresh.stage_dropped = list(body["k"])
-    fresh.reported = msgspec.convert(body["d"] or [], tuple[Mark, ...])
+    fresh.reported = msgspec.convert(body["d"] or [], tuple[ReportedError, ...])
     if body["r"] == restarts:
         fresh.tolerance = ToleranceState.from_json(body["o"])
-        fresh.unwritten = Trouble(*body.get("u", ()))
+        fresh.unwritten = FailedAttempts(*body.get("u", ()))
         if same_stages:
             fresh.parked = body["p"] and msgspec.convert(body["p"], ParkedRetry)
     return fresh
 
 
-def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[Mark, ...]:
+def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[ReportedError, ...]:
     """Return each partition's marks, as the task that last committed it stored them."""
-    found: list[Mark] = []
+    found: list[ReportedError] = []
     for partition, text in metadata.items():
         body = parse(text)
-        marks = msgspec.convert((body and body["d"]) or [], tuple[Mark, ...])
+        marks = msgspec.convert((body and body["d"]) or [], tuple[ReportedError, ...])
         found += [mark for mark in marks if TopicPartition(mark.place.topic, mark.place.partition) == partition]
     return tuple(found)
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from engine.pipeline.chunk_results import attempt
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import Errored, Interrupted
-from engine.pipeline.produce_stage import Outgoing
+from engine.pipeline.outcome import Interrupted, PendingError
+from engine.pipeline.produce_stage import OutputRecord
 from engine.policy.tolerance import ToleranceState
 from engine.record.record import Punctuation, RawRecord, Record
 
@@ -23,14 +23,14 @@ Forward = tuple[str, Record]  # a node's name, and the record forwarded to it
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ProcessorNode:
     """A processor with its stage; its step returns the forwarded records."""
 
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class SinkNode:
     """A sink: its converters, its topic, and the index of its produce stage."""
 
     steps: tuple[Step, ...]
@@ -42,16 +42,16 @@ class End:
 class Topology:
     """Nodes and sinks by name; `roots` are the nodes that read the input."""
 
-    nodes: Mapping[str, Node | End]
+    nodes: Mapping[str, ProcessorNode | SinkNode]
     roots: tuple[str, ...]
 
     @property
-    def ends(self) -> dict[str, End]:
-        return {name: node for name, node in self.nodes.items() if isinstance(node, End)}
+    def ends(self) -> dict[str, SinkNode]:
+        return {name: node for name, node in self.nodes.items() if isinstance(node, SinkNode)}
 
 
 @dataclass(slots=True)
-class Unit:
+class ProcessingUnit:
     """One record or one punctuation, with its outputs, written records and errors.
 
     `stops` means that one of its errors will fail the task. Nothing of the unit is written then, and nothing after it
@@ -59,35 +59,35 @@ class Unit:
     """
 
     origin: RawRecord | Punctuation
-    outputs: list[Outgoing] = field(default_factory=list)
-    written: list[Outgoing] = field(default_factory=list)
-    errors: list[Errored] = field(default_factory=list)
+    outputs: list[OutputRecord] = field(default_factory=list)
+    written: list[OutputRecord] = field(default_factory=list)
+    errors: list[PendingError] = field(default_factory=list)
     filtered: bool = False
     stops: bool = False
 
 
-class Passage:
+class ChunkRun:
     """The units of one chunk in processing. It counts errors in order to find the one that stops the task."""
 
     def __init__(self, topology: Topology, guard: Guard) -> None:
         self._topology = topology
         self._guard = guard
         self._trial: ToleranceState = guard.state.tolerance
-        self.units: list[Unit] = []
+        self.units: list[ProcessingUnit] = []
 
-    def enter(self, origin: RawRecord | Punctuation) -> Unit:
+    def enter(self, origin: RawRecord | Punctuation) -> ProcessingUnit:
         """Append a new unit."""
-        unit = Unit(origin)
+        unit = ProcessingUnit(origin)
         self.units.append(unit)
         return unit
 
-    def add_error(self, unit: Unit, errored: Errored) -> None:
+    def add_error(self, unit: ProcessingUnit, errored: PendingError) -> None:
         """Note an error of the last unit."""
         unit.errors.append(errored)
         stops, self._trial = self._guard.would_fail(self._trial, errored)
         unit.stops = unit.stops or stops
 
-    def leave(self, current: Unit | None) -> list[Unit]:
+    def leave(self, current: ProcessingUnit | None) -> list[ProcessingUnit]:
         """Remove and return all units but the current one, so that they can be settled."""
         done = [unit for unit in self.units if unit is not current]
         self.units = [] if current is None else [current]
@@ -99,33 +99,34 @@ class Passage:
         for errored in [one for unit in self.units for one in unit.errors]:
             _, self._trial = self._guard.would_fail(self._trial, errored)
 
-    def feed(self, unit: Unit, record: Record) -> Interrupted | None:
+    def pass_to_roots(self, unit: ProcessingUnit, record: Record) -> Interrupted | None:
         """Pass an input record to all roots."""
         return self.follow(unit, [(name, record) for name in self._topology.roots])
 
-    def follow(self, unit: Unit, forwards: Sequence[Forward]) -> Interrupted | None:
+    def follow(self, unit: ProcessingUnit, forwards: Sequence[Forward]) -> Interrupted | None:
         """Pass forwarded records on to the sinks of the topology. Interrupted: the unit is not processed."""
         nodes = self._topology.nodes
         waiting = list(reversed(forwards))
         while waiting and not unit.stops:
             name, record = waiting.pop()
             node = nodes[name]
-            given = replace(record, topic=node.topic, partition=None) if isinstance(node, End) else record
+            # The key decides the partition: the input's partition means nothing on another topic.
+            given = replace(record, topic=node.topic, partition=None) if isinstance(node, SinkNode) else record
             came: Any = attempt(self._guard, node.steps, given, unit.origin)
             if isinstance(came, Interrupted):
                 return came
-            if isinstance(came, Errored):
+            if isinstance(came, PendingError):
                 self.add_error(unit, came)
-            elif isinstance(node, End):
+            elif isinstance(node, SinkNode):
                 unit.outputs.append(outgoing(node, came, unit.origin))
             else:
                 waiting += reversed(came)
         return None
 
 
-def outgoing(end: End, record: Record, origin: RawRecord | Punctuation) -> Outgoing:
+def outgoing(end: SinkNode, record: Record, origin: RawRecord | Punctuation) -> OutputRecord:
     """Return a converted record as it is to be written. Its key decides the partition, its timestamp is kept."""
     headers = tuple((name, value) for name, _, value in record.headers)
-    return Outgoing(
+    return OutputRecord(
         end.topic, None, record.timestamp, record.key, record.value, headers, origin, record, end.produce_index
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.config.handlers import Role
+from engine.config.handlers import HandlerRole
 from engine.record.context import TOLERANCE_NAME
 
 KINDS = {"total": ("limit", "used"), "rate": ("rate_limit", "rate_used")}
@@ -13,18 +13,18 @@ POLL = "poll"  # errors of a source that no handler decides about
 
 # The operations whose errors each kind tolerates; for streams, with the options that create such stages.
 _TOLERABLE: Mapping[str, tuple[str, ...]] = {
-    "sink": (Role.DESERIALIZATION, Role.PROCESSING),
-    "source": (POLL, Role.PROCESSING, Role.PRODUCTION),
-    "stream": (Role.DESERIALIZATION, Role.PROCESSING, Role.PRODUCTION),
+    "sink": (HandlerRole.DESERIALIZATION, HandlerRole.PROCESSING),
+    "source": (POLL, HandlerRole.PROCESSING, HandlerRole.PRODUCTION),
+    "stream": (HandlerRole.DESERIALIZATION, HandlerRole.PROCESSING, HandlerRole.PRODUCTION),
 }
 _STREAM_NEEDS: Mapping[str, tuple[str, ...]] = {
-    Role.PROCESSING: ("processors", "transforms"),
-    Role.PRODUCTION: ("sinks",),
+    HandlerRole.PROCESSING: ("processors", "transforms"),
+    HandlerRole.PRODUCTION: ("sinks",),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ErrorBudget:
     """An error budget: in total, or within the sliding window of the rate. A limit of −1 is unlimited."""
 
     kind: str  # total, rate
@@ -47,12 +47,12 @@ def limits_decide(kind: str, properties: Iterable[str]) -> bool:
 
 def named_handlers(kind: str, properties: Mapping[str, str]) -> dict[str, str]:
     """Return the named handlers by their subject, without those that the kind never calls."""
-    roles = [role for role in Role if role in _tolerable(kind)]
+    roles = [role for role in HandlerRole if role in _tolerable(kind)]
     named = ((role.value, properties.get(role.option) or properties.get(role.old_option)) for role in roles)
     return {role: name for role, name in named if name}
 
 
-def limited(kind: str, properties: Mapping[str, str]) -> tuple[str, ...]:
+def limited_kinds(kind: str, properties: Mapping[str, str]) -> tuple[str, ...]:
     """Return what the limits decide about: everything without a handler, or nothing with default handlers."""
     if not limits_decide(kind, properties):
         return ()
@@ -60,7 +60,7 @@ def limited(kind: str, properties: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(area for area in _tolerable(kind) if area not in handled and _exists(kind, area, properties))
 
 
-def budgets(tolerance: Mapping[str, int], last_failure_ms: int, window_ms: int, now_ms: int) -> tuple[Budget, ...]:
+def budgets(tolerance: Mapping[str, int], last_failure_ms: int, window_ms: int, now_ms: int) -> tuple[ErrorBudget, ...]:
     """Return the budgets from a task's report. Empty before its first report.
 
     A task without work reports nothing, but its errors still leave the window. A whole window after the last failure,
@@ -68,7 +68,7 @@ def budgets(tolerance: Mapping[str, int], last_failure_ms: int, window_ms: int, 
     """
     passed = 0 < last_failure_ms <= now_ms - window_ms
     return tuple(
-        Budget(kind, tolerance[limit], 0 if kind == "rate" and passed else tolerance.get(used, 0))
+        ErrorBudget(kind, tolerance[limit], 0 if kind == "rate" and passed else tolerance.get(used, 0))
         for kind, (limit, used) in KINDS.items()
         if limit in tolerance
     )

@@ -12,7 +12,7 @@ Classes = tuple[type[BaseException], ...]
 STOP: Classes = (TaskError, FatalError, ConfigError)  # these fail the task at any stage
 
 
-class Verdict(NamedTuple):
+class Classification(NamedTuple):
     """The permission to retry the operation, and to tolerate its error."""
 
     retry: bool
@@ -25,6 +25,7 @@ class _Rule(NamedTuple):
 
 
 _STEP = _Rule(retry=(Exception,), tolerate=(Exception,))
+# A put or a poll may have had effects outside. It is repeated only if its error asks for that.
 _TASK = _Rule(retry=(RetriableError,), tolerate=(RetriableError, RecordError))
 
 RULES: dict[StageType, _Rule] = {
@@ -39,19 +40,19 @@ RULES: dict[StageType, _Rule] = {
     StageType.TASK_POLL: _TASK,
 }
 _STOP_RULE = _Rule(retry=(), tolerate=())
-_AGAIN, _TOLERATED = Verdict(retry=True, tolerate=True), Verdict(retry=False, tolerate=True)
+_AGAIN, _TOLERATED = Classification(retry=True, tolerate=True), Classification(retry=False, tolerate=True)
 
 
-def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> Verdict:
+def classify(stage: StageType, error: BaseException, retry_on: str = "all") -> Classification:
     """Return the verdict on one failure.
 
     `retry_on` is `errors.retry.on`: `all` (the KIP) or `retriable` (shipped Kafka).
     """
     if not isinstance(error, Exception) or isinstance(error, STOP):
-        return Verdict(retry=False, tolerate=False)
+        return Classification(retry=False, tolerate=False)
     if isinstance(error, ProduceFailed) and stage is StageType.KAFKA_PRODUCE:
-        return Verdict(retry=error.retriable, tolerate=False)
+        return Classification(retry=error.retriable, tolerate=False)
     rule = RULES.get(stage, _STOP_RULE)
     if rule is _STEP:
         return _AGAIN if retry_on != "retriable" or isinstance(error, RetriableError) else _TOLERATED
-    return Verdict(isinstance(error, rule.retry), isinstance(error, rule.tolerate))
+    return Classification(isinstance(error, rule.retry), isinstance(error, rule.tolerate))

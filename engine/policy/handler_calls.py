@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from engine.config.handlers import Role
+from engine.config.handlers import HandlerRole
 from engine.policy.handlers import ErrorHandlerContext, Response, SerializationExceptionOrigin
 from engine.record.record import RawRecord, Record
 
@@ -23,36 +23,40 @@ class NamedHandler(msgspec.Struct, frozen=True):
     """A handler at one stage, with the configured name that error contexts show."""
 
     name: str
-    role: Role
+    role: HandlerRole
     ask: Ask
 
-    def reply(self, answer: object, *, may_retry: bool) -> Reply:
-        """Convert the handler's answer to a Reply."""
-        allowed = {Response.CONTINUE, Response.FAIL} | ({Response.RETRY} if self.role is Role.PRODUCTION else set())
+    def reply(self, answer: object, *, may_retry: bool) -> HandlerReply:
+        """Convert the handler's answer to a HandlerReply."""
+        allowed = {Response.CONTINUE, Response.FAIL} | (
+            {Response.RETRY} if self.role is HandlerRole.PRODUCTION else set()
+        )
         if not isinstance(answer, Response) or answer not in allowed:
             told = answer if answer is None or isinstance(answer, Response) else f"with a {type(answer).__name__}"
-            return self.crashed(f"it answered {told} instead of {' or '.join(sorted(allowed))}")
+            return self.fail_reply(f"it answered {told} instead of {' or '.join(sorted(allowed))}")
         if answer is Response.RETRY and not may_retry:
-            return Reply(Response.FAIL, f"{self.role.option} {self.name} says RETRY of an error that can't pass")
-        return Reply(answer, f"{self.role.option} {self.name} says {answer}")
+            return HandlerReply(Response.FAIL, f"{self.role.option} {self.name} says RETRY of an error that can't pass")
+        return HandlerReply(answer, f"{self.role.option} {self.name} says {answer}")
 
-    def crashed(self, why: str) -> Reply:
+    def fail_reply(self, why: str) -> HandlerReply:
         """Return FAIL for a handler that raised or gave no valid answer."""
-        return Reply(Response.FAIL, f"Fatal user code error in {self.role} error callback, {self.name}: {why}")
+        return HandlerReply(Response.FAIL, f"Fatal user code error in {self.role} error callback, {self.name}: {why}")
 
 
-class Reply(msgspec.Struct, frozen=True):
+class HandlerReply(msgspec.Struct, frozen=True):
     """A handler's decision on an error, and a sentence that describes it."""
 
     response: Response
     reason: str
 
 
-def named(name: str, role: Role, handler: Any, origin: SerializationExceptionOrigin | None = None) -> NamedHandler:
+def named_handler(
+    name: str, role: HandlerRole, handler: Any, origin: SerializationExceptionOrigin | None = None
+) -> NamedHandler:
     """Return the handler for a stage. `origin` is set at a stage that serializes."""
     if origin is None:
         handle = handler.handle
-        if role is Role.PRODUCTION and not _takes(handle, NEW):
+        if role is HandlerRole.PRODUCTION and not _takes(handle, NEW):
             return NamedHandler(name, role, lambda _, record, error: handle(record, error))
         return NamedHandler(name, role, handle)
     serializing = getattr(handler, "handle_serialization_exception", None)
@@ -63,25 +67,25 @@ def named(name: str, role: Role, handler: Any, origin: SerializationExceptionOri
     return NamedHandler(name, role, lambda context, record, error: serializing(context, record, error, origin))
 
 
-def shape_problem(role: Role, handler: Any) -> str | None:
+def shape_problem(role: HandlerRole, handler: Any) -> str | None:
     """Return why an object can't be a handler of that role, or None."""
     handle = getattr(handler, "handle", None)
     if not callable(handle):
         return "is no class with a handle method"
-    allowed = (NEW, OLD) if role is Role.PRODUCTION else (NEW,)
+    allowed = (NEW, OLD) if role is HandlerRole.PRODUCTION else (NEW,)
     if not any(_takes(handle, count) for count in allowed):
         return "has a handle method that can't be called with context, record and exception"
     serializing = getattr(handler, "handle_serialization_exception", None)
-    if role is Role.PRODUCTION and serializing is not None:
+    if role is HandlerRole.PRODUCTION and serializing is not None:
         allowed = (NEW_SERIALIZATION, OLD_SERIALIZATION)
         if not callable(serializing) or not any(_takes(serializing, count) for count in allowed):
             return "has a handle_serialization_exception that can't be called with context, record, exception, origin"
     return None
 
 
-def old_signature(role: Role, handler: Any) -> str | None:
+def old_signature(role: HandlerRole, handler: Any) -> str | None:
     """Return a description of the handler's deprecated signature for a warning, or None."""
-    if role is Role.PRODUCTION:
+    if role is HandlerRole.PRODUCTION:
         if not _takes(handler.handle, NEW):
             return "handle(record, exception) is deprecated: take context, record, exception"
         serializing = getattr(handler, "handle_serialization_exception", None)
@@ -90,7 +94,7 @@ def old_signature(role: Role, handler: Any) -> str | None:
                 "handle_serialization_exception(record, exception) is deprecated: take context, record, exception, "
                 "origin"
             )
-    elif role is Role.DESERIALIZATION:
+    elif role is HandlerRole.DESERIALIZATION:
         first = next(iter(inspect.signature(handler.handle).parameters.values()), None)
         if first is not None and OLD_CONTEXTS & {first.name, _annotation(first)}:
             return "handle(processor_context, record, exception) is deprecated: take an ErrorHandlerContext"
@@ -99,6 +103,7 @@ def old_signature(role: Role, handler: Any) -> str | None:
 
 def _takes(method: Callable[..., Any], count: int) -> bool:
     try:
+        # The numbers only stand for arguments. Nothing is called.
         inspect.signature(method).bind(*range(count))
     except TypeError:
         return False

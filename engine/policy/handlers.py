@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from engine.config.errors_policy import telling_of
+from engine.config.errors_policy import content_policy_of
 from engine.config.options import Option
 from engine.errors import ProduceFailed, RetriableError
 from engine.record.record import Headers, RawRecord, Record
@@ -109,11 +109,11 @@ class _Logging:
         self._what = what
         self._level = level
         self._response = response
-        self._telling = DISCREET
+        self._content_policy = DISCREET
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Do nothing: the handler has no options."""
-        self._telling = telling_of(configs)
+        self._content_policy = content_policy_of(configs)
 
     def handle(self, context: ErrorHandlerContext, record: Any, exception: Exception) -> Response:  # noqa: ARG002, KIP's
         logger.log(
@@ -126,7 +126,7 @@ class _Logging:
             context.topic,
             context.partition,
             context.offset,
-            self._telling.trace(exception),
+            self._content_policy.trace(exception),
         )
         return self._response
 

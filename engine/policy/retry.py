@@ -27,11 +27,13 @@ class RetryPolicy:
         if self.timeout_ms is None or self.timeout_ms < 0:
             return delay
         left = self.timeout_ms - elapsed_ms
+        # The last attempt is made at the deadline, even if the whole back-off does not fit before it.
         return min(delay, left) if left > 0 else None
 
 
 def backoff_ms(attempt: int, max_ms: int, jitter: float) -> int:
     """Return min(300 × 2^(attempt−1), max), spread over [half, whole]."""
+    # The shift is bounded: retries without limit would build ever larger numbers.
     whole = min(FIRST_DELAY_MS << min(attempt - 1, 62), max_ms)
     half = (whole + 1) // 2
     return min(half + round(jitter * (whole - half)), whole)  # a float may round above the largest longs

@@ -49,6 +49,7 @@ class TolerancePolicy:
         """Return the state after one more error at `now_ms`."""
         if self.rate_limit == -1:
             return ToleranceState(state.total + 1, state.window)
+        # The next lease may run on a machine whose clock is behind. The window must stay sorted.
         now_ms = max(now_ms, state.window[-1][0]) if state.window else now_ms
         window = (*self._within(state, now_ms), (now_ms, 1))
         return ToleranceState(state.total + 1, self._coalesce(window) if len(window) > MAX_ENTRIES else window)
@@ -58,10 +59,11 @@ class TolerancePolicy:
         if self.limit == -1 == self.rate_limit:
             return False, ToleranceState(state.total + 1, state.window)
         state = self.add(state, now_ms)
-        return self.exceeded(state, now_ms), state
+        return self.is_exceeded(state, now_ms), state
 
-    def exceeded(self, state: ToleranceState, now_ms: int) -> bool:
+    def is_exceeded(self, state: ToleranceState, now_ms: int) -> bool:
         """Return whether there are more errors than a limit allows."""
+        # KIP-298 says both "exceed" and "is reached". Here a limit of 10 fails the task at error 11.
         if self.limit != -1 and state.total > self.limit:
             return True
         return self.rate_limit != -1 and self._rate(state, now_ms) > self.rate_limit

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage
-from engine.record.trace import Content
+from engine.record.trace import ExceptionContent
 
 # The decider where there is no handler: the option, and the prefix of its limits' options.
 TOLERANCE_NAME = "errors.tolerance"
@@ -41,7 +41,7 @@ class ErrorContext(msgspec.Struct, frozen=True):
     first_failure_time: int
     elapsed_ms: int
     handler: str = TOLERANCE_NAME
-    content: Content | None = None
+    content: ExceptionContent | None = None
 
     def with_content(self, include: bool) -> ErrorContext:
         """Return the context with texts that include the record's content, if `include` is set."""

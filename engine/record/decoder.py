@@ -45,7 +45,7 @@ def decode(data: bytes | None) -> DecodedContext:
         return DecodedContext(None, ("is not a JSON object",))
     if len(_KNOWN & body.keys()) < 2:
         return DecodedContext(None, ("has none of the fields of an error context",), body)
-    reader = _Reader()
+    reader = _ContextReader()
     context = reader.context(body)
     return DecodedContext(
         context,
@@ -56,7 +56,7 @@ def decode(data: bytes | None) -> DecodedContext:
     )
 
 
-class _Reader:
+class _ContextReader:
     """A reader that collects problems."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ _KNOWN = (EngineError, JSONDecodeError, BaseExceptionGroup)
 _OWN = "  at engine/"
 
 
-class Content(NamedTuple):
+class ExceptionContent(NamedTuple):
     """The texts of an exception for users who may see the record. They are built on demand.
 
     `heads` describe the lines that say more in these texts: index, the text before the message, and the message.
@@ -63,7 +63,7 @@ class Content(NamedTuple):
         return _whole(self.last)
 
 
-class Description(NamedTuple):
+class ExceptionDescription(NamedTuple):
     """The description of an exception. If `content` is None, anybody may see the texts."""
 
     text: str
@@ -71,20 +71,20 @@ class Description(NamedTuple):
     message: str
     root_class: str
     root_message: str
-    content: Content | None = None
+    content: ExceptionContent | None = None
 
-    def changed(self, change: Callable[[str], str]) -> Description:
+    def changed(self, change: Callable[[str], str]) -> ExceptionDescription:
         """Return the description with every text changed, such as by a function that hides secrets."""
         known = self.content
         if known is not None:
             heads = [(place, before, change(_whole(message))) for place, before, message in known.heads]
             lines = [change(line) for line in known.lines]
-            known = Content(lines, heads, change(_whole(known.first)), change(_whole(known.last)))
+            known = ExceptionContent(lines, heads, change(_whole(known.first)), change(_whole(known.last)))
         text, message, root_message = map(change, (self.text, self.message, self.root_message))
-        return Description(text, self.exception_class, message, self.root_class, root_message, known)
+        return ExceptionDescription(text, self.exception_class, message, self.root_class, root_message, known)
 
 
-class Telling(NamedTuple):
+class ContentPolicy(NamedTuple):
     """The permission of logs and traces to show content of records and foreign messages."""
 
     content: bool = False
@@ -104,10 +104,10 @@ class Telling(NamedTuple):
         return self.hide(f"{name}: {message}" if message else name)
 
 
-DISCREET = Telling()
+DISCREET = ContentPolicy()
 
 
-class _Kind(NamedTuple):
+class _ClassFacts(NamedTuple):
     """The cached facts about an exception class."""
 
     name: str  # `module.Class`, or `Class` for Python's own
@@ -115,7 +115,7 @@ class _Kind(NamedTuple):
     is_known: bool  # if the engine raises it, its message holds no content
 
 
-def describe(exception: BaseException, *, foreign: bool = False) -> Description:
+def describe(exception: BaseException, *, foreign: bool = False) -> ExceptionDescription:
     """Return an exception's trace with causes, and the first and last class and message.
 
     `foreign`: everybody may see the messages of exceptions that are not the engine's own.
@@ -133,8 +133,8 @@ def describe(exception: BaseException, *, foreign: bool = False) -> Description:
             heads.append((len(lines), f"Caused by: {root}", root_whole))
         lines += f"Caused by: {root}: {root_message}" if root_message else f"Caused by: {root}", *frames
         error = _before(error)
-    content = Content(lines, heads, whole, root_whole) if heads else None
-    return Description("\n".join(lines), name, message, root, root_message, content)
+    content = ExceptionContent(lines, heads, whole, root_whole) if heads else None
+    return ExceptionDescription("\n".join(lines), name, message, root, root_message, content)
 
 
 def forget_frames(exception: BaseException) -> None:
@@ -185,10 +185,10 @@ def _cut(message: str) -> str:
     return message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}… ({len(message)} characters)"
 
 
-def _kind_of(of: type[BaseException]) -> _Kind:
+def _kind_of(of: type[BaseException]) -> _ClassFacts:
     name = of.__qualname__ if of.__module__ in ("builtins", None) else f"{of.__module__}.{of.__qualname__}"
     says = of.__str__ in (BaseException.__str__, KeyError.__str__) and of.args is BaseException.args
-    return _Kind(name, says and not issubclass(of, _SAYS_MORE), issubclass(of, _KNOWN))
+    return _ClassFacts(name, says and not issubclass(of, _SAYS_MORE), issubclass(of, _KNOWN))
 
 
 _kept_kind = lru_cache(_CLASSES)(_kind_of)  # not used for classes with their own metaclass, which may not be hashable
@@ -220,7 +220,7 @@ def _frames(error: BaseException) -> list[str]:
     return lines
 
 
-class _Place(Struct, frozen=True, gc=False):
+class _CodePosition(Struct, frozen=True, gc=False):
     """A code position that raised, and its text. It keeps the code alive so that its id stays unique."""
 
     text: str
@@ -229,15 +229,15 @@ class _Place(Struct, frozen=True, gc=False):
 
 
 # By the code's id and instruction offset, because the line number is slow to compute.
-_places: dict[tuple[int, int], _Place] = {}
+_places: dict[tuple[int, int], _CodePosition] = {}
 
 
-def _placed(traceback: TracebackType) -> _Place:
+def _placed(traceback: TracebackType) -> _CodePosition:
     if len(_places) >= _PLACES:
         _places.clear()
     code, module = traceback.tb_frame.f_code, traceback.tb_frame.f_globals.get("__name__")
     path = _path(code.co_filename, module if isinstance(module, str) else "")
-    place = _Place(f"  at {path}:{code.co_name}:{traceback.tb_lineno}", module, code)
+    place = _CodePosition(f"  at {path}:{code.co_name}:{traceback.tb_lineno}", module, code)
     _places[id(code), traceback.tb_lasti] = place
     return place
 

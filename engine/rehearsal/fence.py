@@ -30,11 +30,11 @@ _EVENTS = {
 }
 
 
-class ReachedOut(Exception):
+class ForbiddenAccess(Exception):
     """Raised when a step tries to reach out of its process."""
 
 
-class Fence:
+class ProcessFence:
     """The fence; it remembers refused actions, because a step may hide the exception."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Fence:
 
     def raise_up(self) -> None:
         """Refuse, from now on, all effects outside of the process by Python's own means or ctypes."""
-        sys.addaudithook(self._look)
+        sys.addaudithook(self._audit)
         # Multiprocessing starts programs with it, and Python does not audit it.
         _posixsubprocess.fork_exec = self._start
 
@@ -56,9 +56,9 @@ class Fence:
 
     def _refuse(self, act: str) -> NoReturn:
         self._tried = self._tried or act
-        raise ReachedOut(f"a rehearsal must not {act}")
+        raise ForbiddenAccess(f"a rehearsal must not {act}")
 
-    def _look(self, event: str, given: tuple[Any, ...]) -> None:
+    def _audit(self, event: str, given: tuple[Any, ...]) -> None:
         act = _EVENTS.get(event)
         if event == "open" and _writes(given):
             act = _FILES

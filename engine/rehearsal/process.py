@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from engine.errors import EngineError
-from engine.rehearsal.fence import Fence
+from engine.rehearsal.fence import ProcessFence
 from engine.rehearsal.rehearse import rehearse, trouble_of
 from engine.rehearsal.rows import read_wanted
 from engine.steps import plugins
@@ -25,7 +25,7 @@ def rehearse_here(wanted: BinaryIO) -> int:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.dont_write_bytecode = True  # imports must not write files either
-    fence = Fence()
+    fence = ProcessFence()
     try:
         document = read_wanted(wanted.read())
         if document.only_built_in:

@@ -14,20 +14,20 @@ from engine.assembly.validation import validate
 from engine.config.worker import parse_worker
 from engine.errors import Aborted, BadRequest, EngineError, FatalError, TaskError
 from engine.kafka.clock import WorkerClock
-from engine.leases import Kind, TaskConfig
+from engine.leases import ConnectorKind, TaskConfig
 from engine.pipeline.chain import steps_from
 from engine.pipeline.error_views import read_whole, unconverted
 from engine.pipeline.guard import Guard, Step
-from engine.pipeline.outcome import FILTERED, Raised, Trouble
+from engine.pipeline.outcome import FILTERED, FailedAttempts, StageFailure
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage, StageType
 from engine.record.trace import describe
-from engine.rehearsal.fence import Fence
-from engine.rehearsal.rows import Consumed, Polled, Wanted, changes, produced, shown_data
-from engine.rehearsal.steps import Built, build_steps
-from engine.tasks.clients import Opening
+from engine.rehearsal.fence import ProcessFence
+from engine.rehearsal.rows import ConsumedRecord, PolledRecord, RehearsalRequest, changes, produced, shown_data
+from engine.rehearsal.steps import RehearsalSteps, build_steps
+from engine.tasks.clients import TaskOpening
 from engine.tasks.plan import ConnectorPlan
 
 Document = dict[str, Any]
@@ -38,7 +38,7 @@ STOPPING = (TaskError, FatalError, Aborted)
 WRITTEN_TO = {StageType.KAFKA_PRODUCE: "Kafka"}
 
 
-def rehearse(wanted: Wanted, fence: Fence) -> Iterator[Document]:
+def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document]:
     """Yield the documents of a rehearsal. Raises ConfigError and BadRequest.
 
     The first is `{"connector", "kind", "stages"}`. Then comes `{"at": [record, stage]}` before each step, and
@@ -46,9 +46,9 @@ def rehearse(wanted: Wanted, fence: Fence) -> Iterator[Document]:
     """
     worker = parse_worker(wanted.worker, looks_up=False)
     plan = validate(wanted.config, worker, masked=True)
-    if wanted.records and plan.known.kind is Kind.SOURCE:
+    if wanted.records and plan.known.kind is ConnectorKind.SOURCE:
         raise BadRequest("a source has no records of Kafka")
-    if wanted.polled and plan.known.kind is not Kind.SOURCE:
+    if wanted.polled and plan.known.kind is not ConnectorKind.SOURCE:
         raise BadRequest("only a source polls records")
     yield {
         "connector": plan.config.name,
@@ -56,11 +56,11 @@ def rehearse(wanted: Wanted, fence: Fence) -> Iterator[Document]:
         "stages": [{"type": stage.type.value, "class": stage.class_name, "name": name}
                    for stage, name in zip(plan.stages, names_of(plan), strict=True)],
     }  # fmt: skip
-    opening = Opening(_task(plan), plan, worker, WorkerClock(), lambda _now: 0)
+    opening = TaskOpening(_task(plan), plan, worker, WorkerClock(), lambda _now: 0)
     built = build_steps(opening, fence)
-    records: tuple[Consumed | Polled, ...] = wanted.records or wanted.polled
+    records: tuple[ConsumedRecord | PolledRecord, ...] = wanted.records or wanted.polled
     for number, given in enumerate(records):
-        one = _Rehearsal(opening, built, fence, wanted.shown)
+        one = _RecordRehearsal(opening, built, fence, wanted.shown)
         yield from ({"at": [number, at]} for at in one.go(given))
         yield {"record": number, "stages": one.rows, "produced": one.produced}
 
@@ -78,12 +78,12 @@ def _task(plan: ConnectorPlan) -> TaskConfig:
 
 
 @dataclass(slots=True)
-class _Rehearsal:
+class _RecordRehearsal:
     """The rehearsal of one record. In the end, `rows` holds a document for each stage."""
 
-    opening: Opening
-    built: Built
-    fence: Fence
+    opening: TaskOpening
+    built: RehearsalSteps
+    fence: ProcessFence
     shown: int
     rows: list[Document] = field(default_factory=list)
     produced: Document | None = None
@@ -92,10 +92,10 @@ class _Rehearsal:
     def stages(self) -> tuple[Stage, ...]:
         return self.opening.plan.stages
 
-    def go(self, given: Consumed | Polled) -> Iterator[int]:
+    def go(self, given: ConsumedRecord | PolledRecord) -> Iterator[int]:
         """Run the record through the steps; yield the last stage of each step before it runs."""
         steps, origin = self.built.steps, self._origin(given)
-        if isinstance(given, Polled):
+        if isinstance(given, PolledRecord):
             if not 0 <= given.stage < len(self.stages):
                 raise BadRequest(f"there is no stage {given.stage}")
             steps = steps_from(steps, given.stage)
@@ -111,8 +111,8 @@ class _Rehearsal:
             self._finish(now)
         self.rows += ({"state": NOT_REACHED} for _ in self.stages[len(self.rows) :])
 
-    def _origin(self, given: Consumed | Polled) -> RawRecord | Record:
-        return given.raw() if isinstance(given, Consumed) else given.record(self.stages)
+    def _origin(self, given: ConsumedRecord | PolledRecord) -> RawRecord | Record:
+        return given.raw() if isinstance(given, ConsumedRecord) else given.record(self.stages)
 
     def _take(self, step: Step, now: RawRecord | Record, origin: RawRecord | Record) -> Record | None:
         """Run one step under the guard; return its record, or None at the end. Notes a row for each stage."""
@@ -125,7 +125,7 @@ class _Rehearsal:
         try:
             raised = guard.run((step,), (now,), out)
         except STOPPING as error:
-            raised = Raised(step[0], now, error)
+            raised = StageFailure(step[0], now, error)
         before = unconverted(now) if isinstance(now, RawRecord) else now
         tried = self.fence.tried()
         if tried:
@@ -152,12 +152,12 @@ class _Rehearsal:
         for stage in self.stages[len(self.rows) : end]:
             self.rows.append({"state": OK, "after": changes(stage, before, after, self.shown), **more})
 
-    def _failure(self, guard: Guard, raised: Raised, origin: RawRecord | Record) -> Document:
+    def _failure(self, guard: Guard, raised: StageFailure, origin: RawRecord | Record) -> Document:
         """Return the failure in the words of its error context."""
         if isinstance(raised.error, MemoryError):
             return {"state": NOT_REHEARSABLE, "note": "it needs more memory than a rehearsal has"}
-        trouble = Trouble(1, self.opening.clock.now_ms())
-        context = guard.errored(raised, origin, trouble, tolerable=True).context.with_content(True)
+        trouble = FailedAttempts(1, self.opening.clock.now_ms())
+        context = guard.build_error(raised, origin, trouble, tolerable=True).context.with_content(True)
         stops = {"note": "it would stop the task"} if isinstance(raised.error, STOPPING) else {}
         row = {"state": FAILED, "exception_class": context.exception_class, "message": context.message, **stops}
         if context.root_class != context.exception_class or context.root_message != context.message:
@@ -171,7 +171,7 @@ class _Rehearsal:
             self.rows.append({"state": NOT_REHEARSABLE, "note": hindrance})
             return
         assert isinstance(now, Record)
-        if self.opening.plan.known.kind is Kind.SOURCE:
+        if self.opening.plan.known.kind is ConnectorKind.SOURCE:
             self.produced = produced(now)
         stage = self.stages[len(self.rows)]
         if stage.type is StageType.PROCESSOR:

@@ -24,7 +24,7 @@ PARTS = {
 ALL = ("topic", "key", "value", "headers")
 
 
-class Consumed(msgspec.Struct, frozen=True):
+class ConsumedRecord(msgspec.Struct, frozen=True):
     """A record as Kafka stores it, for a sink, a stream or a KafkaSink."""
 
     topic: str
@@ -44,21 +44,21 @@ class Consumed(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
 
-class Typed(msgspec.Struct, frozen=True):
+class TypedValue(msgspec.Struct, frozen=True):
     """Connect data as in an error context: a type name and a text, in base64 for BYTES."""
 
     schema: str | None = None
     value: str | None = None
 
 
-class Polled(msgspec.Struct, frozen=True):
+class PolledRecord(msgspec.Struct, frozen=True):
     """A source record as it was given to the stage `stage`, where the rehearsal starts."""
 
     topic: str
     stage: int
-    key: Typed = Typed()
-    value: Typed = Typed()
-    headers: tuple[tuple[str, Typed], ...] = ()
+    key: TypedValue = TypedValue()
+    value: TypedValue = TypedValue()
+    headers: tuple[tuple[str, TypedValue], ...] = ()
     partition: int | None = None
     timestamp: int | None = None
 
@@ -76,7 +76,7 @@ class Polled(msgspec.Struct, frozen=True):
         return replace(made, value_schema=WRITTEN) if StageType.VALUE_CONVERTER in written else made
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class RehearsalRequest(msgspec.Struct, frozen=True):
     """A rehearsal request: a connector's properties with masked secrets, and records; `polled` for a source.
 
     `worker` holds the worker's options. `shown` limits the characters shown of a value after each stage.
@@ -84,17 +84,17 @@ class Wanted(msgspec.Struct, frozen=True):
     """
 
     config: dict[str, str]
-    records: tuple[Consumed, ...] = ()
-    polled: tuple[Polled, ...] = ()
+    records: tuple[ConsumedRecord, ...] = ()
+    polled: tuple[PolledRecord, ...] = ()
     worker: dict[str, str] = {}
     shown: int = SHOWN_CHARACTERS
     only_built_in: str = ""
 
 
-def read_wanted(data: bytes) -> Wanted:
+def read_wanted(data: bytes) -> RehearsalRequest:
     """Parse the document from standard input. Raises BadRequest."""
     try:
-        return msgspec.json.decode(data, type=Wanted)
+        return msgspec.json.decode(data, type=RehearsalRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadRequest(f"the document can't be read: {error}") from error
 
@@ -144,7 +144,7 @@ def _shown(schema: Schema | None, value: Any, shown: int) -> dict[str, Any]:
     return {"schema": kind, "value": None if text is None else text[:shown], "base64": is_base64, "cut": cut}
 
 
-def _data(given: Typed, what: str) -> tuple[Schema | None, Any]:
+def _data(given: TypedValue, what: str) -> tuple[Schema | None, Any]:
     if given.schema is not None and given.schema not in TYPES:
         raise BadRequest(f"{what} has the unknown type {given.schema}")
     try:

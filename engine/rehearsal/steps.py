@@ -12,14 +12,14 @@ from engine.config.worker import StepConfig
 from engine.connectors.kafka.options import writing
 from engine.connectors.kafka.task import copying_steps
 from engine.errors import ConfigError
-from engine.leases import Kind
-from engine.pipeline.chain import Steps, Transform
+from engine.leases import ConnectorKind
+from engine.pipeline.chain import RecordTransform, Steps
 from engine.record.record import Record
-from engine.rehearsal.fence import Fence
+from engine.rehearsal.fence import ProcessFence
 from engine.steps.converters.json import JsonConverter
 from engine.steps.predicates import Conditional
 from engine.steps.registry import build_converter, build_transform
-from engine.tasks.clients import Opening
+from engine.tasks.clients import TaskOpening
 from engine.tasks.plan import ConnectorPlan
 from engine.tasks.sink import reading_steps
 from engine.tasks.source import writing_steps
@@ -28,10 +28,10 @@ PLAIN = StepConfig("", HEADERS, {})
 
 
 @dataclass(slots=True)
-class Watched:
+class PredicateProbe:
     """A wrapper of a transform under a predicate. `took` tells whether the last record reached the transform."""
 
-    transform: Transform
+    transform: RecordTransform
     predicate: str = ""
     took: bool = True
 
@@ -42,7 +42,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class RehearsalSteps:
     """The steps before the first that can't be rehearsed. `hindrance` is the reason, or None if all can.
 
     `watched` holds transforms under a predicate, by stage index. `writes_to` names the connector's target if its class
@@ -51,23 +51,23 @@ class Built:
 
     steps: Steps
     hindrance: str | None = None
-    watched: Mapping[int, Watched] = field(default_factory=dict)
+    watched: Mapping[int, PredicateProbe] = field(default_factory=dict)
     writes_to: str = ""
 
 
-def build_steps(opening: Opening, fence: Fence) -> Built:
+def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
     """Build the connector's steps. Raises ConfigError."""
     plan = opening.plan
     if plan.known.opener == "mirror":
-        return Built((), "a mirror copies what another cluster holds: it is not rehearsed")
+        return RehearsalSteps((), "a mirror copies what another cluster holds: it is not rehearsed")
     fence.tried()
     transforms, hindrance = _transforms(plan.config, fence)
     first, writes_to = len(plan.stages) - 1, ""
-    if plan.known.kind is Kind.SOURCE:
+    if plan.known.kind is ConnectorKind.SOURCE:
         first = 1
         steps, hindrance = _source(plan.config, transforms, hindrance, fence)
     elif unknown := _unknown(_converters(plan)):
-        return Built((), unknown)
+        return RehearsalSteps((), unknown)
     else:
         copies = plan.known.opener == "topics"
         make = copying_steps if copies and hindrance is None else reading_steps
@@ -76,17 +76,17 @@ def build_steps(opening: Opening, fence: Fence) -> Built:
             steps = make(opening, transforms=transforms)
         except ConfigError:
             if tried := fence.tried():
-                return Built((), f"a converter would {tried}")
+                return RehearsalSteps((), f"a converter would {tried}")
             raise
         first = next(at for at, _ in steps) + 1
     # Wrap only now, because the builder of the steps inspects the transforms' types.
-    return Built(steps, hindrance, _watch(plan.config, transforms, first), writes_to)
+    return RehearsalSteps(steps, hindrance, _watch(plan.config, transforms, first), writes_to)
 
 
-def _transforms(config: ConnectorConfig, fence: Fence) -> tuple[list[Transform], str | None]:
+def _transforms(config: ConnectorConfig, fence: ProcessFence) -> tuple[list[RecordTransform], str | None]:
     """Return the transforms before the first that can't be rehearsed, and the reason."""
     predicates = {step.name: step for step in config.predicates}
-    made: list[Transform] = []
+    made: list[RecordTransform] = []
     for step in config.transforms:
         unknown = _unknown([step, *(predicates[name] for name in (step.predicate,) if name in predicates)])
         if unknown is not None:
@@ -106,7 +106,7 @@ def _transforms(config: ConnectorConfig, fence: Fence) -> tuple[list[Transform],
 
 
 def _source(
-    config: ConnectorConfig, transforms: Sequence[Transform], hindrance: str | None, fence: Fence
+    config: ConnectorConfig, transforms: Sequence[RecordTransform], hindrance: str | None, fence: ProcessFence
 ) -> tuple[Steps, str | None]:
     """Return a source's steps, without converters that can't be rehearsed, and the reason."""
     converters = (config.key_converter, config.value_converter, config.header_converter)
@@ -151,10 +151,10 @@ def _unknown(steps: Iterable[StepConfig]) -> str | None:
     return None
 
 
-def _watch(config: ConnectorConfig, transforms: Sequence[Transform], first: int) -> dict[int, Watched]:
-    """Wrap each transform under a predicate in a Watched; return the wrappers by stage index."""
+def _watch(config: ConnectorConfig, transforms: Sequence[RecordTransform], first: int) -> dict[int, PredicateProbe]:
+    """Wrap each transform under a predicate in a PredicateProbe; return the wrappers by stage index."""
     found = {}
     for index, (step, one) in enumerate(zip(config.transforms, transforms, strict=False), start=first):
         if isinstance(one, Conditional):
-            one.transform = found[index] = Watched(one.transform, str(step.predicate))
+            one.transform = found[index] = PredicateProbe(one.transform, str(step.predicate))
     return found

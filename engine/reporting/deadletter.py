@@ -11,8 +11,8 @@ from engine.errors import ProduceFailed
 from engine.policy.classification import classify
 from engine.policy.retry import RetryPolicy, backoff_ms
 from engine.ports import Clock, Producer, Row
-from engine.record.codec import Encoder
 from engine.record.context import ErrorContext
+from engine.record.error_context_json import ErrorContextEncoder
 from engine.record.record import Headers, Origin, RawRecord
 from engine.record.replay import OF_REPLAYS
 from engine.record.stage import StageType
@@ -24,7 +24,7 @@ LEAST_CONTEXT_BYTES = 4096
 BATCH_LETTERS = 100  # letters given to the producer at a time
 
 
-class Unwritten(msgspec.Struct, frozen=True):
+class PendingLetters(msgspec.Struct, frozen=True):
     """Letters that wait for another attempt at `wake_at` (ms). It is None after a stop request."""
 
     wake_at: int | None
@@ -58,7 +58,7 @@ class DeadLetterReporter:
         self.producer = producer
         self.topic = topic
         self.include_messages = include_messages
-        self.encoder = Encoder(include_configs=include_configs, include_messages=include_messages)
+        self.encoder = ErrorContextEncoder(include_configs=include_configs, include_messages=include_messages)
         self.context_headers = context_headers
         self.room = max_bytes - ENVELOPE_BYTES
         self.metrics = metrics
@@ -77,11 +77,11 @@ class DeadLetterReporter:
         if len(self._waiting) - self._produced >= BATCH_LETTERS:
             self._produce()
 
-    def flush(self) -> Unwritten | None:
+    def flush(self) -> PendingLetters | None:
         """Return None when all letters are durable.
 
-        Return Unwritten when the wait for the next attempt would be too long, or was ended. Raises ProduceFailed when
-        the retries are exhausted or can't help. The task then fails, and nothing is lost.
+        Return PendingLetters when the wait for the next attempt would be too long, or was ended. Raises ProduceFailed
+        when the retries are exhausted or can't help. The task then fails, and nothing is lost.
         """
         while self._waiting:
             self._produce()
@@ -91,12 +91,13 @@ class DeadLetterReporter:
                 now = self.clock.now_ms()
                 delay = self._failed(error, now)
                 if delay is None:
+                    # The last failure is not retried.
                     self.metrics[Metric.TOTAL_RETRIES] += self.failures - 1
                     raise
                 if delay > self.patience_ms(now):
-                    return Unwritten(now + delay)
+                    return PendingLetters(now + delay)
                 if self.clock.wait(delay):
-                    return Unwritten(None)
+                    return PendingLetters(None)
             else:
                 self.metrics[Metric.DEADLETTERQUEUE_RECORDS_PRODUCED] += len(self._waiting)
                 self._waiting, self._produced = [], 0

@@ -16,6 +16,7 @@ from engine.record.replay import ATTEMPT, ID, ITEM
 OUTCOME_TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "604800000"}
 MAX_CHARS = 200  # characters kept of a header, because writers to the origin topic may write anything
 MAX_DIGITS = 9
+# Whatever the connector's options are: a report is no operation on a record. After the deadline the task is parked.
 RETRY = RetryPolicy(limit=-1, delay_max_ms=2_000, timeout_ms=15_000)
 
 

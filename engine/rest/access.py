@@ -16,7 +16,7 @@ from engine.config.rest import RestConfig
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
 from engine.rest.credentials import Credentials
-from engine.rest.request_checks import Access
+from engine.rest.request_checks import AccessRules
 
 BASIC_EXTENSION = "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
 EXTENSIONS = (BASIC_EXTENSION, BASIC_EXTENSION.rpartition(".")[2])
@@ -24,7 +24,7 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 HOW_TO = "set rest.auth.token.file, or rest.extension.classes with rest.basic.auth.credentials.file"
 
 
-def access_rules(worker: WorkerConfig, env: Mapping[str, str]) -> tuple[Access, Path | None]:
+def access_rules(worker: WorkerConfig, env: Mapping[str, str]) -> tuple[AccessRules, Path | None]:
     """Return the rules, and the file of the generated token if no credentials are configured.
 
     Raises ConfigError if clients of other machines would need no credentials.
@@ -35,7 +35,7 @@ def access_rules(worker: WorkerConfig, env: Mapping[str, str]) -> tuple[Access, 
     generated = None
     if not rest.is_open and not _is_configured(rest):
         generated = _generated_token(worker.group_id, env)
-    access = Access(
+    access = AccessRules(
         hosts=allowed_hosts(rest),
         credentials=None if rest.is_open else _credentials(rest, generated),
         origins=rest.allowed_origins,

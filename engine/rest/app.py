@@ -22,10 +22,10 @@ from engine.assembly.plugin_list import connector_options, connector_plugins
 from engine.config.options import Problem
 from engine.config.topic import TargetState
 from engine.config.worker import WorkerConfig
-from engine.errors import BadRequest, ConfigError, Conflict, EngineError, NotFound, NotLeading, RetriableError
+from engine.errors import BadRequest, ConfigError, EngineError, NotFound, NotLeading, RequestConflict, RetriableError
 from engine.herder.offset_changes import OffsetRow
-from engine.herder.snapshot import View
-from engine.leases import Kind
+from engine.herder.snapshot import HerderSnapshot
+from engine.leases import ConnectorKind
 from engine.rest import bodies, prometheus
 from engine.steps.secrets import given_secrets
 
@@ -33,14 +33,14 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 Examine = Callable[[Mapping[str, str]], object]
 
 ANSWER_TIMEOUT_S = 60
-SIGNED_IN = "engine.signed_in"  # the key in a request's scope that the Door sets for authenticated clients
+SIGNED_IN = "engine.signed_in"  # the key in a request's scope that RequestChecks sets for authenticated clients
 T = TypeVar("T")
 
 
-class Herding(Protocol):
+class HerderPort(Protocol):
     """The herder's interface that this API needs."""
 
-    def view(self) -> View: ...
+    def view(self) -> HerderSnapshot: ...
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]: ...
     def delete(self, name: str) -> Future[None]: ...
     def set_target(self, name: str, target: TargetState) -> Future[None]: ...
@@ -50,7 +50,7 @@ class Herding(Protocol):
     def change_offsets(self, name: str, rows: Sequence[OffsetRow] | None) -> Future[Future[None]]: ...
 
 
-class Json(Response):
+class JsonResponse(Response):
     """A JSON response."""
 
     media_type = "application/json"
@@ -59,8 +59,8 @@ class Json(Response):
         return orjson.dumps(content)
 
 
-def build_app(herder: Herding, examine: Examine, cluster: str = "", worker: WorkerConfig | None = None) -> Starlette:
-    """Return the routes, to be served behind a Door.
+def build_app(herder: HerderPort, examine: Examine, cluster: str = "", worker: WorkerConfig | None = None) -> Starlette:
+    """Return the routes, to be served behind RequestChecks.
 
     `examine` raises ConfigError for unusable properties. `worker` says which classes may be imported.
     """
@@ -71,8 +71,8 @@ def build_app(herder: Herding, examine: Examine, cluster: str = "", worker: Work
             ConfigError: _problem(400),
             NotFound: _problem(404),
             BadRequest: _problem(400),
-            NotLeading: _elsewhere,
-            Conflict: _problem(409),
+            NotLeading: _redirect_to_leader,
+            RequestConflict: _problem(409),
             RetriableError: _problem(503),
             **dict.fromkeys((EngineError, TimeoutError, Exception), _problem(500)),
         },
@@ -109,13 +109,13 @@ def _routes(api: _Api) -> list[Route]:
         ("DELETE", f"{one}/offsets", api.reset_offsets),
     ]
     return [
-        Route(path, api.led(endpoint) if path.startswith("/connectors") else endpoint, methods=[method])
+        Route(path, api.only_leader(endpoint) if path.startswith("/connectors") else endpoint, methods=[method])
         for method, path, endpoint in rows
     ]
 
 
 class _Api:
-    def __init__(self, herder: Herding, examine: Examine, cluster: str, worker: WorkerConfig | None = None) -> None:
+    def __init__(self, herder: HerderPort, examine: Examine, cluster: str, worker: WorkerConfig | None = None) -> None:
         self._worker = worker
         self._allow = worker.permissions.classes if worker else ()
         self._herder = herder
@@ -123,12 +123,12 @@ class _Api:
         self._cluster = cluster
 
     async def root(self, _request: Request) -> Response:
-        return Json(bodies.root(self._cluster))
+        return JsonResponse(bodies.root(self._cluster))
 
     async def health(self, request: Request) -> Response:
         """Return the full health to clients with credentials, and only the status to others."""
         body = bodies.health(self._herder.view())
-        return Json(body if request.scope.get(SIGNED_IN) else {"status": body["status"]})
+        return JsonResponse(body if request.scope.get(SIGNED_IN) else {"status": body["status"]})
 
     async def prometheus(self, _request: Request) -> Response:
         return Response(
@@ -137,14 +137,14 @@ class _Api:
 
     async def plugins(self, request: Request) -> Response:
         connectors_only = request.query_params.get("connectorsOnly", "true").lower() != "false"
-        return Json(bodies.plugins(connector_plugins(connectors_only=connectors_only)))
+        return JsonResponse(bodies.plugins(connector_plugins(connectors_only=connectors_only)))
 
     async def plugin_options(self, request: Request) -> Response:
         options = await run_in_threadpool(connector_options, request.path_params["plugin"], self._allow)
-        return Json(bodies.definitions(options))
+        return JsonResponse(bodies.definitions(options))
 
     async def list(self, request: Request) -> Response:
-        return Json(bodies.connectors(self._herder.view(), request.query_params.getlist("expand")))
+        return JsonResponse(bodies.connectors(self._herder.view(), request.query_params.getlist("expand")))
 
     async def create(self, request: Request) -> Response:
         body = await _body(request)
@@ -152,12 +152,12 @@ class _Api:
         if not isinstance(name, str) or not name:
             raise ConfigError((("name", None, "is required"),))
         await _answer(self._herder.put(name, _properties(properties), create=True))
-        return Json(bodies.info(self._herder.view(), name), 201)
+        return JsonResponse(bodies.info(self._herder.view(), name), 201)
 
     async def configure(self, request: Request) -> Response:
         name = request.path_params["name"]
         created = await _answer(self._herder.put(name, _properties(await _body(request))))
-        return Json(bodies.info(self._herder.view(), name), 201 if created else 200)
+        return JsonResponse(bodies.info(self._herder.view(), name), 201 if created else 200)
 
     async def delete(self, request: Request) -> Response:
         await _answer(self._herder.delete(self._known(request)))
@@ -169,23 +169,23 @@ class _Api:
         await _answer(self._herder.restart(name, tasks=tasks, only_failed=only_failed))
         if not tasks and not only_failed:
             return Response(status_code=204)
-        return Json(bodies.status(self._herder.view(), name), 202)
+        return JsonResponse(bodies.status(self._herder.view(), name), 202)
 
     async def restart_task(self, request: Request) -> Response:
         await _answer(self._herder.restart_task(self._known(request), request.path_params["task"]))
         return Response(status_code=204)
 
     async def offsets(self, request: Request) -> Response:
-        return Json(bodies.offsets(await run_in_threadpool(self._herder.offsets, self._known(request))))
+        return JsonResponse(bodies.offsets(await run_in_threadpool(self._herder.offsets, self._known(request))))
 
     async def alter_offsets(self, request: Request) -> Response:
         rows = bodies.offset_rows(await _body(request))
         await self._change_offsets(request, rows)
-        return Json({"message": "The offsets for this connector have been altered successfully"})
+        return JsonResponse({"message": "The offsets for this connector have been altered successfully"})
 
     async def reset_offsets(self, request: Request) -> Response:
         await self._change_offsets(request, None)
-        return Json({"message": "The offsets for this connector have been reset successfully"})
+        return JsonResponse({"message": "The offsets for this connector have been reset successfully"})
 
     async def _change_offsets(self, request: Request, rows: Sequence[OffsetRow] | None) -> None:
         await _answer(await _answer(self._herder.change_offsets(self._known(request), rows)))
@@ -196,11 +196,11 @@ class _Api:
         rows = [row for row in body["tasks"] if row["id"] == number]
         if not rows:
             raise NotFound(f"Task {body['name']}-{number} not found")
-        return Json(rows[0])
+        return JsonResponse(rows[0])
 
     async def validate(self, request: Request) -> Response:
         plugin, properties = request.path_params["plugin"], _properties(await _body(request))
-        return Json(await run_in_threadpool(self._validation, plugin, properties))
+        return JsonResponse(await run_in_threadpool(self._validation, plugin, properties))
 
     def _validation(self, plugin: str, properties: dict[str, str]) -> dict[str, Any]:
         options = connector_options(plugin, self._allow)
@@ -213,10 +213,10 @@ class _Api:
             self._examine({"connector.class": plugin, **properties})
         except ConfigError as error:
             problems = error.problems
-        secrets = given_secrets(properties, options, Kind.SINK if known is None else known.kind, self._worker)
+        secrets = given_secrets(properties, options, ConnectorKind.SINK if known is None else known.kind, self._worker)
         return bodies.validation(plugin, properties, problems, options, secrets)
 
-    def led(self, endpoint: Endpoint) -> Endpoint:
+    def only_leader(self, endpoint: Endpoint) -> Endpoint:
         """Wrap an endpoint so that only the leader runs it. A standby driver redirects to the leader.
 
         While there is no leader, clients can read the last known state.
@@ -224,15 +224,16 @@ class _Api:
 
         async def led(request: Request) -> Response:
             view = self._herder.view()
+            # A former leader still knows the state. Old data are better than none while nobody leads.
             if view.standby and not (request.method == "GET" and view.is_seen):
                 raise NotLeading(view.leader_url)
             return await endpoint(request)
 
         return led
 
-    def show(self, body: Callable[[View, str], object]) -> Endpoint:
+    def show(self, body: Callable[[HerderSnapshot, str], object]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            return Json(body(self._herder.view(), self._known(request)))
+            return JsonResponse(body(self._herder.view(), self._known(request)))
 
         return endpoint
 
@@ -284,22 +285,22 @@ def _flag(request: Request, name: str) -> bool:
 
 async def _http_problem(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return Json({"error_code": error.status_code, "message": error.detail}, error.status_code)
+    return JsonResponse({"error_code": error.status_code, "message": error.detail}, error.status_code)
 
 
-async def _elsewhere(request: Request, error: Exception) -> Response:
+async def _redirect_to_leader(request: Request, error: Exception) -> Response:
     """Redirect to the leader with the same method and body. Answer 503 while the leader is unknown."""
     assert isinstance(error, NotLeading)
     if not error.url:
-        return Json({"error_code": 503, "message": str(error)}, 503)
+        return JsonResponse({"error_code": 503, "message": str(error)}, 503)
     asked = request.url
     address = error.url + quote(asked.path) + (f"?{asked.query}" if asked.query else "")
-    return Json({"error_code": 307, "message": str(error)}, 307, headers={"location": address})
+    return JsonResponse({"error_code": 307, "message": str(error)}, 307, headers={"location": address})
 
 
 def _problem(code: int) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def handler(_request: Request, error: Exception) -> Response:
-        return Json({"error_code": code, "message": _message(error)}, code)
+        return JsonResponse({"error_code": code, "message": _message(error)}, code)
 
     return handler
 

@@ -9,7 +9,7 @@ from engine.assembly.plugin_list import Plugin
 from engine.config.masking import MASK, mask
 from engine.config.options import REQUIRED, Option, Problem
 from engine.errors import BadRequest
-from engine.herder.snapshot import View, connector_status, task_status
+from engine.herder.snapshot import HerderSnapshot, connector_status, task_status
 
 VERSION = "0.1.0"
 _TYPES = {"duration": "LONG", "map": "STRING"}  # Kafka Connect has no such types
@@ -20,7 +20,7 @@ def root(cluster: str) -> dict[str, Any]:
     return {"version": VERSION, "commit": "", "kafka_cluster_id": cluster}
 
 
-def health(view: View) -> dict[str, Any]:
+def health(view: HerderSnapshot) -> dict[str, Any]:
     """Return the health: `status` is `ok`, `starting`, `standby` or `degraded` with the reason.
 
     `standby` means that another worker leads.
@@ -38,7 +38,7 @@ def health(view: View) -> dict[str, Any]:
     }
 
 
-def connectors(view: View, expand: Collection[str]) -> list[str] | dict[str, Any]:
+def connectors(view: HerderSnapshot, expand: Collection[str]) -> list[str] | dict[str, Any]:
     """Return the names, or an object for each with `expand=status` and `expand=info`."""
     if not expand:
         return view.names()
@@ -46,20 +46,20 @@ def connectors(view: View, expand: Collection[str]) -> list[str] | dict[str, Any
     return {name: {part: body(view, name) for part, body in parts.items() if part in expand} for name in view.names()}
 
 
-def info(view: View, name: str) -> dict[str, Any]:
+def info(view: HerderSnapshot, name: str) -> dict[str, Any]:
     """Return name, masked configuration, task ids and type."""
     ids = [{"connector": name, "task": task.config.task} for task in view.tasks(name)]
     return {"name": name, "config": config(view, name), "tasks": ids, "type": view.facts_of(name).kind}
 
 
-def config(view: View, name: str) -> dict[str, str]:
+def config(view: HerderSnapshot, name: str) -> dict[str, str]:
     """Return the properties with secrets masked."""
     entry = view.connector(name)
     properties = (entry.properties if entry else None) or {}
     return mask(properties, view.facts_of(name).secrets)
 
 
-def status(view: View, name: str) -> dict[str, Any]:
+def status(view: HerderSnapshot, name: str) -> dict[str, Any]:
     """Return the states of the connector and its tasks."""
     tasks = []
     for task in view.tasks(name):
@@ -75,7 +75,7 @@ def status(view: View, name: str) -> dict[str, Any]:
     }
 
 
-def tasks(view: View, name: str) -> list[dict[str, Any]]:
+def tasks(view: HerderSnapshot, name: str) -> list[dict[str, Any]]:
     """Return the configurations of its tasks, with each task's own partitions."""
     secrets = view.facts_of(name).secrets
     return [
@@ -88,12 +88,12 @@ def tasks(view: View, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def topics(view: View, name: str) -> dict[str, Any]:
+def topics(view: HerderSnapshot, name: str) -> dict[str, Any]:
     """Return the topics that the connector reads."""
     return {name: {"topics": view.topics(name)}}
 
 
-def metrics(view: View, name: str) -> dict[str, Any]:
+def metrics(view: HerderSnapshot, name: str) -> dict[str, Any]:
     """Return everything known about each task. This is an extension of Kafka Connect's API."""
     rows = [{"id": task.config.task, **task_status(view, task)} for task in view.tasks(name)]
     return {"connector": name, "delivery": view.facts_of(name).delivery, "tasks": rows}

@@ -112,6 +112,7 @@ class WatchedFile(Generic[T]):
             found = self.path.stat()
         except OSError as error:
             return error.errno
+        # The inode too: a file replaced by renaming may keep time and size.
         return found.st_mtime_ns, found.st_size, found.st_ino
 
 

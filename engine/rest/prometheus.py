@@ -11,9 +11,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from engine.herder.snapshot import View, task_status
+from engine.herder.snapshot import HerderSnapshot, task_status
 from engine.herder.state import TaskRun
-from engine.policy.budget import budgets, limited
+from engine.policy.budget import budgets, limited_kinds
 from engine.reporting.metrics import SIZE_AVG, SIZE_MAX, SIZE_MIN
 
 ERRORS = "kafka_connect_task_error_metrics_"
@@ -50,7 +50,7 @@ Row = tuple[Labels, float]
 
 
 @dataclass(frozen=True, slots=True)
-class TaskFigures:
+class TaskSample:
     """A task and its status, in the form of the status topic.
 
     `window_ms` is the window of its error rate. `limited` is false if only handlers decide.
@@ -67,14 +67,14 @@ class TaskFigures:
         return self.connector, str(self.task)
 
 
-def render(view: View, now_ms: int) -> bytes:
+def render(view: HerderSnapshot, now_ms: int) -> bytes:
     """Return the exposition text of one moment."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Snapshot(view, now_ms))
+    registry.register(_SnapshotCollector(view, now_ms))
     return generate_latest(registry)
 
 
-def families(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
+def families(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     """Yield all metrics of the tasks. Pure."""
     yield from _by_name(tasks)
     yield _counter(f"{ERRORS}stage_failures", "KIP-298: failures by stage", STAGE, _by_stage(tasks, "stage_failures"))
@@ -83,8 +83,8 @@ def families(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
     yield from _states(tasks, now_ms)
 
 
-class _Snapshot(Collector):
-    def __init__(self, view: View, now_ms: int) -> None:
+class _SnapshotCollector(Collector):
+    def __init__(self, view: HerderSnapshot, now_ms: int) -> None:
         self._view = view
         self._now_ms = now_ms
 
@@ -96,15 +96,15 @@ class _Snapshot(Collector):
         yield GaugeMetricFamily("kafka_connect_slots", "Leases that may run at once", value=view.slots)
 
 
-def _figures(view: View, task: TaskRun) -> TaskFigures:
+def _figures(view: HerderSnapshot, task: TaskRun) -> TaskSample:
     config = task.config
     facts = view.facts_of(config.connector)
     status = task_status(view, task)
-    window_ms, own = facts.tolerance.rate_duration_ms, bool(limited(facts.kind, config.config))
-    return TaskFigures(config.connector, config.task, status, window_ms, limited=own)
+    window_ms, own = facts.tolerance.rate_duration_ms, bool(limited_kinds(facts.kind, config.config))
+    return TaskSample(config.connector, config.task, status, window_ms, limited=own)
 
 
-def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
+def _by_name(tasks: Sequence[TaskSample]) -> Iterator[Metric]:
     """Yield a family for each metric that some task reported."""
     for name in sorted({name for task in tasks for name in task.status["metrics"]}):
         rows = [(task.labels, task.status["metrics"][name]) for task in tasks if name in task.status["metrics"]]
@@ -112,7 +112,7 @@ def _by_name(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
         yield make(ERRORS + name.replace("-", "_"), HELP.get(name, OTHER), TASK, rows)
 
 
-def _by_stage(tasks: Sequence[TaskFigures], field: str) -> list[Row]:
+def _by_stage(tasks: Sequence[TaskSample], field: str) -> list[Row]:
     """Return counts by `<index>:<stage type>:<class, or the processor's name>`."""
     return [
         ((*task.labels, *stage.split(":", 2)), count)
@@ -121,7 +121,7 @@ def _by_stage(tasks: Sequence[TaskFigures], field: str) -> list[Row]:
     ]
 
 
-def _dropped(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
+def _dropped(tasks: Sequence[TaskSample]) -> Iterator[Metric]:
     rates = [
         (task.labels, task.status["dropped_rate"]) for task in tasks if task.status.get("dropped_rate") is not None
     ]
@@ -133,12 +133,12 @@ def _dropped(tasks: Sequence[TaskFigures]) -> Iterator[Metric]:
     yield _counter(f"{NODE}dropped_records_total", text, (*TASK, "index", "stage", "processor_node_id"), nodes)
 
 
-def _dropped_by_stage(task: TaskFigures) -> Collection[int]:
+def _dropped_by_stage(task: TaskSample) -> Collection[int]:
     counts: Mapping[str, int] = task.status.get("stage_dropped", {})
     return counts.values()
 
 
-def _budgets(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
+def _budgets(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     """Yield error limits, their use and the remaining budget. Tasks without a report have none."""
     found = [
         ((*task.labels, budget.kind), budget)
@@ -158,7 +158,7 @@ def _budgets(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
     yield _gauge(f"{ERRORS}tolerance_left", text, labels, left)
 
 
-def _states(tasks: Sequence[TaskFigures], now_ms: int) -> Iterator[Metric]:
+def _states(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     yield _gauge(
         "kafka_connect_task_lag", "Records not yet read", TASK, [(task.labels, task.status["lag"]) for task in tasks]
     )

@@ -18,7 +18,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Message, Receive, Scope, Send
 
 from engine.config.rest import CONNECT_METHODS, MAX_REQUEST_BYTES
-from engine.rest.app import SIGNED_IN, Json
+from engine.rest.app import SIGNED_IN, JsonResponse
 from engine.rest.credentials import Credentials, basic_credentials
 from engine.rest.throttle import Throttle
 
@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"[0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*")  # IPv4 or IPv6
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class AccessRules:
     """The rules for clients. If `credentials` is None, every client of a permitted host and origin is admitted."""
 
     hosts: frozenset[str]
@@ -49,7 +49,7 @@ class Access:
     throttle: Throttle = field(default_factory=lambda: Throttle(monotonic))
 
 
-class Refused(Exception):
+class RejectedRequest(Exception):
     """A rejected request. It becomes a response with Kafka Connect's error body."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -57,10 +57,10 @@ class Refused(Exception):
         self.status, self.message, self.headers = status, message, dict(headers or {})
 
 
-class Door:
+class RequestChecks:
     """The ASGI application that is served: the routes of `app` behind the rules of `access`."""
 
-    def __init__(self, app: Starlette, access: Access) -> None:
+    def __init__(self, app: Starlette, access: AccessRules) -> None:
         self.app, self._access = app, access
         self._hashing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._cors = CORSMiddleware(
@@ -75,7 +75,7 @@ class Door:
             headers = Headers(scope=scope)
             self._check_host(scope, headers)
             self._check_origin(scope, headers)
-        except Refused as refused:
+        except RejectedRequest as refused:
             await _answer(refused, scope, receive, send)
             return
         # CORS comes first: preflight requests carry no credentials, and permitted pages must be able to read refusals.
@@ -87,7 +87,7 @@ class Door:
             headers = Headers(scope=scope)
             scope[SIGNED_IN] = await self._is_signed_in(scope, headers)
             body = await self._body(headers, receive)
-        except Refused as refused:
+        except RejectedRequest as refused:
             await _answer(refused, scope, receive, send)
             return
         await self.app(scope, _once(body, receive), send)
@@ -100,7 +100,7 @@ class Door:
         # The address of this connection is not a name, so nobody can have rebound it.
         reached = host is not None and server is not None and _ADDRESS.fullmatch(host) and host == server[0]
         if host is None or not (host in self._access.hosts or reached):
-            raise Refused(421, "This host name isn't served here; add it to rest.allowed.hosts of the worker.")
+            raise RejectedRequest(421, "This host name isn't served here; add it to rest.allowed.hosts of the worker.")
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         """Check the origin that browsers send. Other clients send none, and need no such permission."""
@@ -110,27 +110,31 @@ class Door:
             return
         host = headers["host"].lower()
         if any(origin.lower() not in {f"http://{host}", f"https://{host}"} for origin in origins):
-            raise Refused(403, "Pages of this origin may not use the REST API; see access.control.allow.origin.")
+            raise RejectedRequest(
+                403, "Pages of this origin may not use the REST API; see access.control.allow.origin."
+            )
         is_link = (
             scope["method"] in {"GET", "HEAD"}
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
         if headers.get("sec-fetch-site") in {"cross-site", "same-site"} and not is_link:
-            raise Refused(403, "Pages of other sites may not use the REST API; see access.control.allow.origin.")
+            raise RejectedRequest(
+                403, "Pages of other sites may not use the REST API; see access.control.allow.origin."
+            )
 
     async def _is_signed_in(self, scope: Scope, headers: Headers) -> bool:
-        """Return False for the open path without credentials. Raises Refused for unknown clients."""
+        """Return False for the open path without credentials. Raises RejectedRequest for unknown clients."""
         credentials = self._access.credentials
         if credentials is None:
             return True
         given = headers.getlist("authorization")
         if not given and scope["path"] == OPEN_PATH and scope["method"] in {"GET", "HEAD"}:
             if _has_body(headers):
-                raise Refused(401, "Sign in to send a request body.", _challenge(credentials))
+                raise RejectedRequest(401, "Sign in to send a request body.", _challenge(credentials))
             return False
         if not given:
-            raise Refused(401, "Sign in with the worker's credentials.", _challenge(credentials))
+            raise RejectedRequest(401, "Sign in with the worker's credentials.", _challenge(credentials))
         scheme, _, value = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         # A token is too long to be guessed, so failures from an address do not lock out token holders there.
         if scheme.lower() == "bearer" and credentials.accepts_token(value.strip()):
@@ -141,24 +145,24 @@ class Door:
             wait_s = throttle.reserve(address)
             if wait_s > 0:
                 message = "Too many wrong credentials came from this address; try again later."
-                raise Refused(429, message, {"retry-after": str(math.ceil(wait_s))})
+                raise RejectedRequest(429, message, {"retry-after": str(math.ceil(wait_s))})
             if scheme.lower() == "basic" and await _has_password(credentials, value.strip()):
                 throttle.take_back(address)
                 return True
         log.warning("REST API: refused wrong credentials from %s", address)
-        raise Refused(401, "The credentials are wrong.", _challenge(credentials))
+        raise RejectedRequest(401, "The credentials are wrong.", _challenge(credentials))
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        """Return the whole body of a request; empty if it has none. Raises Refused."""
+        """Return the whole body of a request; empty if it has none. Raises RejectedRequest."""
         declared = headers.get("content-length", "0")
         if not _has_body(headers):
             return b""
         # Any page can send text/plain or a form without permission, but JSON only after a preflight request.
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            raise Refused(415, "A request body must be JSON: send Content-Type: application/json.")
+            raise RejectedRequest(415, "A request body must be JSON: send Content-Type: application/json.")
         limit = self._access.max_request_bytes
-        too_large = Refused(413, f"The body has more than {limit} bytes (rest.max.request.bytes).")
+        too_large = RejectedRequest(413, f"The body has more than {limit} bytes (rest.max.request.bytes).")
         if not declared.isdecimal() or int(declared) > limit:
             raise too_large
         found = bytearray()
@@ -167,14 +171,14 @@ class Door:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(400, "The connection ended before the body did.")
+                        raise RejectedRequest(400, "The connection ended before the body did.")
                     found += message.get("body", b"")
                     if len(found) > limit:
                         raise too_large
                     if not message.get("more_body", False):
                         return bytes(found)
         except TimeoutError:
-            raise Refused(408, f"The body did not arrive within {BODY_TIMEOUT_S:.0f} s.") from None
+            raise RejectedRequest(408, f"The body did not arrive within {BODY_TIMEOUT_S:.0f} s.") from None
 
 
 def host_of(authority: str) -> str | None:
@@ -201,11 +205,11 @@ def _challenge(credentials: Credentials) -> dict[str, str]:
     return {"www-authenticate": ", ".join(scheme for scheme, is_offered in schemes.items() if is_offered)}
 
 
-async def _answer(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+async def _answer(refused: RejectedRequest, scope: Scope, receive: Receive, send: Send) -> None:
     body = {"error_code": refused.status, "message": refused.message}
     # Close the connection, because nobody reads the rest of a refused body.
     headers = {**refused.headers, "connection": "close"}
-    await Json(body, refused.status, headers=headers)(scope, receive, send)
+    await JsonResponse(body, refused.status, headers=headers)(scope, receive, send)
 
 
 def _with_headers(send: Send) -> Send:

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engine.config.rest import Listener, bracketed
 from engine.errors import ConfigError
-from engine.rest.request_checks import Door
+from engine.rest.request_checks import RequestChecks
 
 MOST_CONNECTIONS = 256  # per listener; further connections get status 503
 MOST_HEADER_BYTES = 32_768
@@ -44,7 +44,7 @@ class RestServer:
         found = ((listener.scheme, *opened.getsockname()[:2]) for listener, opened in self._listening)
         return tuple(f"{scheme}://{bracketed(host)}:{port}" for scheme, host, port in found)
 
-    def start(self, app: Door) -> None:
+    def start(self, app: RequestChecks) -> None:
         """Start to answer requests."""
         for listener, opened in self._listening:
             server = uvicorn.Server(_config(app, self._tls if listener.scheme == "https" else None, self._head_s))
@@ -65,7 +65,7 @@ class RestServer:
 def _protocol(head_s: float) -> type[asyncio.Protocol]:
     """Return HTTP/1.1 that closes a connection whose request head is not complete in time."""
 
-    class HeadInTime(H11Protocol):
+    class HeadTimeoutProtocol(H11Protocol):
         _head_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
@@ -88,10 +88,10 @@ def _protocol(head_s: float) -> type[asyncio.Protocol]:
                 self._head_timer.cancel()
                 self._head_timer = None
 
-    return HeadInTime
+    return HeadTimeoutProtocol
 
 
-def _config(app: Door, tls: ssl.SSLContext | None, head_s: float) -> uvicorn.Config:
+def _config(app: RequestChecks, tls: ssl.SSLContext | None, head_s: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=_protocol(head_s),

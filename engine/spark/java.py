@@ -13,6 +13,10 @@ QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ARCHIVE = Path(sys.prefix, "share", "engine", "spark.jsa")  # valid only for the installed Spark
 
 
+# Without it, Spark's own configuration prints how to change the log level.
+LOGGING = f'"-Dlog4j2.configurationFile={Path(__file__).with_name("log4j2.properties")}"'
+
+
 def driver_options(archive: Path = ARCHIVE) -> str:
     """Return the JVM's options, with the archive if it exists."""
     if not archive.exists():

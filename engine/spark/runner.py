@@ -17,8 +17,8 @@ import msgspec
 
 from engine.errors import LeaseLost, RetriableError
 from engine.leases import Lease, TaskReport
-from engine.spark.java import QUICK_START, driver_options
-from engine.spark.worker import Answer, run_encoded
+from engine.spark.java import LOGGING, QUICK_START, driver_options
+from engine.spark.worker import LeaseAnswer, run_encoded
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 DEFAULTS = {
     "spark.task.maxFailures": "1",  # only the herder retries
@@ -43,7 +44,6 @@ DEFAULTS = {
     "spark.python.worker.killTimeout": "500ms",
     "spark.task.reaper.enabled": "false",
     "spark.scheduler.mode": "FAIR",
-    "spark.log.level": "FATAL",  # the error of a lost lease is in its task's trace
 }
 
 
@@ -65,6 +65,7 @@ class SparkRunner:
     ) -> None:
         self.slots = slots
         self._function = function
+        # A thread for each slot, because `collect` blocks until the lease ends.
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="lease")
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="spark-start")
         self._start = partial(start, master, name, dict(options or {}))
@@ -93,7 +94,7 @@ class SparkRunner:
         """Run the lease. The future fails with LeaseLost (the worker died) or RetriableError (try again later)."""
         return self._threads.submit(self._run, lease)
 
-    def waits(self, lease_id: str) -> bool:
+    def is_waiting(self, lease_id: str) -> bool:
         """Return whether the lease's task still waits for a Spark core. A worker that is slow to begin has one."""
         if self._started is None or not self._started.done() or self._started.exception() is not None:
             return False
@@ -142,11 +143,12 @@ class SparkRunner:
 
         work = partial(_work, self._function, msgspec.msgpack.encode(lease))
         try:
+            # `cancel` and `is_waiting` find the job by this group.
             context.setJobGroup(lease.lease_id, ", ".join(task.task_id for task in lease.tasks)[:200])
             [encoded] = context.parallelize([0], 1).mapPartitions(work).collect()
         except (Py4JError, PySparkException) as error:
             raise LeaseLost(_reason(error)) from error
-        answer = msgspec.msgpack.decode(encoded, type=Answer)
+        answer = msgspec.msgpack.decode(encoded, type=LeaseAnswer)
         if answer.retriable is not None:
             raise RetriableError(answer.retriable)
         return answer.reports
@@ -168,8 +170,8 @@ def start(master: str, name: str, options: Mapping[str, str]) -> SparkContext:
     path = os.pathsep.join([str(ROOT), *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
     conf = SparkConf().setMaster(master).setAppName(name).set("spark.executorEnv.PYTHONPATH", path)
     conf.set("spark.executorEnv.PYTHONSAFEPATH", "1")  # Python must not import from a worker's own directory
-    conf.setAll([*DEFAULTS.items(), ("spark.driver.extraJavaOptions", driver_options())])
-    conf.setAll([*_daemon(options).items(), *options.items()])
+    conf.setAll([*DEFAULTS.items(), *_daemon(options).items(), *options.items()])
+    conf.set(JAVA_OPTIONS, f"{LOGGING} {options.get(JAVA_OPTIONS, driver_options())}")
     log.info("starting Spark on %s", master)
     context = SparkContext(conf=conf)
     log.info("Spark %s is up", context.version)

@@ -12,7 +12,7 @@ from engine.leases import Lease, RunLease, TaskReport
 from engine.record.trace import DISCREET
 
 
-class Answer(msgspec.Struct, frozen=True):
+class LeaseAnswer(msgspec.Struct, frozen=True):
     """The reports of a lease, or why it has to be retried later."""
 
     reports: tuple[TaskReport, ...] = ()
@@ -23,9 +23,9 @@ def run_encoded(function: str, payload: bytes) -> bytes:
     """Run the lease in `payload` with `function` (`module:name`)."""
     lease = msgspec.msgpack.decode(payload, type=Lease)
     try:
-        answer = Answer(reports=_resolve(function)(lease))
+        answer = LeaseAnswer(reports=_resolve(function)(lease))
     except RetriableError as error:
-        answer = Answer(retriable=DISCREET.sentence(error))
+        answer = LeaseAnswer(retriable=DISCREET.sentence(error))
     except Exception as error:  # noqa: BLE001, Spark logs whatever comes out of here, with its message
         raise RuntimeError(DISCREET.trace(error)) from None
     return msgspec.msgpack.encode(answer)

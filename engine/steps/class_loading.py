@@ -14,7 +14,7 @@ FOREIGN = (Exception, SystemExit)  # exceptions that foreign code may raise
 T = TypeVar("T")
 
 
-class NotLoaded(Exception):
+class ClassNotLoaded(Exception):
     """A class that does not exist or can't be instantiated. The message says why and follows the name."""
 
 
@@ -26,17 +26,17 @@ def make(
     allow: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> Any:
-    """Return a new object of the named class, which must have these methods. Raises NotLoaded.
+    """Return a new object of the named class, which must have these methods. Raises ClassNotLoaded.
 
     `allow` are patterns of the classes that may be imported by path.
     """
     factory = built_in.get(name) or _foreign(group, name, allow, methods)
     if factory is None:
-        raise NotLoaded("is no known class" + nearest(name, [*built_in, *plugins.names(group)]))
+        raise ClassNotLoaded("is no known class" + nearest(name, [*built_in, *plugins.names(group)]))
     try:
         return factory()
     except FOREIGN as error:
-        raise NotLoaded(f"can't be made: {error}") from error
+        raise ClassNotLoaded(f"can't be made: {error}") from error
 
 
 def ask(work: Callable[[], T], option: str, class_name: str, doing: str) -> T:
@@ -53,13 +53,13 @@ def _foreign(group: str, name: str, allow: Sequence[str], methods: Sequence[str]
     try:
         found = plugins.find(group, name) or plugins.at_path(name, allow)
     except plugins.BrokenPlugin as error:
-        raise NotLoaded(str(error)) from error
+        raise ClassNotLoaded(str(error)) from error
     if found is None:
         return None
     lacking = [method for method in methods if not callable(getattr(found, method, None))]
     if not isinstance(found, type) or lacking:
         method = (lacking or methods or ("",))[0]
-        raise NotLoaded(
+        raise ClassNotLoaded(
             f"is no class with {'an' if method[0] in 'aeio' else 'a'} {method} method" if method else "is no class"
         )
     return found

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from engine.config.connector import ConnectorConfig
-from engine.config.handlers import HandlerChoice, Role
+from engine.config.handlers import HandlerChoice, HandlerRole
 from engine.config.options import Problem
 from engine.errors import ConfigError
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.policy import handlers
 from engine.policy.budget import limits_decide
-from engine.policy.handler_calls import NamedHandler, named, old_signature, shape_problem
+from engine.policy.handler_calls import NamedHandler, named_handler, old_signature, shape_problem
 from engine.policy.handlers import SerializationExceptionOrigin
 from engine.record.stage import Stage, StageType
-from engine.steps.class_loading import Factory, NotLoaded, ask, make
+from engine.steps.class_loading import ClassNotLoaded, Factory, ask, make
 from engine.steps.options import given_problems
 
 GROUP = "engine.handlers"
@@ -25,17 +25,17 @@ _CONVERTERS = {
     StageType.HEADER_CONVERTER: SerializationExceptionOrigin.VALUE,
 }
 _ROLES = {
-    StageType.TRANSFORMATION: Role.PROCESSING,
-    StageType.PROCESSOR: Role.PROCESSING,
-    StageType.TASK_PUT: Role.PROCESSING,
-    StageType.KAFKA_PRODUCE: Role.PRODUCTION,
+    StageType.TRANSFORMATION: HandlerRole.PROCESSING,
+    StageType.PROCESSOR: HandlerRole.PROCESSING,
+    StageType.TASK_PUT: HandlerRole.PROCESSING,
+    StageType.KAFKA_PRODUCE: HandlerRole.PRODUCTION,
 }
 # Roles without a stage: a sink writes by itself, a source reads by itself.
-_IDLE = {Kind.SINK: Role.PRODUCTION, Kind.SOURCE: Role.DESERIALIZATION}
+_IDLE = {ConnectorKind.SINK: HandlerRole.PRODUCTION, ConnectorKind.SOURCE: HandlerRole.DESERIALIZATION}
 DEFAULTS = {
-    Role.PROCESSING: "LogAndFailProcessingExceptionHandler",
-    Role.DESERIALIZATION: "LogAndFailExceptionHandler",
-    Role.PRODUCTION: "DefaultProductionExceptionHandler",
+    HandlerRole.PROCESSING: "LogAndFailProcessingExceptionHandler",
+    HandlerRole.DESERIALIZATION: "LogAndFailExceptionHandler",
+    HandlerRole.PRODUCTION: "DefaultProductionExceptionHandler",
 }
 
 
@@ -44,8 +44,8 @@ def _names(*rows: tuple[Factory, tuple[str, ...]]) -> dict[str, Factory]:
     return {name: factory for factory, short in rows for one in short for name in (one, package + one)}
 
 
-BUILT_IN: Mapping[Role, Mapping[str, Factory]] = {
-    Role.PROCESSING: _names(
+BUILT_IN: Mapping[HandlerRole, Mapping[str, Factory]] = {
+    HandlerRole.PROCESSING: _names(
         (
             handlers.LogAndFailProcessingExceptionHandler,
             ("LogAndFailProcessingExceptionHandler", "ProcessingLogAndFailExceptionHandler"),
@@ -55,15 +55,17 @@ BUILT_IN: Mapping[Role, Mapping[str, Factory]] = {
             ("LogAndContinueProcessingExceptionHandler", "ProcessingLogAndContinueExceptionHandler"),
         ),
     ),
-    Role.DESERIALIZATION: _names(
+    HandlerRole.DESERIALIZATION: _names(
         (handlers.LogAndFailExceptionHandler, ("LogAndFailExceptionHandler",)),
         (handlers.LogAndContinueExceptionHandler, ("LogAndContinueExceptionHandler",)),
     ),
-    Role.PRODUCTION: _names((handlers.DefaultProductionExceptionHandler, ("DefaultProductionExceptionHandler",))),
+    HandlerRole.PRODUCTION: _names(
+        (handlers.DefaultProductionExceptionHandler, ("DefaultProductionExceptionHandler",))
+    ),
 }
 
 
-def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem], list[Problem]]:
+def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list[Problem], list[Problem]]:
     """Return the problems of a connector's handlers, and warnings.
 
     Warnings are about deprecated signatures, and about handlers that are never called.
@@ -75,7 +77,7 @@ def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem]
             warnings.append((choice.option, choice.class_name, f"decides about nothing in a {kind}"))
         try:
             handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
-        except NotLoaded as error:
+        except ClassNotLoaded as error:
             problems.append((choice.option, choice.class_name, str(error)))
             continue
         asked = choice.option, choice.class_name, "can't say what is wrong with its options"
@@ -92,7 +94,7 @@ def handler_problems(config: ConnectorConfig, kind: Kind) -> tuple[list[Problem]
     return problems, warnings
 
 
-def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage]) -> dict[int, NamedHandler]:
+def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequence[Stage]) -> dict[int, NamedHandler]:
     """Return the handler of each stage, by index. Each role has one configured object.
 
     The tolerance policy decides at stages without a handler. A stream without named handlers has default handlers,
@@ -106,14 +108,14 @@ def stage_handlers(config: ConnectorConfig, kind: Kind, stages: Sequence[Stage])
     for index, stage in enumerate(stages):
         role, origin = _role(kind, stage)
         if role in made:
-            found[index] = named(chosen[role].class_name, role, made[role], origin)
+            found[index] = named_handler(chosen[role].class_name, role, made[role], origin)
     return found
 
 
 def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
     try:
         handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
-    except NotLoaded as error:
+    except ClassNotLoaded as error:
         raise ConfigError(((choice.option, choice.class_name, str(error)),)) from error
     if hasattr(handler, "configure"):
         options = {**config.properties, **choice.options}
@@ -121,13 +123,13 @@ def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:
     return handler
 
 
-def _role(kind: Kind, stage: Stage) -> tuple[Role | None, SerializationExceptionOrigin | None]:
+def _role(kind: ConnectorKind, stage: Stage) -> tuple[HandlerRole | None, SerializationExceptionOrigin | None]:
     """Return the handler role of a stage.
 
     Converters of a source write. So do those of a stream's sinks, which have a name.
     """
     if stage.type not in _CONVERTERS:
         return _ROLES.get(stage.type), None
-    if kind is Kind.SOURCE or stage.name:
-        return Role.PRODUCTION, _CONVERTERS[stage.type]
-    return Role.DESERIALIZATION, None
+    if kind is ConnectorKind.SOURCE or stage.name:
+        return HandlerRole.PRODUCTION, _CONVERTERS[stage.type]
+    return HandlerRole.DESERIALIZATION, None

@@ -12,7 +12,7 @@ from engine.errors import VALUE, ConfigError, Message
 from engine.ports import Clock
 from engine.record.record import Headers, RawRecord, Record
 from engine.steps import plugins
-from engine.steps.class_loading import NotLoaded, ask, make
+from engine.steps.class_loading import ClassNotLoaded, ask, make
 from engine.steps.options import given_problems
 from engine.steps.schedules import Callback, PunctuationType, Schedule, Schedules
 
@@ -32,7 +32,7 @@ class Processor(Protocol):
     def close(self) -> None: ...
 
 
-class Moment:
+class ProcessingState:
     """A task's current record, None under a punctuation, and its stream time (ms)."""
 
     __slots__ = ("origin", "stream_time")
@@ -50,7 +50,13 @@ class ProcessorContext:
     """
 
     def __init__(
-        self, node: str, task_id: str, children: Sequence[str], moment: Moment, schedules: Schedules, clock: Clock
+        self,
+        node: str,
+        task_id: str,
+        children: Sequence[str],
+        moment: ProcessingState,
+        schedules: Schedules,
+        clock: Clock,
     ) -> None:
         self.node = node
         self.task_id = task_id
@@ -136,7 +142,7 @@ def build_processor(step: StepConfig) -> Any:
     """Return the configured processor. Raises ConfigError."""
     try:
         processor = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
-    except NotLoaded as error:
+    except ClassNotLoaded as error:
         raise ConfigError(((f"{step.prefix}type", step.class_name, str(error)),)) from error
     if hasattr(processor, "configure"):
         configure = processor.configure
@@ -160,7 +166,7 @@ def _problems(step: StepConfig) -> list[Problem]:
     option = f"{step.prefix}type"
     try:
         made = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
-    except NotLoaded as error:
+    except ClassNotLoaded as error:
         return [(option, step.class_name, str(error))]
     if not callable(getattr(made, "process", None)):
         return [(option, step.class_name, "is no class with a process method")]

@@ -14,7 +14,7 @@ from engine.errors import ConfigError
 from engine.record.record import Headers, Record
 from engine.record.schema import Schema
 from engine.steps import plugins
-from engine.steps.class_loading import Factory, NotLoaded, ask, make
+from engine.steps.class_loading import ClassNotLoaded, Factory, ask, make
 from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.converters.json import JsonConverter
 from engine.steps.converters.numbers import PrimitiveConverter
@@ -175,7 +175,7 @@ def _options(group: str, step: StepConfig, made: Any) -> dict[str, str]:
 def _make(group: str, step: StepConfig) -> Any:
     try:
         return make(group, BUILT_IN[group], step.class_name, allow=step.allow, methods=METHODS[group])
-    except NotLoaded as error:
+    except ClassNotLoaded as error:
         raise ConfigError(((_option(group, step), step.class_name, str(error)),)) from error
 
 

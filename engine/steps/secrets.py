@@ -8,9 +8,9 @@ from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.options import Option
 from engine.config.stream import StreamConfig, read_stream
 from engine.config.worker import StepConfig, WorkerConfig
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.steps import plugins
-from engine.steps.class_loading import FOREIGN, Factory, NotLoaded, make
+from engine.steps.class_loading import FOREIGN, ClassNotLoaded, Factory, make
 from engine.steps.handlers import GROUP as HANDLERS
 from engine.steps.registry import BUILT_IN
 
@@ -22,16 +22,16 @@ def secret_options(group: str, step: StepConfig) -> frozenset[str]:
         made = make(group, built_in, step.class_name, allow=step.allow)
         options: Sequence[Option] = getattr(made, "OPTIONS", None) or ()
         return frozenset(spelling for option in options if option.secret for spelling in option.spellings)
-    except (NotLoaded, *FOREIGN):  # validation reports the reason
+    except (ClassNotLoaded, *FOREIGN):  # validation reports the reason
         return frozenset(step.options)
 
 
 def given_secrets(
-    properties: Mapping[str, str], options: Sequence[Option], kind: Kind, worker: WorkerConfig | None = None
+    properties: Mapping[str, str], options: Sequence[Option], kind: ConnectorKind, worker: WorkerConfig | None = None
 ) -> tuple[str, ...]:
     """Return options of a connector and its steps that are never shown. Works for invalid properties."""
     config, _ = read_connector(properties, worker, options, kind)
-    stream = read_stream(config)[0] if kind is Kind.STREAM else None
+    stream = read_stream(config)[0] if kind is ConnectorKind.STREAM else None
     own = (spelling for option in options if option.secret for spelling in option.spellings)
     return (*own, *step_secrets(config, stream))
 

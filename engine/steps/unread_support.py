@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Unreading(Protocol):
+class UnreadSupport(Protocol):
     """A converter that can leave parts unread, or a sink that can write them.
 
     Transforms and predicates need no such method.

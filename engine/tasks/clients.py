@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from engine.config.permissions import CONNECTING, IDENTITY
-from engine.config.providers import Found
+from engine.config.providers import ResolvedProperties
 from engine.config.worker import WorkerConfig
-from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import (
@@ -49,11 +49,11 @@ JITTER = random.Random().random  # noqa: S311, spreads retries; not a secret
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class TaskOpening:
     """A task to be opened.
 
     - `patience_ms(now)` is the guard's.
-    - `admit` raises Fenced if the lease no longer owns the task.
+    - `admit` raises GenerationFenced if the lease no longer owns the task.
     - `careful`: a transaction was aborted, so small steps must find the record that the brokers reject.
     - `pooled`: the task shares its lease with other tasks.
     - `away` holds clusters that did not answer another task of the lease, so that later tasks do not wait again.
@@ -70,7 +70,7 @@ class Opening:
     careful: bool = False
     pooled: bool = False
     away: set[str] = field(default_factory=set)
-    found: Found = field(default_factory=Found)
+    found: ResolvedProperties = field(default_factory=ResolvedProperties)
     closing: ExitStack = field(default_factory=ExitStack)
 
     @property
@@ -79,7 +79,7 @@ class Opening:
         return RetryPolicy(errors.retry_limit, errors.retry_delay_max_ms, errors.retry_timeout_ms)
 
 
-def open_consumer(opening: Opening) -> KafkaConsumer:
+def open_consumer(opening: TaskOpening) -> KafkaConsumer:
     """Open the consumer of the connector's group."""
     config, worker = opening.plan.config, opening.worker
     fixed = COMMITTED_ONLY if opening.plan.delivery is Delivery.EXACTLY_ONCE else {}
@@ -91,17 +91,17 @@ def open_consumer(opening: Opening) -> KafkaConsumer:
     return consumer
 
 
-def open_producer(opening: Opening) -> KafkaProducer:
+def open_producer(opening: TaskOpening) -> KafkaProducer:
     """Open the producer of a source's or a stream's records."""
     producer = KafkaProducer(producer_settings(WRITING, *producing(opening.worker, opening.plan.config.producer)))
     opening.closing.callback(producer.close)
     return producer
 
 
-def open_transaction(opening: Opening, check: Callable[[], None], *, keeps: bool = True) -> Transaction:
+def open_transaction(opening: TaskOpening, check: Callable[[], None], *, keeps: bool = True) -> Transaction:
     """Open the task's transactions: take over the id, then read the config topic to its end (KIP-618).
 
-    `check` raises Fenced if the task's positions differ from its last commit.
+    `check` raises GenerationFenced if the task's positions differ from its last commit.
     """
     worker, config = opening.worker, opening.plan.config
     name = transactional_id(worker.group_id, opening.task.connector, opening.task.task)
@@ -113,12 +113,16 @@ def open_transaction(opening: Opening, check: Callable[[], None], *, keeps: bool
 
     transaction = Transaction(lambda: KafkaTransactional(settings), check_all, opening.clock, keeps=keeps)
     opening.closing.callback(transaction.close)
+    # First take the id over, then read the config topic. So the holder of the id has seen all that was written before
+    # (KIP-618, source task startup).
     transaction.open()
     opening.admit()
     return transaction
 
 
-def open_group(opening: Opening, consumer: Consumer, *, keeps: bool = True) -> tuple[Transaction, TransactionalStore]:
+def open_group(
+    opening: TaskOpening, consumer: Consumer, *, keeps: bool = True
+) -> tuple[Transaction, TransactionalStore]:
     """Open the task's transactions and the offsets of its group, which are written in them."""
 
     def check() -> None:
@@ -130,7 +134,7 @@ def open_group(opening: Opening, consumer: Consumer, *, keeps: bool = True) -> t
 
 
 def build_guard(
-    opening: Opening,
+    opening: TaskOpening,
     state: TaskState,
     letters: DeadLetterReporter | None,
 ) -> Guard:
@@ -153,12 +157,12 @@ def build_guard(
         jitter=JITTER,
         patience_ms=opening.patience_ms,
         handlers=stage_handlers(config, opening.plan.known.kind, opening.plan.stages),
-        telling=errors.telling,
+        content_policy=errors.content_policy,
         hide=opening.found.hide if opening.found.values else None,
     )
 
 
-def open_replay_reporter(opening: Opening, transaction: Producer | None = None) -> ReplayReporter:
+def open_replay_reporter(opening: TaskOpening, transaction: Producer | None = None) -> ReplayReporter:
     """Open the reporter of replayed records. Its producer and topic are created for the first report.
 
     With a transaction, it writes in that.
@@ -171,7 +175,7 @@ def open_replay_reporter(opening: Opening, transaction: Producer | None = None) 
             worker.outcome_topic, worker.outcome_partitions, worker.outcome_replication_factor, OUTCOME_TOPIC_CONFIG
         )
         if transaction is not None:
-            return Buffered(transaction)
+            return BufferedProducer(transaction)
         return KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
 
     replayed = ReplayReporter(

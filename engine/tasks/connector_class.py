@@ -9,7 +9,7 @@ from typing import Any
 from engine.config.connector import ConnectorConfig
 from engine.config.options import Option, Problem
 from engine.config.worker import WorkerConfig
-from engine.leases import Delivery, Kind
+from engine.leases import ConnectorKind, Delivery
 from engine.record.stage import Stage
 
 TaskConfigs = Callable[[Mapping[str, str], int], Sequence[dict[str, str]]]
@@ -35,7 +35,7 @@ class ConnectorClass:
 
     factory: Callable[..., Any]
     options: tuple[Option, ...] | None
-    kind: Kind = Kind.SINK
+    kind: ConnectorKind = ConnectorKind.SINK
     task_configs: TaskConfigs = lambda _properties, _tasks_max: ({},)
     targets: Targets = lambda _values: ()
     delivery: Deliveries = lambda _config, _worker: Delivery.AT_LEAST_ONCE

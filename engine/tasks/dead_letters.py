@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from engine.config.worker import WorkerConfig
 from engine.errors import ClusterAway, RetriableError
-from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.buffered import BufferedProducer
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import QUICK, admin_settings, producer_settings, unacknowledged_settings
 from engine.kafka.producer import KafkaProducer
 from engine.pipeline.task_state import TaskState
 from engine.ports import Producer
 from engine.reporting.deadletter import DeadLetterReporter
-from engine.tasks.clients import JITTER, Opening, base, connection, inherited
+from engine.tasks.clients import JITTER, TaskOpening, base, connection, inherited
 from engine.tasks.plan import ConnectorPlan
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
@@ -23,7 +23,7 @@ DELIVERY_TIMEOUTS = ("delivery.timeout.ms", "message.timeout.ms")
 
 
 def open_dead_letters(
-    opening: Opening, state: TaskState, transaction: Producer | None = None
+    opening: TaskOpening, state: TaskState, transaction: Producer | None = None
 ) -> DeadLetterReporter | None:
     """Open the reporter and create its topic if needed; None if dead letters are disabled.
 
@@ -36,10 +36,11 @@ def open_dead_letters(
     topic_bytes = _topic_bytes(opening, letter_admin_settings(plan, worker))
     settings, is_bounded = letter_settings(plan, worker, topic_bytes)
     producer: Producer
+    # A transaction belongs to one cluster and one principal. Letters for another are at least once.
     if transaction is None or errors.dlq_elsewhere or connection(errors.dlq_producer):
         producer = KafkaProducer(settings)
     else:
-        producer = Buffered(transaction)
+        producer = BufferedProducer(transaction)
         beside = plan.config.producer.get("message.max.bytes") or worker.producer.get("message.max.bytes")
         settings["message.max.bytes"] = beside or str(DEFAULT_MAX_MESSAGE_BYTES)
     letters = DeadLetterReporter(
@@ -89,7 +90,7 @@ def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int)
     return {**quick, **settings}, True
 
 
-def _topic_bytes(opening: Opening, settings: Mapping[str, str]) -> int:
+def _topic_bytes(opening: TaskOpening, settings: Mapping[str, str]) -> int:
     """Create the topic if needed and return its largest record size. Notes an unavailable cluster for other tasks."""
     errors, cluster = opening.plan.config.errors, settings["bootstrap.servers"]
     reason = f"the cluster of the dead letter topic {errors.dlq_topic} does not answer at {cluster}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.config.connector import ConnectorConfig
 from engine.config.options import Problem
 from engine.config.stream import StreamConfig
-from engine.leases import Delivery, Kind
+from engine.leases import ConnectorKind, Delivery
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.stage import Stage
 from engine.steps.secrets import step_secrets
@@ -44,6 +44,6 @@ class ConnectorPlan:
     @property
     def task_configs(self) -> tuple[dict[str, str], ...]:
         """The properties that each task of a source adds."""
-        if self.known.kind is not Kind.SOURCE:
+        if self.known.kind is not ConnectorKind.SOURCE:
             return ()
         return tuple(self.known.task_configs(self.config.properties, self.config.tasks_max))

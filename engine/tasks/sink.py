@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from engine.config.connector import ConnectorConfig
-from engine.pipeline.chain import Steps, Transform, sink_steps
+from engine.pipeline.chain import RecordTransform, Steps, sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import Commit, DurableThenCommit, GroupStore, flush_letters
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import TaskState
 from engine.ports import Consumer, Sink
@@ -19,26 +19,26 @@ from engine.record.stage import StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replay_outcomes import ReplayReporter
 from engine.steps.registry import build_converter, build_transform
-from engine.steps.unread_support import Unreading, takes_unread
-from engine.tasks.clients import Opening, build_guard, flush_outcomes, open_consumer, open_replay_reporter
+from engine.steps.unread_support import UnreadSupport, takes_unread
+from engine.tasks.clients import TaskOpening, build_guard, flush_outcomes, open_consumer, open_replay_reporter
 from engine.tasks.dead_letters import open_dead_letters
 
 
-def open_sink(opening: Opening) -> OpenTask:
+def open_sink(opening: TaskOpening) -> OpenTask:
     """Claim the task's partitions and open its sink."""
     return claim_sink(opening)()
 
 
-def claim_sink(opening: Opening) -> Callable[[], OpenTask]:
+def claim_sink(opening: TaskOpening) -> Callable[[], OpenTask]:
     """Claim the task's partitions, on any thread; return a function that opens the sink."""
     consumer = open_consumer(opening)
     positions, state = claim_positions(opening.task, opening.plan.stages, consumer, GroupStore(consumer))
     letters = open_dead_letters(opening, state)
     replayed = open_replay_reporter(opening)
-    return partial(_open_claimed, opening, Claimed(consumer, positions, state, letters, replayed))
+    return partial(_open_claimed, opening, ClaimedSink(consumer, positions, state, letters, replayed))
 
 
-class Claimed(NamedTuple):
+class ClaimedSink(NamedTuple):
     """The parts of a claimed sink task."""
 
     consumer: Consumer
@@ -48,7 +48,7 @@ class Claimed(NamedTuple):
     replayed: ReplayReporter
 
 
-def start_sink(opening: Opening) -> Any:
+def start_sink(opening: TaskOpening) -> Any:
     """Start the connector's sink; it stops with the task."""
     sink = opening.plan.known.make(opening.worker)
     sink.start(opening.plan.config.properties)
@@ -57,13 +57,13 @@ def start_sink(opening: Opening) -> Any:
 
 
 def sink_task(
-    opening: Opening,
-    claimed: Claimed,
+    opening: TaskOpening,
+    claimed: ClaimedSink,
     sink: Sink,
     commit: Commit,
     steps: Steps | None = None,
     *,
-    commits_aside: bool = False,
+    commits_in_background: bool = False,
 ) -> OpenTask:
     """Return the task at its first record; `steps` replaces the default steps."""
     task = SinkTask(
@@ -78,13 +78,16 @@ def sink_task(
         clock=opening.clock,
         commit_interval_ms=opening.worker.flush_interval_ms,
         chunk_records=CAREFUL_RECORDS if opening.careful else CHUNK_RECORDS,
-        commits_aside=commits_aside,
+        commits_in_background=commits_in_background,
     )
+    # Last, so that nothing is fetched for a sink that can't be opened.
     claimed.consumer.assign(claimed.positions)
     return OpenTask(opening.task, task, opening.plan.tolerance, opening.closing.close, opening.careful)
 
 
-def reading_steps(opening: Opening, sink: object = None, transforms: Sequence[Transform] | None = None) -> Steps:
+def reading_steps(
+    opening: TaskOpening, sink: object = None, transforms: Sequence[RecordTransform] | None = None
+) -> Steps:
     """Return the input steps of a sink's or a stream's task: converters and transforms.
 
     `transforms` are ready instances to use. If they, the value converter and the `sink` all accept unread values,
@@ -95,9 +98,10 @@ def reading_steps(opening: Opening, sink: object = None, transforms: Sequence[Tr
     value = build_converter(config.value_converter, is_key=False)
     if transforms is None:
         transforms = build_transforms(config)
+    # One class that reads parsed values is enough to need them: a plugin may look at any field.
     if all(map(takes_unread, (value, *transforms, sink))):
-        cast("Unreading", value).use_unread()
-        cast("Unreading", sink).use_unread()
+        cast("UnreadSupport", value).use_unread()
+        cast("UnreadSupport", sink).use_unread()
     return sink_steps(
         build_converter(config.key_converter, is_key=True),
         value,
@@ -106,12 +110,12 @@ def reading_steps(opening: Opening, sink: object = None, transforms: Sequence[Tr
     )
 
 
-def build_transforms(config: ConnectorConfig) -> list[Transform]:
+def build_transforms(config: ConnectorConfig) -> list[RecordTransform]:
     """Build the connector's transforms, with their predicates. Raises ConfigError."""
     return [build_transform(step, config.predicates) for step in config.transforms]
 
 
-def _open_claimed(opening: Opening, claimed: Claimed) -> OpenTask:
+def _open_claimed(opening: TaskOpening, claimed: ClaimedSink) -> OpenTask:
     sink = start_sink(opening)
     commit = DurableThenCommit(
         sink.flush,
@@ -119,10 +123,10 @@ def _open_claimed(opening: Opening, claimed: Claimed) -> OpenTask:
         lambda: flush_outcomes(claimed.replayed),
         claimed.consumer,
     )
-    return sink_task(opening, claimed, sink, commit, commits_aside=_flushes_anywhere(sink))
+    return sink_task(opening, claimed, sink, commit, commits_in_background=_can_flush_on_any_thread(sink))
 
 
-def _flushes_anywhere(sink: object) -> bool:
+def _can_flush_on_any_thread(sink: object) -> bool:
     """Return whether the sink may flush on another thread than it puts.
 
     A derived class must declare this itself, as with unread values.

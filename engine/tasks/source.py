@@ -6,21 +6,21 @@ import logging
 from collections.abc import Callable, Sequence
 
 from engine.config.connector import ConnectorConfig
-from engine.config.exactly_once_source import Boundary as BoundaryName
+from engine.config.exactly_once_source import TransactionBoundary as BoundaryName
 from engine.errors import EngineError, FatalError
-from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.kafka.topic_creation import TopicMaker
 from engine.leases import Delivery
-from engine.pipeline.chain import Steps, Transform
+from engine.pipeline.chain import RecordTransform, Steps
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.guard import Guard
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.produce_stage import RecordWriter
-from engine.pipeline.source_boundary import Boundary, ConnectorBoundary, IntervalBoundary, PollBoundary
+from engine.pipeline.source_boundary import BoundaryRule, ConnectorBoundary, IntervalBoundary, PollBoundary
 from engine.pipeline.source_commit import DurableThenOffsets, SourceCommit, TransactionalOffsets
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.source_task import POLL, SourceTask
@@ -30,7 +30,7 @@ from engine.ports import Producer, Source
 from engine.record.record import Record
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.steps.registry import build_converter
-from engine.tasks.clients import Opening, base, build_guard, inherited, open_producer, open_transaction
+from engine.tasks.clients import TaskOpening, base, build_guard, inherited, open_producer, open_transaction
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.sink import build_transforms
 from engine.tasks.source_offsets import open_offsets
@@ -38,7 +38,7 @@ from engine.tasks.source_offsets import open_offsets
 log = logging.getLogger(__name__)
 
 
-def open_source(opening: Opening) -> OpenTask:
+def open_source(opening: TaskOpening) -> OpenTask:
     """Claim the task's offsets and start its source there.
 
     The order is that of KIP-618, source task startup:
@@ -88,12 +88,12 @@ def open_source(opening: Opening) -> OpenTask:
     return OpenTask(config, task, plan.tolerance, opening.closing.close)
 
 
-def _has_own_boundary(opening: Opening) -> bool:
+def _has_own_boundary(opening: TaskOpening) -> bool:
     own = opening.plan.config.exactly_once.boundary is BoundaryName.CONNECTOR
     return own and opening.plan.delivery is Delivery.EXACTLY_ONCE
 
 
-def _boundary(opening: Opening, transactions: TransactionContext | None) -> Boundary:
+def _boundary(opening: TaskOpening, transactions: TransactionContext | None) -> BoundaryRule:
     wishes = opening.plan.config.exactly_once
     if transactions is not None:
         return ConnectorBoundary(transactions)
@@ -111,14 +111,14 @@ def _commit(
 
     def drop_letters(keep: int) -> None:
         # Other producers have sent the letters already.
-        if letters is not None and isinstance(letters.producer, Buffered):
+        if letters is not None and isinstance(letters.producer, BufferedProducer):
             letters.producer.clear()
             letters.keep_last(keep)
 
     return TransactionalOffsets(transaction, lambda: flush_letters(letters, state), drop_letters, offsets)
 
 
-def _start(opening: Opening, guard: Guard, offsets: TaskOffsets, transactions: TransactionContext | None) -> Source:
+def _start(opening: TaskOpening, guard: Guard, offsets: TaskOffsets, transactions: TransactionContext | None) -> Source:
     """Start the source. Its code may be third-party: an exception stops the task, not the worker."""
     made: list[Source] = []
 
@@ -138,7 +138,8 @@ def _start(opening: Opening, guard: Guard, offsets: TaskOffsets, transactions: T
         return made[0]
     if isinstance(error, EngineError):
         raise error
-    raise FatalError(f"the source could not start: {guard.telling.trace(error)}") from error
+    # Not retriable: nothing says that the same configuration would start at the next try.
+    raise FatalError(f"the source could not start: {guard.content_policy.trace(error)}") from error
 
 
 def _attempt(guard: Guard, call: Callable[[], None]) -> Exception | None:
@@ -146,7 +147,7 @@ def _attempt(guard: Guard, call: Callable[[], None]) -> Exception | None:
     return None if raised is None else raised.error
 
 
-def writing_steps(config: ConnectorConfig, transforms: Sequence[Transform]) -> Steps:
+def writing_steps(config: ConnectorConfig, transforms: Sequence[RecordTransform]) -> Steps:
     """Return the steps of a source's record: transforms and output converters. Raises ConfigError."""
     return source_steps(
         transforms,
@@ -156,7 +157,7 @@ def writing_steps(config: ConnectorConfig, transforms: Sequence[Transform]) -> S
     )
 
 
-def _steps(opening: Opening, offsets: OffsetsTopic) -> Steps:
+def _steps(opening: TaskOpening, offsets: OffsetsTopic) -> Steps:
     config, worker = opening.plan.config, opening.worker
     steps = writing_steps(config, build_transforms(config))
     producing = len(opening.plan.stages) - 1

@@ -8,25 +8,25 @@ from engine.config.connector import ConnectorConfig
 from engine.config.exactly_once_source import ISOLATION
 from engine.config.topic import TOPIC_CONFIG
 from engine.config.worker import WorkerConfig
-from engine.errors import Conflict, RetriableError
+from engine.errors import RequestConflict, RetriableError
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, producer_settings, transactional_settings
 from engine.kafka.clock import WorkerClock
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_copier import OffsetsPlace
+from engine.kafka.offsets_copier import OffsetsTopicLocation
 from engine.kafka.offsets_migration import migrate, migration_id
 from engine.kafka.producer import KafkaProducer
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import Delivery
-from engine.tasks.clients import WRITING, Opening, base, connection, inherited, producing
+from engine.tasks.clients import WRITING, TaskOpening, base, connection, inherited, producing
 
 # As patient with the brokers as a sink's commit.
 PATIENT = {"linger.ms": "0", "delivery.timeout.ms": "15000", "request.timeout.ms": "10000"}
 COMMITTED = {ISOLATION: "read_committed"}
 
 
-def offsets_place(config: ConnectorConfig, worker: WorkerConfig, delivery: Delivery) -> OffsetsPlace:
+def offsets_location(config: ConnectorConfig, worker: WorkerConfig, delivery: Delivery) -> OffsetsTopicLocation:
     """Return the topic and clients of the connector's offsets.
 
     A connector that writes offsets in its own transactions writes them to the cluster of its records. Readers connect
@@ -47,7 +47,7 @@ def offsets_place(config: ConnectorConfig, worker: WorkerConfig, delivery: Deliv
         {"fetch.min.bytes": "1"},
         COMMITTED if exactly_once else {ISOLATION: config.consumer.get(ISOLATION, "read_committed")} if is_own else {},
     )
-    return OffsetsPlace(
+    return OffsetsTopicLocation(
         connector=config.name,
         topic=topic,
         consumer=_rows(consumer),
@@ -57,12 +57,12 @@ def offsets_place(config: ConnectorConfig, worker: WorkerConfig, delivery: Deliv
     )
 
 
-def shared_place(worker: WorkerConfig) -> OffsetsPlace:
+def shared_location(worker: WorkerConfig) -> OffsetsTopicLocation:
     """Return the worker's own offsets topic, with the worker's credentials."""
     consumer = consumer_settings(
         f"connect-{worker.group_id}-offsets", base(worker), worker.consumer, {"fetch.min.bytes": "1"}, COMMITTED
     )
-    return OffsetsPlace(
+    return OffsetsTopicLocation(
         connector="",
         topic=worker.offset_topic,
         consumer=_rows(consumer),
@@ -72,16 +72,16 @@ def shared_place(worker: WorkerConfig) -> OffsetsPlace:
     )
 
 
-def open_offsets(opening: Opening) -> OffsetsTopic:
+def open_offsets(opening: TaskOpening) -> OffsetsTopic:
     """Return the reader of the task's offsets, at the topic's end. Raises RetriableError.
 
     Task 0 creates and fills a connector's own topic; the other tasks wait for it.
     """
-    place = offsets_place(opening.plan.config, opening.worker, opening.plan.delivery)
+    place = offsets_location(opening.plan.config, opening.worker, opening.plan.delivery)
     # Exactly-once tasks write offsets in their own transactions.
     writes = opening.plan.delivery is Delivery.AT_LEAST_ONCE
     # With the worker's own credentials, one reader serves all tasks of the process.
-    if not place.is_own and place.consumer == shared_place(opening.worker).consumer:
+    if not place.is_own and place.consumer == shared_location(opening.worker).consumer:
         return _kept(place, opening.worker, writes=writes)
     if opening.task.task == 0:
         _create(place, opening.worker)
@@ -95,38 +95,38 @@ def open_offsets(opening: Opening) -> OffsetsTopic:
     return topic
 
 
-def open_topic(place: OffsetsPlace, *, writes: bool) -> OffsetsTopic:
+def open_topic(place: OffsetsTopicLocation, *, writes: bool) -> OffsetsTopic:
     """Return a reader at the topic's beginning; `writes` adds a producer without transactions."""
     producer = KafkaProducer(dict(place.producer)) if writes else None
     consumer = KafkaConsumer(dict(place.consumer))
     return OffsetsTopic(consumer, producer, KafkaAdmin(dict(place.admin)), place.topic, WorkerClock())
 
 
-def read_brought(place: OffsetsPlace, topic: OffsetsTopic, worker: WorkerConfig) -> None:
+def read_checked(place: OffsetsTopicLocation, topic: OffsetsTopic, worker: WorkerConfig) -> None:
     """Read a connector's offsets topic to its end.
 
-    Raises Conflict if it is the connector's own and the offsets are not migrated yet: any offset written before the
-    migration would prevent it.
+    Raises RequestConflict if it is the connector's own and the offsets are not migrated yet: any offset written before
+    the migration would prevent it.
     """
     is_made = not place.is_own or bool(topic.admin.partitions(place.topic))
     if is_made:
         topic.read_to_end()
     if place.is_own and not (is_made and topic.is_migrated(place.connector)):
-        raise Conflict(
+        raise RequestConflict(
             f"start connector {place.connector} once first: its offsets are still to be brought from "
             f"{worker.offset_topic} to {place.topic}"
         )
 
 
-_topics: dict[tuple[OffsetsPlace, bool], OffsetsTopic] = {}
+_topics: dict[tuple[OffsetsTopicLocation, bool], OffsetsTopic] = {}
 
 
-def _kept(place: OffsetsPlace, worker: WorkerConfig, *, writes: bool) -> OffsetsTopic:
+def _kept(place: OffsetsTopicLocation, worker: WorkerConfig, *, writes: bool) -> OffsetsTopic:
     """Return this process's reader of the worker's topic, at its end.
 
     It is kept between leases, because it only moves forward.
     """
-    key = (shared_place(worker), writes)
+    key = (shared_location(worker), writes)
     # Removed while it is in use, so that a reader that fails is not used again.
     topic = _topics.pop(key, None)
     if topic is not None and topic.is_broken:
@@ -144,17 +144,17 @@ def _kept(place: OffsetsPlace, worker: WorkerConfig, *, writes: bool) -> Offsets
     return topic
 
 
-def _create(place: OffsetsPlace, worker: WorkerConfig) -> None:
+def _create(place: OffsetsTopicLocation, worker: WorkerConfig) -> None:
     admin = KafkaAdmin(dict(place.admin))
     admin.create_topic(place.topic, worker.offset_partitions, worker.offset_replication_factor, TOPIC_CONFIG)
 
 
-def _migrate(opening: Opening, own: OffsetsTopic) -> None:
+def _migrate(opening: TaskOpening, own: OffsetsTopic) -> None:
     worker, config = opening.worker, opening.plan.config
     name = migration_id(worker.group_id, config.name)
     settings = transactional_settings(name, WRITING, *producing(worker, config.producer))
-    _create(shared_place(worker), worker)
-    shared = open_topic(shared_place(worker), writes=False)
+    _create(shared_location(worker), worker)
+    shared = open_topic(shared_location(worker), writes=False)
     try:
         migrate(config.name, own, shared, lambda: KafkaTransactional(settings), opening.clock)
     finally:

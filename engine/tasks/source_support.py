@@ -11,13 +11,13 @@ from engine.config.exactly_once_source import (
     ISOLATION,
     SUPPORT,
     TRANSACTIONAL_ID,
-    Boundary,
-    Support,
-    ignored,
+    ExactlyOnceSupport,
+    TransactionBoundary,
+    ignored_option_warnings,
 )
 from engine.config.options import Problem
 from engine.config.worker import WorkerConfig
-from engine.leases import Delivery, Kind
+from engine.leases import ConnectorKind, Delivery
 from engine.record.trace import describe
 
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."
@@ -39,22 +39,22 @@ def source_delivery(factory: Any, config: ConnectorConfig, worker: WorkerConfig)
     return Delivery.AT_LEAST_ONCE if refuses else Delivery.EXACTLY_ONCE
 
 
-def support_problems(kind: Kind, factory: Any, config: ConnectorConfig, worker: WorkerConfig) -> list[Problem]:
+def support_problems(kind: ConnectorKind, factory: Any, config: ConnectorConfig, worker: WorkerConfig) -> list[Problem]:
     """Return requirements of the configuration that the class does not meet.
 
     They are `exactly.once.support=required` and `transaction.boundary=connector`.
     """
-    if kind is not Kind.SOURCE:
+    if kind is not ConnectorKind.SOURCE:
         return []
     problems: list[Problem] = []
     wishes = config.exactly_once
-    if wishes.support is Support.REQUIRED:
+    if wishes.support is ExactlyOnceSupport.REQUIRED:
         value = wishes.support.value
         if not worker.exactly_once_source:
             problems.append((SUPPORT.name, value, NOT_ENABLED))
         elif (text := _missing(factory, SAYS_SUPPORT, config, "be delivered exactly once")) is not None:
             problems.append((SUPPORT.name, value, text))
-    if wishes.boundary is Boundary.CONNECTOR:
+    if wishes.boundary is TransactionBoundary.CONNECTOR:
         text = _missing(factory, SAYS_BOUNDARIES, config, "say where its transactions end")
         if text is not None:
             problems.append((BOUNDARY.name, wishes.boundary.value, text))
@@ -65,10 +65,10 @@ def ignored_options(config: ConnectorConfig, worker: WorkerConfig) -> list[Probl
     """Return warnings about ignored client options of the worker and the connector."""
     names = (TRANSACTIONAL_ID, IDEMPOTENCE)
     return [
-        *ignored("producer.", worker.producer, *names),
-        *ignored("producer.override.", config.producer, *names),
-        *ignored("consumer.", worker.consumer, ISOLATION),
-        *ignored("consumer.override.", config.consumer, ISOLATION),
+        *ignored_option_warnings("producer.", worker.producer, *names),
+        *ignored_option_warnings("producer.override.", config.producer, *names),
+        *ignored_option_warnings("consumer.", worker.consumer, ISOLATION),
+        *ignored_option_warnings("consumer.override.", config.consumer, ISOLATION),
     ]
 
 

@@ -20,21 +20,21 @@ from engine.pipeline.commit import (
     flush_letters,
 )
 from engine.pipeline.guard import Guard
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
 from engine.pipeline.task_state import TaskState
-from engine.pipeline.topology import End, Node, Topology
+from engine.pipeline.topology import ProcessorNode, SinkNode, Topology
 from engine.ports import Consumer
 from engine.record.stage import Stage, StageType
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replay_outcomes import ReplayReporter
-from engine.steps.processors import Moment, ProcessorContext, build_processor
+from engine.steps.processors import ProcessingState, ProcessorContext, build_processor
 from engine.steps.registry import build_converter
 from engine.steps.schedules import Schedules
 from engine.tasks.clients import (
-    Opening,
+    TaskOpening,
     build_guard,
     flush_outcomes,
     open_consumer,
@@ -48,7 +48,7 @@ from engine.tasks.sink import reading_steps
 log = logging.getLogger(__name__)
 
 
-def open_stream(opening: Opening) -> OpenTask:
+def open_stream(opening: TaskOpening) -> OpenTask:
     """Claim the task's partitions and start its processors."""
     plan, stream = opening.plan, opening.plan.stream
     assert stream is not None
@@ -61,7 +61,7 @@ def open_stream(opening: Opening) -> OpenTask:
     letters = open_dead_letters(opening, state, transaction)
     replayed = open_replay_reporter(opening, transaction)
     guard = build_guard(opening, state, letters)
-    moment, schedules = Moment(), Schedules()
+    moment, schedules = ProcessingState(), Schedules()
     contexts = {
         index: ProcessorContext(name, opening.task.task_id, stream.children[name], moment, schedules, opening.clock)
         for name, index in _indexes(plan.stages, StageType.PROCESSOR).items()
@@ -88,7 +88,7 @@ def open_stream(opening: Opening) -> OpenTask:
 
 
 def _commit(
-    opening: Opening,
+    opening: TaskOpening,
     consumer: Consumer,
     transaction: Transaction | None,
     letters: DeadLetterReporter | None,
@@ -106,12 +106,12 @@ def _commit(
     return TransactionalCommit(transaction, told, reported, _group(opening))
 
 
-def _group(opening: Opening) -> str:
+def _group(opening: TaskOpening) -> str:
     return f"connect-{opening.task.connector}"
 
 
 def _start(
-    opening: Opening, guard: Guard, stream: StreamConfig, contexts: Mapping[int, ProcessorContext]
+    opening: TaskOpening, guard: Guard, stream: StreamConfig, contexts: Mapping[int, ProcessorContext]
 ) -> dict[int, Any]:
     """Build and initialise the processors by stage, parents first; they close in reverse order.
 
@@ -124,7 +124,7 @@ def _start(
         init = getattr(processor, "init", None)
         error = None if init is None else _attempt(guard, index, init, context)
         if error is not None:
-            text = f"processor {context.node} could not be initialised: {guard.telling.sentence(error)}"
+            text = f"processor {context.node} could not be initialised: {guard.content_policy.sentence(error)}"
             raise FatalError(text) from error
         close = getattr(processor, "close", None)
         if close is not None:
@@ -135,7 +135,9 @@ def _start(
 def _close(guard: Guard, index: int, node: str, close: Callable[[], object]) -> None:
     error = _attempt(guard, index, lambda _: close(), None)
     if error is not None:
-        log.warning("%s: processor %s could not be closed: %s", guard.connector, node, guard.telling.sentence(error))
+        log.warning(
+            "%s: processor %s could not be closed: %s", guard.connector, node, guard.content_policy.sentence(error)
+        )
 
 
 def _attempt(guard: Guard, index: int, call: Callable[[Any], object], given: object) -> Exception | None:
@@ -149,8 +151,9 @@ def _topology(
     processors: Mapping[int, Any],
     contexts: Mapping[int, ProcessorContext],
 ) -> Topology:
-    nodes: dict[str, Node | End] = {
-        context.node: Node(((index, _processing(context, processors[index])),)) for index, context in contexts.items()
+    nodes: dict[str, ProcessorNode | SinkNode] = {
+        context.node: ProcessorNode(((index, _processing(context, processors[index])),))
+        for index, context in contexts.items()
     }
     key_indexes = _indexes(stages, StageType.KEY_CONVERTER)
     for sink in stream.sinks:
@@ -163,7 +166,7 @@ def _processing(context: ProcessorContext, processor: Any) -> Callable[[Any], An
     return lambda record: run(process, record)
 
 
-def _end(stream: StreamConfig, sink: SinkConfig, first: int) -> End:
+def _end(stream: StreamConfig, sink: SinkConfig, first: int) -> SinkNode:
     steps = source_steps(
         [],
         build_converter(stream.key_converter, is_key=True),
@@ -171,7 +174,7 @@ def _end(stream: StreamConfig, sink: SinkConfig, first: int) -> End:
         build_converter(stream.header_converter, is_key=False),
         first,
     )
-    return End(steps, sink.topic, steps[-1][0] + 1)
+    return SinkNode(steps, sink.topic, steps[-1][0] + 1)
 
 
 def _indexes(stages: tuple[Stage, ...], kind: StageType) -> dict[str, int]:

@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 
-from benchmarks.ground import PARTITIONS, Ground
+from benchmarks.ground import PARTITIONS, BenchmarkSetup
 
 
 @pytest.fixture
-def where(tmp_path: Path, broker: str) -> Ground:
-    return Ground(tmp_path, broker)
+def where(tmp_path: Path, broker: str) -> BenchmarkSetup:
+    return BenchmarkSetup(tmp_path, broker)
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def topic() -> str:
     return f"bench-{uuid4().hex[:8]}"
 
 
-def test_a_topic_is_filled_evenly_and_counted(where: Ground, topic: str) -> None:
+def test_a_topic_is_filled_evenly_and_counted(where: BenchmarkSetup, topic: str) -> None:
     where.fill(topic, [b"a", b"b", b"c"], 12_000)
     assert (where.end(topic), where.count(topic), len(where.places(topic))) == (12_000, 12_000, PARTITIONS)
     where.expect_all(topic, 12_000)
@@ -27,13 +27,13 @@ def test_a_topic_is_filled_evenly_and_counted(where: Ground, topic: str) -> None
         where.expect_all(topic, 12_001)
 
 
-def test_a_topic_that_is_not_there_ends_at_nothing(where: Ground, topic: str) -> None:
+def test_a_topic_that_is_not_there_ends_at_nothing(where: BenchmarkSetup, topic: str) -> None:
     assert where.end(topic) == 0
     where.create(topic)
     where.delete(topic)
 
 
-def test_markers_and_open_transactions_are_no_records(where: Ground, topic: str) -> None:
+def test_markers_and_open_transactions_are_no_records(where: BenchmarkSetup, topic: str) -> None:
     where.create(topic, 1)
     producer = Producer({"bootstrap.servers": where.bootstrap, "transactional.id": topic})
     producer.init_transactions()

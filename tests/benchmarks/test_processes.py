@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.processes import family, watched
+from benchmarks.processes import family, watch_family
 
 
 def test_a_program_is_counted_with_what_it_has_started() -> None:
@@ -34,7 +34,7 @@ def test_who_has_ended_takes_nothing() -> None:
 
 
 def test_who_ends_while_it_is_watched_is_still_seen() -> None:
-    with watched(os.getpid()) as seen:
+    with watch_family(os.getpid()) as seen:
         with subprocess.Popen(["sleep", "30"]) as child:
             late = time.monotonic() + 10
             while child.pid not in seen and time.monotonic() < late:

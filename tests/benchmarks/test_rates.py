@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.programs import Program, started
+from benchmarks.programs import BenchmarkProgram, run_program
 from benchmarks.rates import rate, watch
 
 FOR_EVER = "import time; print('it works', flush=True); time.sleep(600)"
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Iterator[Program]:
-    with started([sys.executable, "-c", FOR_EVER], tmp_path / "log") as program:
+def program(tmp_path: Path) -> Iterator[BenchmarkProgram]:
+    with run_program([sys.executable, "-c", FOR_EVER], tmp_path / "log") as program:
         yield program
 
 
@@ -33,19 +33,19 @@ def test_what_was_done_at_once_has_no_rate() -> None:
         rate([(1.0, 100)])
 
 
-def test_only_changes_are_kept_and_watching_ends_when_all_is_done(program: Program) -> None:
+def test_only_changes_are_kept_and_watching_ends_when_all_is_done(program: BenchmarkProgram) -> None:
     counts = iter([0, 3, 3, 7, 10])
     assert [done for _, done in watch(lambda: next(counts), 10, program)] == [3, 7, 10]
 
 
-def test_work_that_never_ends_is_given_up(program: Program) -> None:
+def test_work_that_never_ends_is_given_up(program: BenchmarkProgram) -> None:
     with pytest.raises(RuntimeError, match="3 of 10 records within 0 s"):
         watch(lambda: 3, 10, program, limit_s=0)
 
 
 def test_a_program_that_ends_too_early_is_told_with_its_log(tmp_path: Path) -> None:
     with (
-        started([sys.executable, "-c", "raise SystemExit('it broke')"], tmp_path / "log") as program,
+        run_program([sys.executable, "-c", "raise SystemExit('it broke')"], tmp_path / "log") as program,
         pytest.raises(RuntimeError, match="ended with 1:\nit broke"),
     ):
         watch(lambda: 0, 10, program)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.results import Result, document, publish, table
+from benchmarks.results import BenchmarkResult, document, publish, table
 
-RATES = Result("copy", "records/s", [300_000, 100_000, 200_000], [100_000, 50_000, 110_000], 0.8)
-TIMES = Result("start", "s", [4.0, 2.0], [6.0, 6.0], 0.66, better="lower")
-ALONE = Result("planner", "ms", [20.0, 30.0], None, 200, better="lower")
+RATES = BenchmarkResult("copy", "records/s", [300_000, 100_000, 200_000], [100_000, 50_000, 110_000], 0.8)
+TIMES = BenchmarkResult("start", "s", [4.0, 2.0], [6.0, 6.0], 0.66, better="lower")
+ALONE = BenchmarkResult("planner", "ms", [20.0, 30.0], None, 200, better="lower")
 
 
 @pytest.mark.parametrize(("result", "ratio"), [(RATES, 2.0), (TIMES, 2.0), (ALONE, None)])
-def test_a_ratio_is_of_medians_and_above_one_where_ours_is_better(result: Result, ratio: float | None) -> None:
+def test_a_ratio_is_of_medians_and_above_one_where_ours_is_better(result: BenchmarkResult, ratio: float | None) -> None:
     assert result.ratio == ratio
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from benchmarks.connect_chain import TYPES, enveloped
-from benchmarks.connect_damaged import damaged
+from benchmarks.connect_chain import TYPES, wrap_in_envelope
+from benchmarks.connect_damaged import cut_values
 from benchmarks.sinks import events
 
 
@@ -20,14 +20,14 @@ def whole(value: bytes) -> bool:
 @pytest.mark.parametrize("every", [2, 10])
 def test_damage_is_spread_evenly_and_meets_each_event_once(every: int) -> None:
     week = events()
-    values = damaged(week, every)
+    values = cut_values(week, every)
     assert len(values) == every * len(week)
     assert [whole(value) for value in values] == [number % every > 0 for number in range(len(values))]
 
 
 def test_an_envelope_has_a_field_for_each_property_of_each_event() -> None:
     for event in events():
-        envelope = json.loads(enveloped(event))
+        envelope = json.loads(wrap_in_envelope(event))
         assert envelope["payload"] == json.loads(event)["properties"]
         assert envelope["payload"].keys() == TYPES.keys()
     assert [field["field"] for field in envelope["schema"]["fields"]] == list(TYPES)

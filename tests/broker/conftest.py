@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.support.broker import lasting_broker
 
 
@@ -18,7 +18,7 @@ def patience(settings: Settings) -> None:
 
 
 @pytest.fixture(scope="session")
-def second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
     """A broker of this process. A test may have left it dead, so ask for `own_broker` or call `ensure_running`."""
     started = lasting_broker(tmp_path_factory.mktemp("second-broker")).start()
     yield started
@@ -26,7 +26,7 @@ def second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def own_broker(second_broker: Broker) -> Broker:
+def own_broker(second_broker: LocalBroker) -> LocalBroker:
     """A real Kafka broker that no other test uses meanwhile, to be stopped, killed and restarted.
 
     It keeps what earlier tests wrote, so make topic names of your own. A start takes some seconds of a processor.
@@ -34,7 +34,7 @@ def own_broker(second_broker: Broker) -> Broker:
     return ensure_running(second_broker)
 
 
-def ensure_running(broker: Broker) -> Broker:
+def ensure_running(broker: LocalBroker) -> LocalBroker:
     """Start the broker if a test has stopped or killed it."""
     if broker.process is None or broker.process.poll() is not None:
         broker.start()

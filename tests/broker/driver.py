@@ -20,14 +20,14 @@ from typing import Any
 import httpx
 
 from demo.network import free_ports
-from engine.__main__ import build_herder, examined
+from engine.__main__ import build_herder, examine_connector
 from engine.assembly.lease import run_lease
 from engine.config.properties import load_properties
 from engine.config.worker import parse_worker
 from engine.leases import Lease, TaskReport
 from engine.rest.access import access_rules
 from engine.rest.app import build_app
-from engine.rest.request_checks import Door
+from engine.rest.request_checks import RequestChecks
 from engine.rest.server import RestServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ class Threads:
     def submit(self, lease: Lease) -> Future[tuple[TaskReport, ...]]:
         return self._threads.submit(run_lease, lease)
 
-    def waits(self, lease_id: str) -> bool:
+    def is_waiting(self, lease_id: str) -> bool:
         """There are as many threads as slots."""
         return False
 
@@ -118,13 +118,13 @@ class Driver:
                 raise AssertionError(f"not within {timeout_s} s: {claim}\n{self.log()[-6000:]}")
             time.sleep(0.05)
 
-    def leads(self) -> Driver:
-        """Wait until it does."""
+    def await_leading(self) -> Driver:
+        """Wait until the driver leads."""
         self.until(lambda: self.health() == "ok", "it leads")
         return self
 
-    def stands_by(self) -> Driver:
-        """Wait until it does."""
+    def await_standby(self) -> Driver:
+        """Wait until the driver stands by."""
         self.until(lambda: self.health() == "standby", "it stands by")
         return self
 
@@ -148,7 +148,7 @@ def main(path: str) -> None:
     access, _ = access_rules(worker, os.environ)
     rest, runner = RestServer(worker.rest.listeners), Threads()
     herder = build_herder(worker, runner, rest.addresses)
-    rest.start(Door(build_app(herder, partial(examined, worker=worker)), access))
+    rest.start(RequestChecks(build_app(herder, partial(examine_connector, worker=worker)), access))
     signal.signal(signal.SIGTERM, lambda *_: herder.stop())
     herder.run()
     rest.stop()

@@ -21,13 +21,13 @@ from engine.assembly.lease import run_lease
 from engine.config.topic import TaskEntry, commit_record, connector_record, count_record, task_record
 from engine.connectors.sql.database import open_engine
 from engine.connectors.sql.engine_tables import LETTERS, TaskRows
-from engine.exactly_once.buffered import Written
+from engine.exactly_once.buffered import BufferedRecord
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, transactional_id, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
 from engine.kafka.transactional import KafkaTransactional
 from engine.leases import Lease, TaskConfig, TaskReport
-from engine.pipeline.database_positions import Letter
+from engine.pipeline.database_positions import OutboxRecord
 from engine.record.record import Headers, RawRecord, TopicPartition
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.broker.connector import Connector
@@ -156,7 +156,7 @@ class Table:
     def leave_letter(self, connector: Connector, seq: int) -> None:
         """A letter that nobody has sent, or forgotten."""
         rows = TaskRows(connector.worker["group.id"], connector.name, connector.partitions)
-        letter = Letter(seq, Written(connector.dlq, None, b"left %d" % seq, (), None, None))
+        letter = OutboxRecord(seq, BufferedRecord(connector.dlq, None, b"left %d" % seq, (), None, None))
         with self.engine.begin() as connection:
             connection.execute(sa.insert(LETTERS), rows.letter(connector.partitions[0], letter))
 

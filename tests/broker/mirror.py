@@ -27,7 +27,7 @@ from engine.connectors.mirror.watch import MirrorWatch
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.leases import Delivery, Kind, Lease, TaskConfig, TaskReport
+from engine.leases import ConnectorKind, Delivery, Lease, TaskConfig, TaskReport
 from engine.ports import Committed
 from engine.record.record import Headers, RawRecord, Record, TopicPartition
 from tests.broker.connector import read_all
@@ -154,7 +154,9 @@ class Mirror:
         self.write(connector_record(self.name, self.props))
         for number, properties in enumerate(found):
             self.write(
-                task_record(self.name, number, TaskEntry(self.generation, properties, (), Kind.SOURCE, self.once))
+                task_record(
+                    self.name, number, TaskEntry(self.generation, properties, (), ConnectorKind.SOURCE, self.once)
+                )
             )
         self.write(commit_record(self.name, len(found), self.generation))
         self.write(count_record(self.name, len(found)))
@@ -168,8 +170,8 @@ class Mirror:
         chosen = range(len(self.tasks)) if tasks is None else tasks
         rows = tuple(
             TaskConfig(
-                self.name, number, self.generation, self.tasks[number], (), 0, has_committed=True, kind=Kind.SOURCE,
-                exactly_once=self.once,
+                self.name, number, self.generation, self.tasks[number], (), 0, has_committed=True,
+                kind=ConnectorKind.SOURCE, exactly_once=self.once,
             )
             for number in chosen
         )  # fmt: skip

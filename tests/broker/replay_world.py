@@ -259,7 +259,7 @@ def _race(topic: str, begin: int, person: Any) -> list[str]:
 
     from dlqadmin.replays.jobs import controls
     from dlqadmin.replays.models import LedgerEntry, Replay
-    from dlqadmin.rest.problems import Conflict
+    from dlqadmin.rest.problems import StateConflict
 
     def run(replay: Any) -> str:
         controls.run(replay, person, REASON, PLAN, timezone.now())
@@ -273,7 +273,7 @@ def _race(topic: str, begin: int, person: Any) -> list[str]:
         together.wait()
         try:
             return act(Replay.objects.get(pk=replay.pk))
-        except Conflict:
+        except StateConflict:
             return "conflict"
         except DatabaseError as error:
             return str(error)

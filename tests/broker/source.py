@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from engine.config.topic import TaskEntry, commit_record, connector_record, count_record, task_record
-from engine.leases import Kind, Lease, TaskConfig
+from engine.leases import ConnectorKind, Lease, TaskConfig
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector, read_all
 
@@ -33,11 +33,13 @@ class SourceConnector(Connector):
         if "Json" not in self.props["value.converter"]:
             self.props.pop("value.converter.schemas.enable", None)
         self.write(connector_record(self.name, self.props))
-        self.write(task_record(self.name, 0, TaskEntry(generation, self.props, (), Kind.SOURCE)))
+        self.write(task_record(self.name, 0, TaskEntry(generation, self.props, (), ConnectorKind.SOURCE)))
         self.write(commit_record(self.name, 1, generation))
 
     def lease(self, budget_ms: int = 20_000, **more: Any) -> Lease:
-        task = TaskConfig(self.name, 0, self.generation, dict(self.props), (), self.restarts, kind=Kind.SOURCE, **more)
+        task = TaskConfig(
+            self.name, 0, self.generation, dict(self.props), (), self.restarts, kind=ConnectorKind.SOURCE, **more
+        )
         return Lease("lease", (task,), 1, budget_ms, self.worker)
 
     def out(self, topic: str | None = None) -> list[RawRecord]:
@@ -83,7 +85,7 @@ class ExactlyOnce(SourceConnector):
             self.props.pop("value.converter.schemas.enable", None)
         self.write(connector_record(self.name, self.props))
         for number in range(self.tasks):
-            entry = TaskEntry(generation, self.task_props(number), (), Kind.SOURCE, self.is_exactly_once)
+            entry = TaskEntry(generation, self.task_props(number), (), ConnectorKind.SOURCE, self.is_exactly_once)
             self.write(task_record(self.name, number, entry))
         self.write(commit_record(self.name, self.tasks, generation))
         if self.is_exactly_once:
@@ -98,7 +100,7 @@ class ExactlyOnce(SourceConnector):
         tasks = tuple(
             TaskConfig(
                 self.name, number, self.generation, self.task_props(number), (), self.restarts,
-                kind=Kind.SOURCE, exactly_once=self.is_exactly_once, **more,
+                kind=ConnectorKind.SOURCE, exactly_once=self.is_exactly_once, **more,
             )
             for number in numbers
         )  # fmt: skip

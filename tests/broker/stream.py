@@ -13,7 +13,7 @@ import orjson
 from engine.assembly.lease import run_lease
 from engine.config.topic import TargetState, TaskEntry, commit_record, connector_record, count_record, task_record
 from engine.errors import RetriableError
-from engine.leases import Kind, Lease, TaskReport
+from engine.leases import ConnectorKind, Lease, TaskReport
 from engine.record.record import RawRecord, TopicPartition
 from tests.broker.connector import Connector
 from tests.broker.processors import Keeping
@@ -46,14 +46,16 @@ class Stream(Connector):
     def configure(self, generation: int) -> None:
         self.generation = generation
         self.write(connector_record(self.name, self.props))
-        entry = TaskEntry(generation, self.props, self.partitions, Kind.STREAM, exactly_once=self.transactional)
+        entry = TaskEntry(
+            generation, self.props, self.partitions, ConnectorKind.STREAM, exactly_once=self.transactional
+        )
         self.write(task_record(self.name, 0, entry))
         self.write(commit_record(self.name, 1, generation))
         if self.transactional:
             self.write(count_record(self.name, 1))
 
     def lease(self, budget_ms: int = 20_000, **more: Any) -> Lease:
-        return super().lease(budget_ms, **{"kind": Kind.STREAM, "exactly_once": self.transactional, **more})
+        return super().lease(budget_ms, **{"kind": ConnectorKind.STREAM, "exactly_once": self.transactional, **more})
 
     def run_until(self, check: Callable[[], object]) -> TaskReport:
         """One lease in a thread of its own until the check holds; the task may end before it does."""

@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from demo.network import HOST, free_ports
 from tests.dlqadmin.conftest import person, signed_in
 from tests.support.stores import PASSWORD, Stores
@@ -31,7 +31,7 @@ JAAS = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_d
 class Secure:
     """A broker with three listeners, and the stores of those it knows and of strangers."""
 
-    broker: Broker
+    broker: LocalBroker
     tls: str
     sasl: str
     stores: Stores
@@ -66,7 +66,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
     }
-    broker = Broker(home / "broker", overrides=overrides)
+    broker = LocalBroker(home / "broker", overrides=overrides)
     broker.port, broker.controller_port = port, controller
     broker.start()
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
@@ -117,7 +117,7 @@ def test_a_good_certificate_is_let_in_and_sees_what_it_may(
         allow(secure, "User:CN=client", ResourceType.TOPIC, LETTERS, operation)
     found = tried(client, settings, secure.tls, secure.options(secure.stores, secure.stores))
     assert (found["kind"], found["principal"]) == ("ok", "User:CN=client")
-    assert found["verdict"] == "1 broker reached over TLS; 1 topic can be seen."
+    assert found["verdict"] == "1 broker reached over TLS; 1 topic visible."
     assert (verdicts(found)["topic", LETTERS], verdicts(found)["group", "dlqadmin-index"]) == ("ok", "missing")
     listed = client.get("/api/v1/clusters").json()["results"][0]
     assert listed["tls"]["certificate"]["subject"] == "CN=client"

@@ -10,7 +10,7 @@ from uuid import uuid4
 import confluent_kafka as ck
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from demo.network import wait_until
 from engine.errors import EngineError, RetriableError
 from engine.kafka.admin import KafkaAdmin
@@ -429,7 +429,7 @@ def group_of(world: World) -> str:
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A broker that ends transactions and forgets ids soon."""
-    started = Broker(tmp_path_factory.mktemp("quick"), overrides=QUICK_ENDINGS).start()
+    started = LocalBroker(tmp_path_factory.mktemp("quick"), overrides=QUICK_ENDINGS).start()
     yield started.bootstrap_servers
     started.stop()
 

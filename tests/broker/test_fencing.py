@@ -13,10 +13,10 @@ import pytest
 from demo.network import wait_until
 from engine.assembly.driver import fence_tasks, task_settings
 from engine.config.worker import parse_worker
-from engine.errors import EngineError, Fenced
-from engine.herder.offset_refresh import Recommits
+from engine.errors import EngineError, GenerationFenced
+from engine.herder.offset_refresh import OffsetRefresh
 from engine.herder.positions import GroupOffsets
-from engine.herder.state import HerderState, Settings, TaskRun, lag
+from engine.herder.state import HerderSettings, HerderState, TaskRun, lag
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, consumer_settings, transactional_settings
 from engine.kafka.consumer import KafkaConsumer
@@ -38,7 +38,7 @@ def cluster(broker: str, tmp_path: Path) -> Cluster:
 def driver(cluster: Cluster) -> Iterator[Driver]:
     started = cluster.driver()
     with running(started):
-        yield started.start().leads()
+        yield started.start().await_leading()
 
 
 def sink(name: str, cluster: Cluster, **more: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ def test_an_open_transaction_of_an_older_task_is_aborted_and_its_producer_shut_o
         zombie.produce(cluster.target, None, b"7")
         zombie.flush()
         fence_tasks(properties, range(4), worker)
-        with pytest.raises(Fenced):
+        with pytest.raises(GenerationFenced):
             zombie.commit()
     assert cluster.arrived() == []
 
@@ -90,7 +90,7 @@ def test_a_zombie_of_the_generation_before_changes_nothing(cluster: Cluster, dri
         zombie.flush()
         assert driver.put("c", cluster.connector(**{"tasks.max": "1"})).status_code == 200
         driver.until(lambda: cluster.config().connectors["c"].task_count == 1, "the round is written down")
-        with pytest.raises(Fenced):
+        with pytest.raises(GenerationFenced):
             zombie.commit()
     cluster.send(100)
     driver.until(cluster.is_whole, "all have arrived, once")
@@ -194,7 +194,9 @@ def test_offsets_are_committed_again_in_a_transaction_and_unchanged(cluster: Clu
         cluster.admin, no_consumer, lambda rows, task: KafkaTransactional(task_settings(rows, task, worker))
     )
     task = TaskRun(TaskConfig("c", 0, 1, properties, (partition,), exactly_once=True), located=True)
-    Recommits(offsets, cluster.admin.offsets_retention_ms, Settings()).turn(HerderState(tasks={("c", 0): task}), 0)
+    OffsetRefresh(offsets, cluster.admin.offsets_retention_ms, HerderSettings()).turn(
+        HerderState(tasks={("c", 0): task}), 0
+    )
     found = cluster.admin.committed("connect-c", [partition])
     assert found == {partition: Committed(3, '{"memory": 1}')}
 

@@ -141,7 +141,7 @@ def test_a_real_group_that_read_and_committed_has_let_them_pass_and_nothing_more
     item = ReplayItem.objects.earliest("ordinal")
     assert (item.watched, item.evidence) == (
         f"group:{foreign.group}",
-        f"observed: committed past by {foreign.group}, no re-failure in 1 s",
+        f"observed: {foreign.group} committed past the record, and no dead letter arrived within 1 s",
     )
     assert Replay.objects.get().status == "done"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.leases import LeaseEnd
-from engine.record.codec import decode
+from engine.record.error_context_json import decode
 from tests.broker.connector import Connector, file_sink
 from tests.broker.processors import Keeping
 from tests.broker.source import SourceConnector

@@ -15,7 +15,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.cimpl import NewTopic
 from django.core.management import call_command
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.index.consumer import follow
@@ -157,7 +157,7 @@ class Killed(BaseException):
     """The death of an indexer, made by a test; nothing catches it."""
 
 
-def test_a_broker_that_restarts_is_waited_for(own_broker: Broker, settings: Any) -> None:
+def test_a_broker_that_restarts_is_waited_for(own_broker: LocalBroker, settings: Any) -> None:
     topics = Topics(own_broker.bootstrap_servers, settings)
     topics.send(topics.dead, b"before")
     assert topics.index() == 1
@@ -179,7 +179,7 @@ def test_a_topic_that_is_read_again_has_every_dead_letter_once(
     assert topics.index() == 5
     before = set(DeadLetter.objects.values_list("pk", flat=True))
     call_command("reindex_deadletters", topics.dead)
-    assert "indexed 5 dead letters anew" in capsys.readouterr().out
+    assert "reindexed 5 dead letters" in capsys.readouterr().out
     assert not before & set(DeadLetter.objects.values_list("pk", flat=True))
     assert (DeadLetter.objects.count(), sum(CountDay.objects.values_list("n", flat=True))) == (5, 5)
     assert topics.index() == 0

@@ -12,7 +12,7 @@ import msgspec
 import orjson
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from engine.assembly.lease import run_lease
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings
@@ -99,7 +99,7 @@ def test_a_failing_record_is_dead_lettered_once_however_often_its_task_is_restar
 
 
 def test_a_dead_letter_that_can_not_be_written_fails_the_task_and_nothing_is_lost(
-    broker: str, own_broker: Broker, tmp_path: Path
+    broker: str, own_broker: LocalBroker, tmp_path: Path
 ) -> None:
     """Its cluster dies in the middle of a lease."""
     producer = f"{LETTERS}producer."
@@ -195,7 +195,7 @@ def test_a_dead_letter_cluster_that_is_away_is_waited_for_once_and_the_other_tas
 
 
 def test_letters_to_a_cluster_that_dies_park_their_task_and_are_written_when_it_is_back(
-    broker: str, own_broker: Broker, tmp_path: Path
+    broker: str, own_broker: LocalBroker, tmp_path: Path
 ) -> None:
     """Nobody says how often to try, nor for how long: the task goes on as long as a producer would by itself."""
     connector = Connector(broker, file_sink(tmp_path / "out")).with_dead_letters(

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from demo.network import HOST, free_ports
 from engine.assembly.validation import validate
 from engine.config.errors_policy import DeadLetterDelivery
@@ -39,7 +39,7 @@ def letters(broker: str) -> list[RawRecord]:
 
 
 @pytest.fixture
-def secure_broker(tmp_path: Path) -> Iterator[tuple[Broker, Stores, str]]:
+def secure_broker(tmp_path: Path) -> Iterator[tuple[LocalBroker, Stores, str]]:
     """Another cluster: TLS with client certificates beside its plain listener; its key stores are Java's own."""
     stores = Stores(tmp_path / "stores", "JKS")
     port, controller, secure = free_ports(3)
@@ -57,7 +57,7 @@ def secure_broker(tmp_path: Path) -> Iterator[tuple[Broker, Stores, str]]:
         "ssl.truststore.type": "JKS",
         "ssl.truststore.password": PASSWORD,
     }
-    broker = Broker(tmp_path / "secure", overrides=overrides)
+    broker = LocalBroker(tmp_path / "secure", overrides=overrides)
     broker.port, broker.controller_port = port, controller
     broker.start()
     yield broker, stores, f"{HOST}:{secure}"
@@ -107,7 +107,7 @@ def test_example_2_records_and_skips(broker: str, tmp_path: Path, caplog: pytest
 
 
 def test_example_3_records_to_a_separate_secure_cluster(
-    broker: str, secure_broker: tuple[Broker, Stores, str], tmp_path: Path
+    broker: str, secure_broker: tuple[LocalBroker, Stores, str], tmp_path: Path
 ) -> None:
     other, stores, address = secure_broker
     at, more = "errors.dlq.producer.", {"errors.retry.on": "retriable"}

@@ -9,7 +9,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from engine.config.topic import ConfigState, fold_all
 from engine.herder.leadership import leader_id
 from engine.kafka.admin import KafkaAdmin
@@ -105,14 +105,14 @@ def leaders(cluster: Cluster) -> list[tuple[int, str]]:
 def test_the_second_takes_over_when_the_first_stops_and_goes_on_with_its_work(cluster: Cluster) -> None:
     first, second = cluster.driver(), cluster.driver()
     with running(first, second):
-        first.start().leads()
-        second.start().stands_by()
+        first.start().await_leading()
+        second.start().await_standby()
         assert first.put("c", cluster.connector()).status_code == 201
         cluster.send(1000)
         first.until(cluster.is_whole, "the first half has arrived")
         second.until(lambda: second.health() == "standby", "it still stands by")
         first.stop()
-        second.leads()
+        second.await_leading()
         cluster.send(1000)
         second.until(cluster.is_whole, "all have arrived")
         assert leaders(cluster)[-1] == (3, second.url)  # the first resigned with an epoch of its own
@@ -121,8 +121,8 @@ def test_the_second_takes_over_when_the_first_stops_and_goes_on_with_its_work(cl
 def test_a_driver_that_stands_by_sends_clients_to_the_leader(cluster: Cluster) -> None:
     first, second = cluster.driver(), cluster.driver()
     with running(first, second):
-        first.start().leads()
-        second.start().stands_by()
+        first.start().await_leading()
+        second.start().await_standby()
         answer = second.put("c", cluster.connector())
         assert (answer.status_code, answer.headers["location"]) == (307, f"{first.url}/connectors/c/config")
         answer = second.http.put("/connectors/c/config", json=cluster.connector(), follow_redirects=True)
@@ -134,13 +134,13 @@ def test_a_driver_that_stands_by_sends_clients_to_the_leader(cluster: Cluster) -
 def test_the_second_takes_over_from_a_killed_leader(cluster: Cluster) -> None:
     first, second = cluster.driver(), cluster.driver()
     with running(first, second):
-        first.start().leads()
-        second.start().stands_by()
+        first.start().await_leading()
+        second.start().await_standby()
         assert first.put("c", cluster.connector()).status_code == 201
         cluster.send(4000)
         first.until(cluster.arrived, "some have arrived")
         first.kill()
-        second.leads()
+        second.await_leading()
         second.until(cluster.is_whole, "all have arrived, once")
 
 
@@ -148,19 +148,19 @@ def test_a_leader_that_sleeps_and_wakes_writes_nothing_and_stands_by(cluster: Cl
     """KIP-618, leader access to config topic: the zombie leader is shut out, and so are its leases."""
     first, second = cluster.driver(), cluster.driver()
     with running(first, second):
-        first.start().leads()
+        first.start().await_leading()
         assert first.put("c", cluster.connector()).status_code == 201
-        second.start().stands_by()
+        second.start().await_standby()
         cluster.send(4000)
         first.until(cluster.arrived, "some have arrived")
         first.signal(signal.SIGSTOP)
-        second.leads()
+        second.await_leading()
         assert second.put("c", cluster.connector(**{"tasks.max": "1"})).status_code == 200
         second.until(lambda: cluster.config().connectors["c"].fenced, "the new generation is fenced in")
         second.until(cluster.is_whole, "all have arrived, once")
         ours = len(cluster.records())
         first.signal(signal.SIGCONT)
-        first.stands_by()
+        first.await_standby()
         first.until(lambda: first.get("/health")["leader"] == second.url, "it knows who leads")
         cluster.send(1000)
         second.until(cluster.is_whole, "what came later has arrived, once")
@@ -174,7 +174,7 @@ def test_a_leader_whose_id_is_taken_fails_one_request_and_goes_on(cluster: Clust
     """E-91, ExactlyOnceSourceIntegrationTest#testFencedLeaderRecovery: with a sink that writes transactions."""
     driver = cluster.driver()
     with running(driver):
-        driver.start().leads()
+        driver.start().await_leading()
         cluster.send(500)
         assert driver.put("c", cluster.connector()).status_code == 201
         driver.until(cluster.is_whole, "the first have arrived")
@@ -193,16 +193,16 @@ def test_a_driver_alone_leads_again_at_once_after_a_stop(cluster: Cluster) -> No
     for epoch in (1, 3):
         driver = cluster.driver()
         with running(driver):
-            driver.start().leads()
+            driver.start().await_leading()
             assert cluster.config().leader.epoch == epoch
 
 
-def test_a_driver_alone_outlives_its_broker(own_broker: Broker, tmp_path: Path) -> None:
+def test_a_driver_alone_outlives_its_broker(own_broker: LocalBroker, tmp_path: Path) -> None:
     """It shows what it saw last and writes nothing meanwhile, and its connector goes on when the broker is back."""
     cluster = Cluster(own_broker.bootstrap_servers, tmp_path)
     driver = cluster.driver()
     with running(driver):
-        driver.start().leads()
+        driver.start().await_leading()
         assert driver.put("c", cluster.connector()).status_code == 201
         cluster.send(100)
         driver.until(cluster.is_whole, "the first have arrived")
@@ -211,6 +211,6 @@ def test_a_driver_alone_outlives_its_broker(own_broker: Broker, tmp_path: Path) 
         driver.until(lambda: driver.put("c", one).status_code in {409, 503}, "a change is refused")
         assert driver.get("/connectors") == ["c"]
         own_broker.start()
-        driver.leads()
+        driver.await_leading()
         cluster.send(100)
         driver.until(cluster.is_whole, "all have arrived, once")

@@ -8,7 +8,7 @@ from uuid import uuid4
 import confluent_kafka as ck
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from engine.errors import ProduceFailed
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import QUICK, admin_settings, producer_settings
@@ -112,7 +112,7 @@ def test_a_topic_that_refuses_reports_fails_the_task_before_it_commits(broker: s
     assert connector.committed()[connector.partitions[0]].offset == 0  # type: ignore[union-attr]
 
 
-def test_a_flush_tells_brokers_that_are_away_from_records_that_are_refused(own_broker: Broker) -> None:
+def test_a_flush_tells_brokers_that_are_away_from_records_that_are_refused(own_broker: LocalBroker) -> None:
     client = {"bootstrap.servers": own_broker.bootstrap_servers}
     topic = f"t-{uuid4().hex}"
     KafkaAdmin(admin_settings(client)).create_topic(topic, 1, 1)

@@ -9,7 +9,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from engine.__main__ import main
 from engine.assembly.mirror_offsets_command import copy_offsets
 from engine.assembly.validation import validate
@@ -20,7 +20,7 @@ from tests.broker.mirror import ONCE, SINK, Cluster, Mirror, total
 
 
 @pytest.fixture(scope="module")
-def source(second_broker: Broker) -> Cluster:
+def source(second_broker: LocalBroker) -> Cluster:
     """The cluster that is mirrored."""
     return Cluster(ensure_running(second_broker).bootstrap_servers)
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from engine.kafka.client_options import transactional_id, transactional_settings
 from engine.kafka.fencing import fence
 from engine.kafka.transactional import KafkaTransactional
@@ -37,7 +37,7 @@ while True:
 
 
 @pytest.fixture
-def source(own_broker: Broker) -> Cluster:
+def source(own_broker: LocalBroker) -> Cluster:
     return Cluster(own_broker.bootstrap_servers)
 
 

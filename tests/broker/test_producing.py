@@ -6,8 +6,8 @@ from uuid import uuid4
 from engine.kafka.admin import KafkaAdmin
 from engine.kafka.client_options import admin_settings, producer_settings
 from engine.kafka.producer import KafkaProducer
-from engine.pipeline.outcome import Errored
-from engine.pipeline.produce_stage import WRITTEN, Outgoing, RecordWriter
+from engine.pipeline.outcome import PendingError
+from engine.pipeline.produce_stage import WRITTEN, OutputRecord, RecordWriter
 from engine.record.record import Record, TopicPartition
 from tests.broker.connector import read_all
 from tests.engine.pipeline.test_produce_stage import guard
@@ -20,13 +20,13 @@ def test_of_a_hundred_records_the_broker_loses_only_the_one_that_is_too_large(br
     values = [b"%d" % number for number in range(100)]
     values[41] = b"x" * 20_000
     records = [
-        Outgoing(topic, 0, None, None, value, (), raw(place), Record(topic, None, None, None, value))
+        OutputRecord(topic, 0, None, None, value, (), raw(place), Record(topic, None, None, None, value))
         for place, value in enumerate(values)
     ]
     producer = KafkaProducer(producer_settings(client, {"compression.type": "none"}))
     answers = RecordWriter(producer, guard(), 1).write(records)
     producer.close()
-    errors = [answer for answer in answers if isinstance(answer, Errored)]
+    errors = [answer for answer in answers if isinstance(answer, PendingError)]
     assert [error.origin for error in errors] == [raw(41)]
     assert "MSG_SIZE_TOO_LARGE" in errors[0].context.message
     assert answers.count(WRITTEN) == 99
@@ -41,11 +41,11 @@ def test_a_record_that_the_client_itself_refuses_is_the_only_one_that_is_not_wri
     odd: list[Any] = [(None, 0, ()), (topic, 0, (("h", 1),)), ("", 0, ()), (topic, "p", ())]
     good = (topic, 0, (("h", None),))
     records = [
-        Outgoing(name, partition, None, None, b"%d" % place, headers, raw(place), given)
+        OutputRecord(name, partition, None, None, b"%d" % place, headers, raw(place), given)
         for place, (name, partition, headers) in enumerate([good, *odd, good])
     ]
     producer = KafkaProducer(producer_settings(client))
     answers = RecordWriter(producer, guard(), 1).write(records)
     producer.close()
-    assert [type(answer).__name__ for answer in answers] == ["Written", *["Errored"] * len(odd), "Written"]
+    assert [type(answer).__name__ for answer in answers] == ["Delivered", *["PendingError"] * len(odd), "Delivered"]
     assert [record.value for record in read_all(broker, TopicPartition(topic, 0))] == [b"0", b"5"]

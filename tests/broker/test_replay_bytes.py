@@ -129,7 +129,7 @@ def test_a_missing_topic_pauses_the_replay_and_says_so(target: Target) -> None:
     replay.items.update(target_topic="nowhere")
     assert send_slice(replay.pk, "sender") is False
     replay.refresh_from_db()
-    assert (replay.status, replay.trouble) == ("paused", "Kafka refused to go on: there is no topic nowhere")
+    assert (replay.status, replay.trouble) == ("paused", "the replay can't continue: topic nowhere does not exist")
     assert replay.items.get().state == "queued"
 
 

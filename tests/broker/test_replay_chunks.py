@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.transactions import ChunkProducer, Outbound, Progress, Refused
+from dlqadmin.broker.transactions import ChunkProducer, OutboundRecord, ProgressCommit, RecordsRejected
 from tests.broker.test_replay_bytes import Target
 
 
@@ -20,13 +20,13 @@ def test_a_record_refused_while_others_are_still_handed_over_is_named(broker: st
     settings.KAFKA_BOOTSTRAP_SERVERS = broker
     target = Target(broker, {"max.message.bytes": "20000", "compression.type": "uncompressed"})
     big, small = os.urandom(3_000_000), os.urandom(8000)
-    records = [Outbound(target.name, 0, b"k", big if n == at else small, ()) for n in range(500)]
+    records = [OutboundRecord(target.name, 0, b"k", big if n == at else small, ()) for n in range(500)]
     for _ in range(4):
         name = uuid.uuid4().hex
         with ChunkProducer(name) as producer:
             producer.fence()
-            with pytest.raises(Refused) as refused:
-                producer.write(records, Progress(name, target.name, 500))
+            with pytest.raises(RecordsRejected) as refused:
+                producer.write(records, ProgressCommit(name, target.name, 500))
         assert refused.value.records
     assert target.records() == []
 
@@ -38,7 +38,7 @@ def test_a_first_chunk_and_a_second_leave_their_progress(broker: str, settings: 
     with ChunkProducer(name) as producer:
         producer.fence()
         for after in (1, 2):
-            producer.write([Outbound(target.name, 0, b"k", b"v", ())], Progress(name, target.name, after))
+            producer.write([OutboundRecord(target.name, 0, b"k", b"v", ())], ProgressCommit(name, target.name, after))
             seen.append(topics.committed(name, [(target.name, 0)]))
     assert seen == [{(target.name, 0): 1}, {(target.name, 0): 2}]
 

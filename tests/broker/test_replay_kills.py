@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from demo.broker import Broker
-from demo.redis import Redis
+from demo.broker import LocalBroker
+from demo.redis import LocalRedis
 from engine.record.replay import ITEM
 from tests.broker.replay_world import ReplayWorld
 
@@ -30,16 +30,16 @@ def new_database(postgres_url: str) -> str:
 
 
 @pytest.fixture
-def own_redis() -> Iterator[Redis]:
+def own_redis() -> Iterator[LocalRedis]:
     """A Redis of this test alone."""
-    started = Redis().start()
+    started = LocalRedis().start()
     yield started
     started.stop()
 
 
 @pytest.fixture
 def own_world(
-    request: pytest.FixtureRequest, tmp_path: Path, own_broker: Broker, own_redis: Redis
+    request: pytest.FixtureRequest, tmp_path: Path, own_broker: LocalBroker, own_redis: LocalRedis
 ) -> Iterator[ReplayWorld]:
     """A running world whose services no other test uses; its parameter names the database's kind."""
     sqlite = f"sqlite:///{tmp_path}/dlqadmin.sqlite3"
@@ -72,7 +72,7 @@ def world(shared_world: ReplayWorld) -> ReplayWorld:
 @pytest.mark.soak  # it kills processes and services in series; the next test is the short case
 @pytest.mark.parametrize("own_world", ["sqlite", "postgres"], indirect=True)
 def test_every_item_is_sent_once_whatever_is_killed_on_the_way(
-    own_world: ReplayWorld, own_broker: Broker, own_redis: Redis
+    own_world: ReplayWorld, own_broker: LocalBroker, own_redis: LocalRedis
 ) -> None:
     world = own_world
     assert world.say("run", str(MANY), "500") == f"sending {MANY} records"

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.transactions import ChunkProducer, Fenced, Outbound, Progress
+from dlqadmin.broker.transactions import ChunkProducer, OutboundRecord, ProducerFenced, ProgressCommit
 from dlqadmin.replays.items.item_rows import load, token
 from dlqadmin.replays.items.messages import stamped
 from dlqadmin.replays.models import Chunk, Replay
@@ -45,12 +45,12 @@ class Dying:
         replay = self.replay
         batch = load(replay.items.filter(ordinal__lt=count))
         records = [
-            Outbound(item.target_topic, None, message.key, message.value, headers)
+            OutboundRecord(item.target_topic, None, message.key, message.value, headers)
             for item in batch
             for message in [item.message()]
             for headers in [stamped(message.headers, str(replay.uuid), token(replay, item.ordinal), item.attempt)]
         ]
-        self.producer.write(records, Progress(replay.transactional_id, self.target.name, 3))
+        self.producer.write(records, ProgressCommit(replay.transactional_id, self.target.name, 3))
 
     def states(self) -> list[tuple[str, str, int | None]]:
         rows = self.replay.items.order_by("ordinal")
@@ -90,7 +90,7 @@ def test_not_committed_is_sent_by_the_next_one(dying: Dying) -> None:
 def test_one_who_was_thought_dead_writes_nothing_after_the_takeover(dying: Dying) -> None:
     dying.open()
     send_slice(dying.replay.pk, "next")
-    with pytest.raises(Fenced):
+    with pytest.raises(ProducerFenced):
         dying.write()
     assert dying.tokens() == ["0", "1", "2"]
 
@@ -154,7 +154,7 @@ def test_an_old_chunk_that_would_have_left_a_trace_is_sent_by_the_next_one(dying
 
 
 def test_one_sender_holds_a_replay_at_a_time(dying: Dying) -> None:
-    Replay.objects.update(sender="alive", heartbeat=timezone.now())
+    Replay.objects.update(claim_token="alive", heartbeat=timezone.now())
     assert send_slice(dying.replay.pk, "other") is False
     assert dying.tokens() == []
     Replay.objects.update(heartbeat=timezone.now() - timedelta(seconds=11))

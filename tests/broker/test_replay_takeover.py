@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.transactions import ChunkProducer, Fenced, Outbound, Progress
+from dlqadmin.broker.transactions import ChunkProducer, OutboundRecord, ProducerFenced, ProgressCommit
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.items.item_rows import load, token
 from dlqadmin.replays.items.messages import stamped
@@ -84,7 +84,7 @@ class Two:
     def take_over(self) -> None:
         """Hold the replay, fence, write down what is about to be done."""
         topic = self.target.name
-        self._held().update(sender="successor", heartbeat=timezone.now(), progress_topic=topic)
+        self._held().update(claim_token="successor", heartbeat=timezone.now(), progress_topic=topic)
         self.producer = ChunkProducer(self.replay.transactional_id)
         self.producer.fence()
         ends = {topic: {"0": topics.ends([(topic, 0)])[topic, 0]}}
@@ -96,12 +96,12 @@ class Two:
         replay = self.replay
         batch = load(replay.items.all())
         records = [
-            Outbound(item.target_topic, None, message.key, message.value, headers)
+            OutboundRecord(item.target_topic, None, message.key, message.value, headers)
             for item in batch
             for message in [item.message()]
             for headers in [stamped(message.headers, str(replay.uuid), token(replay, item.ordinal), item.attempt)]
         ]
-        self.producer.write(records, Progress(replay.transactional_id, self.target.name, 3))
+        self.producer.write(records, ProgressCommit(replay.transactional_id, self.target.name, 3))
 
     def others_go_on(self) -> None:
         """What the sweep and the workers do, once the senders are taken for dead."""
@@ -148,7 +148,7 @@ def test_one_wakes_while_its_successor_sends(target: Target, dies: bool) -> None
         _stands_still(two, number, overtake)
         if two.producer is None:
             break
-        with suppress(Fenced):
+        with suppress(ProducerFenced):
             if not dies:
                 two.write()
         two.others_go_on()

@@ -14,7 +14,7 @@ from dlqadmin.deadletters.models import DeadLetter, ReplayMark
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ChunkState, ItemState, Replay
 from dlqadmin.replays.sending.sender import send_slice, unsettled
-from dlqadmin.replays.sending.slices import Slice
+from dlqadmin.replays.sending.slices import SendingSlice
 from tests.broker.test_replay_bytes import Message, Target
 from tests.dlqadmin.deadletters.letters import NOW
 
@@ -67,7 +67,7 @@ def test_a_cluster_that_is_no_longer_configured_pauses_the_replay(target: Target
     replay.refresh_from_db()
     assert (replay.status, replay.trouble) == (
         "paused",
-        "Kafka refused to go on: cluster gone is not configured any more",
+        "the replay can't continue: cluster gone is no longer configured",
     )
 
 
@@ -105,8 +105,8 @@ def test_what_a_person_changed_in_a_pause_that_the_sender_slept_through_holds(ta
 
     with topics.on(""), ChunkProducer(replay.transactional_id) as producer:
         producer.fence()
-        Replay.objects.filter(pk=replay.pk).update(sender="sender")
-        Slice(replay, producer, "sender").run(time.monotonic() + 20, sleep)
+        Replay.objects.filter(pk=replay.pk).update(claim_token="sender")
+        SendingSlice(replay, producer, "sender").run(time.monotonic() + 20, sleep)
     assert states(replay) == ["failed_again", "sent", "sent"]
 
 
@@ -140,7 +140,7 @@ def test_the_canary_is_sent_and_awaited_step_by_step(target: Target) -> None:
     replay.refresh_from_db()
     assert (replay.status, replay.trouble, states(replay)[2]) == (
         "paused",
-        "1 of 1 of the canary failed again",
+        "1 of 1 canary records failed again",
         "queued",
     )
     assert replay.chunks.filter(state=ChunkState.COMMITTED).count() == 2

@@ -16,7 +16,7 @@ from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem
 from dlqadmin.replays.sending import queueing, sender
 from dlqadmin.replays.sending.sender import send_slice
-from dlqadmin.replays.sending.slices import Slice
+from dlqadmin.replays.sending.slices import SendingSlice
 from tests.broker.test_replay_bytes import Target
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_what_an_older_copy_of_the_database_had_not_taken_up_is_claimed_as_sent(
     LedgerEntry.objects.all().delete()
     replay.items.update(state=ItemState.PLANNED, reason="", sent_at=None, sent_offset=None)
     item_states.created(replay)
-    Replay.objects.update(status=status, progress=1, shown=0, sender="", started_at=timezone.now())
+    Replay.objects.update(status=status, progress=1, shown=0, claim_token="", started_at=timezone.now())
     send_slice(replay.pk, "second")
     assert states(replay) == [("unknown", "coordinates_lost")] * 3
     assert sorted(entry.item.ordinal for entry in LedgerEntry.objects.all()) == [0, 1, 2]
@@ -93,7 +93,7 @@ def test_a_topic_made_anew_in_the_middle_gets_nothing_of_the_rest(target: Target
     admin.create_topics([NewTopic(target.name, 1, 1)])[target.name].result(20)
     assert send_slice(replay.pk, "two") is False
     replay.refresh_from_db()
-    assert (replay.status, "made anew" in replay.trouble) == ("paused", True)
+    assert (replay.status, "was deleted and recreated" in replay.trouble) == ("paused", True)
     assert [state for state, _ in states(replay)].count("queued") == 2
 
 
@@ -116,9 +116,9 @@ def test_a_rate_made_slower_does_not_prolong_the_rest_that_has_begun(target: Tar
         Replay.objects.update(rate=1, status="paused" if resting_with[-1] > 1 else "running")
 
     producer = ChunkProducer(replay.transactional_id)
-    Replay.objects.update(rate=5, sender="one")
+    Replay.objects.update(rate=5, claim_token="one")
     producer.fence()
-    slice_ = Slice(Replay.objects.get(pk=replay.pk), producer, "one")
+    slice_ = SendingSlice(Replay.objects.get(pk=replay.pk), producer, "one")
     assert slice_.run(float("inf"), wait) is False
     producer.close()
     assert resting_with.count(1) <= 4  # 0.2 s at five a second; a whole second would be ten looks

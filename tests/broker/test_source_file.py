@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from engine.leases import LeaseEnd, TaskReport
 from tests.broker.source import SourceConnector
 
@@ -181,7 +181,7 @@ def test_a_connector_that_was_never_started_reads_what_kafka_connect_committed(b
     assert source.values() == ["two", "three"]
 
 
-def test_a_broker_that_is_killed_and_comes_back_costs_no_line(own_broker: Broker, tmp_path: Path) -> None:
+def test_a_broker_that_is_killed_and_comes_back_costs_no_line(own_broker: LocalBroker, tmp_path: Path) -> None:
     path = tmp_path / "in"
     append(path, *(f"{number}" for number in range(1500)))
     slow = {"transforms": "slow", "transforms.slow.type": "tests.broker.steps.Slow", "batch.size": "50"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from dlqadmin.connectors.error_budgets import nearest
+from dlqadmin.connectors.documents import ConnectorDocument, ConnectorList
+from dlqadmin.connectors.error_budgets import nearest_to_failing
 from dlqadmin.connectors.queries import connector_document
 from dlqadmin.metrics.models import TaskSnapshot
 from tests.support.statuses import ZEROS, T, sink, source, stream
@@ -56,13 +57,14 @@ CONNECTORS: dict[str, Rows] = {
 }
 
 
-def answer() -> dict[str, Any]:
+def answer() -> ConnectorList:
     """The list of connectors at the time of the recording."""
     rows = [_connector(name, config, statuses) for name, (config, statuses) in CONNECTORS.items()]
-    return {"reachable": True, "as_of": NOW.isoformat(), "nearest": nearest(rows), "results": rows}
+    near = nearest_to_failing((row.name, task.id, task.budget) for row in rows for task in row.tasks)
+    return ConnectorList(reachable=True, as_of=NOW.isoformat(), trouble=None, nearest=near, results=rows)
 
 
-def _connector(name: str, config: dict[str, str], statuses: list[dict[str, Any]]) -> dict[str, Any]:
+def _connector(name: str, config: dict[str, str], statuses: list[dict[str, Any]]) -> ConnectorDocument:
     tasks = [
         {"id": task, "state": one["state"], "trace": one["trace"]} for task, one in enumerate(statuses or [sink()])
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -30,7 +31,7 @@ def recorded_tab(chromium: Browser, site: Site) -> Iterator[Page]:
     """A tab at the time of the recording, with connectors in every state in place of the demo's."""
     context = signed_in(chromium, site)
     context.clock.set_fixed_time(NOW)
-    body = answer()
+    body = msgspec.to_builtins(answer())
     context.route("**/api/v1/connectors", lambda route: route.fulfill(json=body))
     yield context.new_page()
     context.close()

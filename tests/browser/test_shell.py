@@ -101,7 +101,7 @@ def test_a_server_that_is_away_is_said_with_the_age_of_what_is_shown(clocked_pag
     clocked_page.goto("/groups")
     clocked_page.get_by_test_id("group").first.wait_for()
     clocked_page.route("**/api/**", lambda route: route.abort())
-    away = clocked_page.get_by_text(re.compile(r"The server has not answered for \d+ s\."))
+    away = clocked_page.get_by_text(re.compile(r"The server has not responded for \d+ s\."))
 
     def is_said() -> bool:
         clocked_page.clock.fast_forward(ASKED_AGAIN_MS)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from demo.network import wait_until
 from tests.chaos.processes import Process, end, parent, process
 from tests.chaos.world import World
@@ -23,7 +23,11 @@ class Mischief:
     """One run's; `kills` counts what was done by kind, `log` says it in order."""
 
     def __init__(
-        self, world: World, rng: random.Random, progress: Callable[[], int], brokers: Callable[[], Sequence[Broker]]
+        self,
+        world: World,
+        rng: random.Random,
+        progress: Callable[[], int],
+        brokers: Callable[[], Sequence[LocalBroker]],
     ) -> None:
         self.world = world
         self.rng = rng
@@ -138,6 +142,6 @@ def _stopped(one: Process) -> Iterator[None]:
         one.send(signal.SIGCONT)
 
 
-def _process_of(broker: Broker) -> Process:
+def _process_of(broker: LocalBroker) -> Process:
     assert broker.process is not None
     return process(broker.process.pid)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyspark
 
-from demo.network import HOST, answers, free_ports, wait_until
+from demo.network import HOST, free_ports, is_answering, wait_until
 from engine.spark.java import driver_options
 from tests.chaos.processes import Process, end, executors, process, python_workers
 from tests.spark.engine_process import descendants
@@ -41,7 +41,7 @@ class SparkCluster:
     def start(self) -> SparkCluster:
         """Start it and return when the master listens; workers come by themselves."""
         self._start("master.Master", "-h", HOST, "-p", str(self.port), "--webui-port", "0")
-        wait_until(lambda: answers(HOST, self.port), "the Spark master", START_TIMEOUT_S)
+        wait_until(lambda: is_answering(HOST, self.port), "the Spark master", START_TIMEOUT_S)
         for number in range(self.workers):
             work = str(self.home / f"worker-{number}")
             options = ("-h", HOST, "-c", str(CORES), "-m", "4g", "-d", work, "--webui-port", "0")

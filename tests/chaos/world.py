@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
-from demo.broker import Broker
-from demo.postgres import Postgres
+from demo.broker import LocalBroker
+from demo.postgres import LocalPostgres
 from tests.chaos.drivers import Drivers
 from tests.chaos.processes import Process
 from tests.chaos.spark_cluster import SparkCluster, spark_options
@@ -24,7 +24,7 @@ class World:
     def __init__(self, home: Path) -> None:
         self.home = home
         home.mkdir(parents=True, exist_ok=True)
-        self.broker = Broker(home / "broker", overrides=BROKER)
+        self.broker = LocalBroker(home / "broker", overrides=BROKER)
         self.spark = SparkCluster(home / "spark")
         self.signs = home / "signs"
         self.signs.mkdir()
@@ -53,8 +53,8 @@ class World:
                 *spark_options(),
             ),
         )
-        self._other: Broker | None = None
-        self._postgres: Postgres | None = None
+        self._other: LocalBroker | None = None
+        self._postgres: LocalPostgres | None = None
         self._engine = False
 
     def start(self) -> World:
@@ -70,22 +70,22 @@ class World:
         self.drivers.await_leader()
 
     @property
-    def other(self) -> Broker:
+    def other(self) -> LocalBroker:
         """The second cluster, that mirrors write to."""
         if self._other is None:
-            self._other = Broker(self.home / "other", overrides=BROKER).start()
+            self._other = LocalBroker(self.home / "other", overrides=BROKER).start()
         return self._other
 
     @property
     def postgres_url(self) -> str:
         if self._postgres is None:
-            self._postgres = Postgres().start()
+            self._postgres = LocalPostgres().start()
         return self._postgres.url
 
-    def brokers(self) -> list[Broker]:
+    def brokers(self) -> list[LocalBroker]:
         return [self.broker] if self._other is None else [self.broker, self._other]
 
-    def start_broker(self, broker: Broker) -> None:
+    def start_broker(self, broker: LocalBroker) -> None:
         """Start it again, a second time if it must: after a kill it has its logs to look through."""
         try:
             broker.start()
@@ -123,7 +123,7 @@ class World:
             raise ExceptionGroup("could not be ended", troubles)
 
 
-def _end(broker: Broker) -> None:
+def _end(broker: LocalBroker) -> None:
     if broker.process is not None:
         broker.process.send_signal(signal.SIGCONT)
     broker.kill()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.conformance import sides
 from tests.conformance.case import Case
 from tests.conformance.cases import CASES
@@ -54,7 +54,7 @@ def seen(cases: Sequence[Case]) -> list[dict[str, Seen]]:
     """What Kafka Connect and the engine made of the cases."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         folder = Path(name)
-        broker = Broker(folder / "broker").start()
+        broker = LocalBroker(folder / "broker").start()
         bootstrap = broker.bootstrap_servers
         try:
             with sides.kafka_connect(folder, bootstrap) as theirs, sides.engine(folder, bootstrap) as ours:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.record.codec import decode
+from engine.record.error_context_json import decode
 from tests.conformance.case import Case
 from tests.conformance.seen import CONTEXT, REFUSED, STUCK, Seen
 from tests.support.topics import Record

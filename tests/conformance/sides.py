@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 from benchmarks.anchors import start_connect
-from benchmarks.programs import Program
+from benchmarks.programs import BenchmarkProgram
 from demo.network import HOST, wait_until
 from tests.conformance.case import Case, Kind
 from tests.conformance.java import RECORDING_SINK, compile_sink
@@ -110,7 +110,7 @@ def engine(folder: Path, bootstrap: str) -> Iterator[Side]:
         started.close()
 
 
-def _answers(http: httpx.Client, program: Program) -> bool:
+def _answers(http: httpx.Client, program: BenchmarkProgram) -> bool:
     program.check()
     try:
         return http.get("/connectors").is_success

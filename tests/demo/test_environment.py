@@ -6,6 +6,7 @@ import pytest
 
 from demo import run
 from demo.environment import demo_environment, engine_token, parse, port_of
+from engine.config.rooted_files import root_problem
 
 
 def test_the_shell_wins_over_the_defaults() -> None:
@@ -14,6 +15,11 @@ def test_the_shell_wins_over_the_defaults() -> None:
 
 def test_the_database_moves_with_the_local_directory() -> None:
     assert demo_environment({"LOCAL_DIR": "/tmp/a"})["DATABASE_URL"] == "sqlite:////tmp/a/dlqadmin.sqlite3"
+
+
+def test_the_engine_accepts_a_relative_local_directory() -> None:
+    env = demo_environment({"LOCAL_DIR": "data"})
+    assert root_problem(env["CONNECT_FILE_CONNECTORS_ROOT"]) is None
 
 
 def test_a_named_database_stays() -> None:
@@ -46,5 +52,6 @@ def test_a_port_is_found_in_every_kind_of_address(address: str) -> None:
 
 def test_connector_files_move_with_the_local_directory(tmp_path: Path) -> None:
     written = run.write_connectors(tmp_path)
-    assert f"connection.url=sqlite:///{tmp_path}/files/demo.sqlite3" in (written / "usgs-to-sql.properties").read_text()
-    assert f"file={tmp_path}/files/connect-test.txt" in (written / "local-file-sink.properties").read_text()
+    files = f"{tmp_path}/connector-files"
+    assert f"connection.url=sqlite:///{files}/demo.sqlite3" in (written / "usgs-to-sql.properties").read_text()
+    assert f"file={files}/connect-test.txt" in (written / "local-file-sink.properties").read_text()

@@ -7,7 +7,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from demo.damage import batch, intact
+from demo.damage import batch, intact_event
 from demo.feeder import PARTITIONS, Feeder, missing, partition_of, resent
 
 
@@ -21,7 +21,7 @@ def test_a_batch_that_was_cut_off_goes_on_where_it_was(sent: int) -> None:
 
 
 def test_the_trickle_sends_old_events_with_new_ids() -> None:
-    events = intact()
+    events = intact_event()
     sent = [resent(events, number) for number in range(1, 200)]
     assert len({event.key for event in sent}) == 199
     assert all(event.key in event.value for event in sent if not event.damage)

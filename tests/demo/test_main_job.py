@@ -4,6 +4,7 @@ The test that ends the product runs after all others that share it.
 """
 
 import json
+import re
 import sqlite3
 import subprocess
 from collections import Counter
@@ -13,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from demo.environment import ROOT
+from demo.environment import FILES, ROOT
 from demo.feeder import PARTITIONS, TOPIC, Feeder
+from demo.processes import PROCESSES
 from tests.support import topics
 from tests.support.product import Product
 
@@ -100,6 +102,27 @@ def test_an_export_holds_every_dead_letter_once(product: Product) -> None:
     assert len({json.loads(line)["id"] for line in lines}) == len(lines) == DEAD
 
 
+def test_the_console_shows_one_line_per_process_then_the_sign_in_and_nothing_more(product: Product) -> None:
+    lines = product.output().splitlines()
+    up, rest = lines[: len(PROCESSES)], lines[len(PROCESSES) :]
+    assert sorted(line.split()[0] for line in up) == sorted(process.name for process in PROCESSES)
+    assert all(re.search(r" \d+\.\d s$", line) for line in up)
+    assert rest == [
+        "",
+        f"  dlqadmin is up: {product.web}",
+        f"  sign in as demo with the password {product.password}",
+        f"  the connectors log their errors to {product.home}/logs/engine.log; the other logs are beside it",
+        "",
+    ]
+
+
+def test_each_process_has_a_log_without_the_chatter_of_libraries(product: Product) -> None:
+    logs = {process.name: Path(product.home, "logs", f"{process.name}.log").read_text() for process in PROCESSES}
+    assert logs["engine"].count('"sqlite3.IntegrityError: NOT NULL') == STAGES["TASK_PUT"]
+    chatter = re.compile("log level|NativeCodeLoader|log4j|superuser|DeprecationWarning")
+    assert {name: chatter.findall(text) for name, text in logs.items()} == {name: [] for name in logs}
+
+
 def test_a_port_in_use_is_one_sentence_before_anything_starts(product: Product) -> None:
     second = subprocess.run(
         ["make", "--no-print-directory", "ports"],
@@ -120,7 +143,7 @@ def test_ctrl_c_stops_every_process(product_to_end: Product) -> None:
 
 
 def delivered(product: Product) -> list[str]:
-    with closing(sqlite3.connect(Path(product.home, "files", "demo.sqlite3"))) as connection:
+    with closing(sqlite3.connect(Path(product.home, FILES, "demo.sqlite3"))) as connection:
         return [key for (key,) in connection.execute("SELECT id FROM earthquakes")]
 
 

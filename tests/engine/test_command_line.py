@@ -22,26 +22,18 @@ def test_a_good_connector_has_no_problems(tmp_path: Path, capsys: pytest.Capture
     assert "no problems" in capsys.readouterr().out
 
 
-def test_three_mistakes_are_three_problems_with_option_value_and_nearest_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("call", [["validate"], ["run", "--connector"]], ids=["validate", "run"])
+def test_three_mistakes_are_three_problems_with_option_value_and_nearest_name_and_nothing_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], call: list[str]
 ) -> None:
     file = tmp_path / "c.properties"
     file.write_text(BAD)
-    assert main(["validate", str(file)]) == 1
+    assert main([*call, str(file)]) == 1
     printed = capsys.readouterr().err
     assert "connector.class = FileStreamSnik: is no known class; did you mean FileStreamSink?" in printed
     assert "tasks.max = many: " in printed
     assert "errors.tolerence = all: unknown option; did you mean errors.tolerance?" in printed
     assert printed.endswith("3 problems\n")
-
-
-def test_a_wrong_connector_stops_the_engine_before_it_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "c.properties"
-    file.write_text(BAD)
-    assert main(["run", "--connector", str(file)]) == 1
-    assert "3 problems" in capsys.readouterr().err
 
 
 def test_wrong_worker_options_are_all_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

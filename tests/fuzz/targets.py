@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.config.worker import StepConfig
 from engine.errors import ConversionError
-from engine.record.codec import decode, encode
+from engine.record.error_context_json import decode, encode
 from engine.steps.registry import build_converter
 
 Target = Callable[[bytes], None]

@@ -17,13 +17,13 @@ import pytest
 
 from engine.assembly.validation import validate
 from engine.config.topic import ConfigState, ConnectorState
-from engine.herder.snapshot import View
-from engine.herder.state import Figures, HerderState, TaskRun
-from engine.herder.status import changes, tell
+from engine.herder.snapshot import HerderSnapshot
+from engine.herder.state import HerderState, ReportedFigures, TaskRun
+from engine.herder.status import status_changes, status_values
 from engine.leases import Lease, LeaseEnd, TaskConfig
 from engine.pipeline.commit import DurableThenCommit, flush_letters
 from engine.pipeline.lease import Deadline, run_tasks
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.produce_stage import RecordWriter
 from engine.pipeline.source_commit import DurableThenOffsets
 from engine.pipeline.source_task import SourceTask
@@ -34,8 +34,8 @@ from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replay_outcomes import ReplayReporter
 from engine.rest import bodies, prometheus
 from engine.steps.registry import build_transform
-from engine.tasks.clients import Opening, build_guard
-from engine.tasks.sink import Claimed, sink_task
+from engine.tasks.clients import TaskOpening, build_guard
+from engine.tasks.sink import ClaimedSink, sink_task
 from engine.tasks.source import writing_steps
 from tests.engine.pipeline.test_lease import tail
 from tests.fakes import BatchingProducer, Clock, Consumer, OffsetStore, Producer, Sink, Source
@@ -117,10 +117,10 @@ class World:
         self.task = TaskConfig("c", 0, 1, self.properties, (P0,))
 
     @cached_property
-    def opening(self) -> Opening:
+    def opening(self) -> TaskOpening:
         plan = validate(self.properties, open_worker())
         clock: Any = self.clock
-        return Opening(self.task, plan, open_worker(), clock, lambda _: 10**9)
+        return TaskOpening(self.task, plan, open_worker(), clock, lambda _: 10**9)
 
     def letters(self, state: TaskState) -> DeadLetterReporter:
         """The reporter, as `open_dead_letters` makes it of the options."""
@@ -143,7 +143,7 @@ class World:
             open_producer=lambda: self.doors.outcomes, topic="o", connector="c", task=0, clock=self.clock,
             jitter=lambda: 0.0,
         )  # fmt: skip
-        claimed = Claimed(consumer, {P0: 0}, state, letters, replayed)
+        claimed = ClaimedSink(consumer, {P0: 0}, state, letters, replayed)
 
         def report() -> None:
             assert replayed.flush()
@@ -176,17 +176,19 @@ class World:
         deadline = Deadline(self.clock, 10**9)
         reports = run_tasks(lease, tail("c", self.clock), self.clock, lambda _task, _careful: open_task, deadline)
         [report] = reports
-        figures = Figures(report.metrics, report.stage_failures, report.tolerance)
+        figures = ReportedFigures(report.metrics, report.stage_failures, report.tolerance)
         run = TaskRun(
             self.task, figures=figures, trace=report.trace if report.end is LeaseEnd.FAILED else None,
             parked_until=report.wake_at, parked_reason=report.trace,
         )  # fmt: skip
-        view = View("w", config=ConfigState({"c": ConnectorState(properties={})}), state=HerderState(1, {run.key: run}))
-        current = {key: body for key, (_, body) in tell(view, {}).items()}
+        view = HerderSnapshot(
+            "w", config=ConfigState({"c": ConnectorState(properties={})}), state=HerderState(1, {run.key: run})
+        )
+        current = {key: body for key, (_, body) in status_values(view, {}).items()}
         rest = [bodies.status(view, "c"), bodies.metrics(view, "c"), bodies.health(view)]
         self.doors.told |= {
             "report": msgspec.json.encode(report),
-            "status": b"\n".join(value or b"" for _, value in changes({}, current, 0)),
+            "status": b"\n".join(value or b"" for _, value in status_changes({}, current, 0)),
             "rest": orjson.dumps(rest),
             "metrics": prometheus.render(view, 0),
         }

@@ -27,7 +27,7 @@ def test_entries_reach_a_topic_in_order(settings: Settings, broker: str) -> None
         record("somebody", "did", "act", str(number))
     chain.seal_all()
     assert shipments.ship() == 20
-    assert shipments.behind() == (0, "")
+    assert shipments.shipping_lag() == (0, "")
     assert [row["seq"] for row in read(broker, topic, 20)] == [*range(1, 21)]
 
 

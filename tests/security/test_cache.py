@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 
 from demo import run
 from demo.environment import ROOT, demo_environment
-from demo.network import HOST, answers, free_ports, wait_until
-from demo.redis import Redis as Server
+from demo.network import HOST, free_ports, is_answering, wait_until
+from demo.redis import LocalRedis as Server
 from dlqadmin.celery import app
 from dlqadmin.clusters import index_progress
 from dlqadmin.settings import CACHES
@@ -92,7 +92,7 @@ def test_the_demos_redis_asks_for_a_password_that_no_command_line_shows(tmp_path
     env["REDIS_URL"] = env["REDIS_URL"].replace(":16379/", f":{port}/")
     server = subprocess.Popen([sys.executable, "-m", "demo.redis"], cwd=ROOT, env=env)
     try:
-        wait_until(lambda: answers(HOST, port), "Redis", 20)
+        wait_until(lambda: is_answering(HOST, port), "Redis", 20)
         assert password not in Path(f"/proc/{server.pid}/cmdline").read_text()
         with Redis.from_url(env["REDIS_URL"]) as known, Redis(HOST, port) as stranger:
             assert known.ping()

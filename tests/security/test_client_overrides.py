@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import examined
+from engine.__main__ import examine_connector
 from engine.assembly.driver import task_settings
 from engine.assembly.validation import validate
 from engine.config.properties import load_properties
@@ -29,7 +29,7 @@ LOADERS = ("plugin.library.paths", "ssl.engine.location", "ssl.engine.id", "ssl.
 def refused(properties: dict[str, str], **worker: str) -> dict[str, str]:
     own = {name.replace("_", "."): value for name, value in worker.items()}
     try:
-        examined({**SINK, **properties}, parse_worker({"bootstrap.servers": "own:9092", **own}))
+        examine_connector({**SINK, **properties}, parse_worker({"bootstrap.servers": "own:9092", **own}))
     except ConfigError as error:
         return {option: message for option, _, message in error.problems}
     return {}

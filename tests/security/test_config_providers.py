@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.__main__ import examined
+from engine.__main__ import examine_connector
 from engine.assembly.driver import task_settings
-from engine.assembly.lease import without_values
+from engine.assembly.lease import hide_values
 from engine.assembly.validation import plan_of_task, secrets_of, validate
 from engine.config.masking import mask
 from engine.config.providers import REFERENCE
@@ -19,10 +19,10 @@ from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import ConfigError, FatalError
 from engine.kafka.clock import WorkerClock
 from engine.leases import TaskConfig, TaskReport
-from engine.pipeline.outcome import Raised, Trouble
+from engine.pipeline.outcome import FailedAttempts, StageFailure
 from engine.pipeline.task_state import TaskState
 from engine.record.record import RawRecord, Record, TopicPartition
-from engine.tasks.clients import Opening, build_guard
+from engine.tasks.clients import TaskOpening, build_guard
 from engine.tasks.sink import build_transforms
 from tests.broker.connector import read_all
 from tests.broker.driver import Driver, running
@@ -79,7 +79,7 @@ def problems(properties: Mapping[str, str], worker: WorkerConfig) -> dict[str, s
     """The problems that the driver finds, or else the task."""
 
     def examine_and_open() -> None:
-        examined(properties, worker)
+        examine_connector(properties, worker)
         plan_of_task(properties, worker)
 
     with pytest.raises(ConfigError) as caught:
@@ -92,7 +92,7 @@ def test_each_provider_gives_its_value_to_the_task_alone(home: Path) -> None:
     worker = worker_of(home)
     for reference in references(home):
         properties = {**SINK, **INSERT, "transforms.x.static.value": reference}
-        shown = examined(properties, worker)
+        shown = examine_connector(properties, worker)
         assert SECRET not in str(shown)
         plan, _ = plan_of_task(properties, worker)
         [transform] = build_transforms(plan.config)
@@ -114,7 +114,7 @@ def test_what_is_stored_and_shown_are_the_properties_as_they_were_written(home: 
     properties = {**SINK, "connector.class": "SqlSink", "table.name": "q",
                   "connection.url": f"${{file:{home}/secrets/all.properties:url}}"}  # fmt: skip
     worker = worker_of(home, **{"file.connectors.root": "/tmp"} if home.parts[1] != "tmp" else {})
-    assert SECRET not in str(examined(properties, worker))
+    assert SECRET not in str(examine_connector(properties, worker))
     assert SECRET not in str(mask(properties, secrets_of(properties, worker)))
     lease = msgspec.json.encode(TaskConfig("c", 0, 1, properties, ()))
     assert SECRET.encode() not in lease
@@ -144,7 +144,7 @@ def test_an_option_of_the_workers_converter_is_in_no_stage(home: Path, monkeypat
 def test_the_driver_looks_values_up_for_the_clients_that_it_opens_itself(home: Path) -> None:
     worker = worker_of(home, **{"connector.client.config.override.policy": "All"})
     properties = {**SINK, "producer.override.sasl.password": references(home)[0]}
-    assert SECRET not in str(examined(properties, worker))
+    assert SECRET not in str(examine_connector(properties, worker))
     assert task_settings(properties, 0, worker)["sasl.password"] == SECRET
 
 
@@ -235,13 +235,13 @@ def test_no_problem_shows_a_value_nor_a_part_of_it(home: Path) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def opening_of(home: Path) -> Opening:
+def opening_of(home: Path) -> TaskOpening:
     """A task of a sink whose transform fails with the secret in its message, as its lease opens it."""
     worker = worker_of(home)
     shown = {"errors.include.foreign.messages": "true"}
     properties = {**SINK, **INSERT, **shown, "transforms.x.static.value": "${env:APP_SECRET}"}
     plan, found = plan_of_task(properties, worker)
-    return Opening(TaskConfig("c", 0, 1, properties, ()), plan, worker, WorkerClock(), lambda _: 0, found=found)
+    return TaskOpening(TaskConfig("c", 0, 1, properties, ()), plan, worker, WorkerClock(), lambda _: 0, found=found)
 
 
 def test_an_error_that_names_the_value_is_told_without_it(home: Path) -> None:
@@ -250,9 +250,9 @@ def test_an_error_that_names_the_value_is_told_without_it(home: Path) -> None:
     try:
         raise ValueError(f"can't use {SECRET}") from KeyError(SECRET)
     except ValueError as error:
-        raised = Raised(3, Record("t", 0, 0, None, {}), error)
+        raised = StageFailure(3, Record("t", 0, 0, None, {}), error)
     origin = RawRecord("t", 0, 0, 0, "CREATE_TIME", None, b"{}")
-    context = guard.errored(raised, origin, Trouble(1, 0), tolerable=True).context
+    context = guard.build_error(raised, origin, FailedAttempts(1, 0), tolerable=True).context
     assert SECRET not in f"{context.exception}{context.message}{context.root_message}{context.stages}"
     assert "${env:APP_SECRET}" in context.message
 
@@ -260,7 +260,7 @@ def test_an_error_that_names_the_value_is_told_without_it(home: Path) -> None:
 def test_a_log_line_of_a_task_is_told_without_the_value(home: Path) -> None:
     opening = opening_of(home)
     guard = build_guard(opening, TaskState(0, 1, 0, opening.plan.stages), None)
-    telling = guard.telling._replace(content=True, foreign=True)
+    telling = guard.content_policy._replace(content=True, foreign=True)
     error = FatalError(f"no login with {SECRET}")
     assert telling.sentence(error) == "FatalError: no login with ${env:APP_SECRET}"
     assert SECRET not in telling.trace(error)
@@ -268,7 +268,7 @@ def test_a_log_line_of_a_task_is_told_without_the_value(home: Path) -> None:
 
 def test_a_trace_of_a_task_is_reported_without_the_value(home: Path) -> None:
     report = TaskReport("c", 0, 1, None, {}, {}, {}, {}, {}, {}, False, None, f"FatalError: no login with {SECRET}")
-    [told] = without_values([report], {"c-0": opening_of(home).found})
+    [told] = hide_values([report], {"c-0": opening_of(home).found})
     assert told.trace == "FatalError: no login with ${env:APP_SECRET}"
 
 
@@ -289,7 +289,7 @@ def cluster(home: Path, broker: str) -> Cluster:
 def test_a_running_engine_uses_the_value_and_shows_it_nowhere(cluster: Cluster, home: Path, broker: str) -> None:
     engine = cluster.driver()
     with running(engine):
-        assert_shown_nowhere(engine.start().leads(), cluster, home, broker)
+        assert_shown_nowhere(engine.start().await_leading(), cluster, home, broker)
 
 
 def assert_shown_nowhere(engine: Driver, cluster: Cluster, home: Path, broker: str) -> None:

@@ -32,7 +32,7 @@ def start(**environment: str) -> str:
 @pytest.mark.parametrize("key", ["", "short", "k" * 60, "abcd" * 20])
 def test_a_weak_key_stops_the_start_outside_local(key: str) -> None:
     said = start(DLQADMIN_ENVIRONMENT="PRODUCTION", SECRET_KEY=key)
-    assert "SECRET_KEY: set it to at least 50 random characters" in said
+    assert "SECRET_KEY is too weak. Set it to at least 50 random characters" in said
     assert not key or key not in said
 
 

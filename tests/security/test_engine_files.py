@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from engine.__main__ import examined
+from engine.__main__ import examine_connector
 from engine.assembly.validation import validate
 from engine.config.rooted_files import open_below, root_problem
 from engine.config.worker import WorkerConfig, parse_worker
@@ -50,7 +50,7 @@ def outsiders(root: Path) -> list[str]:
 
 def problems(properties: dict[str, str], worker: WorkerConfig) -> tuple[tuple[str, str | None, str], ...]:
     with pytest.raises(ConfigError) as caught:
-        examined(properties, worker)
+        examine_connector(properties, worker)
     return caught.value.problems
 
 
@@ -203,7 +203,7 @@ def test_the_root_is_no_place_that_python_imports_from(tmp_path: Path) -> None:
     assert root_problem(f"{here}/engine/steps", [here])
     assert root_problem(f"{here}/not_there_yet", [here])
     assert root_problem("relative")
-    assert root_problem(f"{here}/.local/files", [here]) is None
+    assert root_problem(f"{here}/.local/connector-files", [here]) is None
     assert root_problem(str(tmp_path), [here]) is None
     with pytest.raises(ConfigError, match="file sink could write a module"):
         parse_worker({"file.connectors.root": str(Path(sys.prefix))})

@@ -11,7 +11,7 @@ import pytest
 from engine.assembly.validation import secrets_of, validate
 from engine.config.worker import WorkerConfig, parse_worker
 from engine.errors import ConfigError
-from engine.import_path import closed
+from engine.import_path import closed_path
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = """
@@ -146,5 +146,5 @@ def test_a_module_beside_the_engine_is_not_imported_even_if_the_checkout_is_the_
 
 def test_the_import_path_ends_with_the_checkout_and_has_no_relative_entry() -> None:
     here = str(ROOT)
-    assert closed(["", ".", "lib", "/work-dir", here, "/opt/lib"], "/work-dir") == ["/opt/lib", here]
-    assert closed([here, "/opt/lib"], here) == ["/opt/lib", here]
+    assert closed_path(["", ".", "lib", "/work-dir", here, "/opt/lib"], "/work-dir") == ["/opt/lib", here]
+    assert closed_path([here, "/opt/lib"], here) == ["/opt/lib", here]

@@ -32,7 +32,7 @@ from engine.errors import ConfigError
 from engine.rest.access import access_rules, allowed_hosts
 from engine.rest.app import build_app
 from engine.rest.credentials import Credentials, hash_password
-from engine.rest.request_checks import Access, Door
+from engine.rest.request_checks import AccessRules, RequestChecks
 from engine.rest.server import RestServer
 from engine.rest.throttle import MOST_FAILURES, Throttle
 from engine.rest.tls import server_context
@@ -49,12 +49,12 @@ BODIES = {
 }
 
 
-def door(herder: Herder, **rules: Any) -> Door:
+def door(herder: Herder, **rules: Any) -> RequestChecks:
     rules = {"hosts": frozenset({HOST}), "credentials": Credentials(TOKEN), **rules}
-    return Door(build_app(herder, examine), Access(**rules))
+    return RequestChecks(build_app(herder, examine), AccessRules(**rules))
 
 
-def client_of(served: Door) -> TestClient:
+def client_of(served: RequestChecks) -> TestClient:
     return TestClient(served, base_url=f"http://{HOST}", raise_server_exceptions=False, follow_redirects=False)
 
 
@@ -430,7 +430,9 @@ def test_leases_carry_no_credentials_of_the_rest_api() -> None:
 
 
 @contextmanager
-def serving(app: Door, tls: ssl.SSLContext | None = None, **properties: str) -> Iterator[tuple[int, RestServer]]:
+def serving(
+    app: RequestChecks, tls: ssl.SSLContext | None = None, **properties: str
+) -> Iterator[tuple[int, RestServer]]:
     worker = parse_worker({"listeners": f"{'https' if tls else 'http'}://127.0.0.1:0", **properties})
     server = RestServer(worker.rest.listeners, tls)
     server.start(app)

@@ -58,7 +58,7 @@ def test_a_token_goes_with_a_redirect_to_a_listed_worker_alone(
 ) -> None:
     settings.ENGINE_TOKEN = TOKEN
     engine.redirect = stranger.url
-    with pytest.raises(client.EngineMisconfigured, match="add it to ENGINE_URLS"):
+    with pytest.raises(client.EngineMisconfigured, match="not in ENGINE_URLS"):
         client.control("c", "pause")
     assert stranger.given == []
     settings.ENGINE_URLS = [stranger.url]

@@ -10,15 +10,15 @@ from django.contrib.auth.models import User
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import drafts
-from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.fixes.drafts import DraftChange
 from dlqadmin.replays.jobs import controls
 from dlqadmin.replays.models import Replay
 from dlqadmin.replays.plans import approvals, planner
 from dlqadmin.replays.plans.approval_rules import approval_document, approved, refusal
 from dlqadmin.replays.plans.options import Options, options_of
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin import conftest
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
@@ -43,7 +43,7 @@ def approver(db: None) -> User:
 def of(count: int, actor: User, skip: int = 0, **options: Any) -> Replay:
     """A plan of so many of the letters."""
     ids = list(DeadLetter.objects.order_by("pk").values_list("pk", flat=True))[skip : skip + count]
-    return plan(actor, chosen=frozen_selections.by_ids(ids, actor, Once(), LATER), **options)
+    return plan(actor, chosen=frozen_selections.by_ids(ids, actor, RequestKey(), LATER), **options)
 
 
 def ask(replay: Replay, actor: User) -> None:
@@ -59,38 +59,38 @@ def run(replay: Replay, actor: User, **more: Any) -> str:
 
 
 def test_an_origin_that_may_be_forged_needs_a_second_person(operator: User, settings: Any) -> None:
-    assert approval_document(of(1, operator), LATER)["reasons"] == []
+    assert approval_document(of(1, operator), LATER).reasons == []
     settings.POINTER_TOPICS = {"usgs.earthquakes.dlq": ["usgs.other"]}
     replay = of(1, operator)
     assert replay.plan["elsewhere"] == replay.plan["to_send"] == 1
-    assert approval_document(replay, LATER)["needed"]
+    assert approval_document(replay, LATER).needed
 
 
 def test_the_author_approves_nothing_that_somebody_else_asked_for(operator: User, approver: User) -> None:
     replay = of(3, approver)
     ask(replay, operator)
-    with pytest.raises(Conflict, match="You planned it"):
+    with pytest.raises(StateConflict, match="You made the plan"):
         approve(replay, approver)
-    assert approval_document(replay, LATER)["barred"] == ["approver-1", "operator-1"]
+    assert approval_document(replay, LATER).barred == ["approver-1", "operator-1"]
 
 
 def test_whoever_chose_its_options_approves_nothing(operator: User, approver: User) -> None:
     replay = of(3, operator)
     planner.check_again(replay, Options(rate=7), approver, LATER, FakeCluster())
     ask(replay, operator)
-    with pytest.raises(Conflict, match="You changed the plan"):
+    with pytest.raises(StateConflict, match="You changed the plan"):
         approve(replay, approver)
     approve(replay, person("approver-2", "approver"))
     assert approved(replay)
 
 
 def test_the_author_of_a_draft_approves_nothing(operator: User, approver: User) -> None:
-    drafts.save(DeadLetter.objects.select_related("body").earliest("pk"), operator, Edit(value=b"{}"), None, NOW)
+    drafts.save(DeadLetter.objects.select_related("body").earliest("pk"), operator, DraftChange(value=b"{}"), None, NOW)
     replay = of(3, operator)
     assert operator.pk in replay.authors
     Replay.objects.filter(pk=replay.pk).update(created_by=None, authors=[approver.pk])
     ask(replay, operator)
-    with pytest.raises(Conflict, match="wrote a draft"):
+    with pytest.raises(StateConflict, match="wrote a draft"):
         approve(replay, approver)
 
 
@@ -110,7 +110,7 @@ def test_every_option_is_part_of_what_is_approved(operator: User, approver: User
     changed = Options(**{**{name: getattr(options_of(replay), name) for name in Options.__struct_fields__}, **change})
     planner.check_again(replay, changed, operator, LATER, FakeCluster())
     assert not approved(replay)
-    assert approval_document(replay, LATER)["void"]
+    assert approval_document(replay, LATER).void
 
 
 def test_nobody_sends_faster_than_was_approved(operator: User, approver: User) -> None:
@@ -121,7 +121,7 @@ def test_nobody_sends_faster_than_was_approved(operator: User, approver: User) -
     controls.set_rate(replay, operator, 10, LATER)
     controls.set_rate(replay, operator, 100, LATER)
     for rate in (101, 0):
-        with pytest.raises(Conflict, match="was approved for 100 a second"):
+        with pytest.raises(StateConflict, match="was approved for 100 records a second"):
             controls.set_rate(replay, operator, rate, LATER)
 
 
@@ -133,24 +133,24 @@ def test_another_speed_of_a_plan_voids_its_approval(operator: User, approver: Us
     assert not approved(replay)
     planner.check_again(replay, options_of(replay), operator, LATER, FakeCluster())
     assert replay.plan["digest"] == Replay.objects.get(pk=replay.pk).plan["digest"]
-    assert approval_document(replay, LATER)["void"]
+    assert approval_document(replay, LATER).void
 
 
 def test_no_group_is_resolved_that_nobody_approved(operator: User, approver: User) -> None:
     replay = of(3, operator)
     ask(replay, operator)
     approve(replay, approver)
-    with pytest.raises(Conflict, match="resolves groups"):
+    with pytest.raises(StateConflict, match="resolves groups"):
         run(replay, operator, resolve_groups=True)
 
 
 def test_many_small_replays_reach_the_threshold(operator: User, approver: User) -> None:
     run(of(2, operator), operator)
     second = of(1, operator, skip=2)
-    said = "operator-1 would have sent 3 records within 24 hours, more than 2: 2 before and 1 now"
+    said = "operator-1 would send 3 records within 24 hours, more than 2: 2 before and 1 now"
     assert refusal(second, operator, LATER) == f"{second} needs the approval of a second person: {said}."
-    assert approval_document(second, LATER)["reasons"] == [said]
-    with pytest.raises(Conflict, match="needs the approval"):
+    assert approval_document(second, LATER).reasons == [said]
+    with pytest.raises(StateConflict, match="needs the approval"):
         run(second, operator)
     assert refusal(of(1, approver, skip=3), approver, LATER) is None  # each person has a count of their own
     assert refusal(of(1, approver, skip=3), operator, LATER) is not None  # that of who runs it counts as well
@@ -163,7 +163,7 @@ def test_two_plans_that_were_made_before_either_ran_are_counted_together(operato
     first, second = of(2, operator), of(1, operator, skip=2)
     assert refusal(second, operator, LATER) is None
     run(first, operator)
-    with pytest.raises(Conflict, match="3 records within 24 hours"):
+    with pytest.raises(StateConflict, match="3 records within 24 hours"):
         run(second, operator)
 
 
@@ -181,9 +181,9 @@ def test_another_target_than_the_origin_needs_a_second_person(operator: User, se
     shadow = plan(operator, FakeCluster(), shadow=True, chosen=_one(operator))
     for replay in (there, shadow):
         said = "1 record would go to another topic or cluster than the origin"
-        assert approval_document(replay, LATER)["reasons"] == [said]
+        assert approval_document(replay, LATER).reasons == [said]
         assert refusal(replay, operator, LATER) == f"{replay} needs the approval of a second person: {said}."
-        with pytest.raises(Conflict, match="another topic or cluster"):
+        with pytest.raises(StateConflict, match="another topic or cluster"):
             run(replay, operator)
     assert refusal(of(1, operator), operator, LATER) is None
     assert refusal(of(1, operator, target_topic="usgs.earthquakes"), operator, LATER) is None  # it is the origin
@@ -192,4 +192,4 @@ def test_another_target_than_the_origin_needs_a_second_person(operator: User, se
 
 
 def _one(actor: User) -> Any:
-    return frozen_selections.by_ids([DeadLetter.objects.earliest("pk").pk], actor, Once(), LATER)
+    return frozen_selections.by_ids([DeadLetter.objects.earliest("pk").pk], actor, RequestKey(), LATER)

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from dlqadmin.replays.fixes.errors import Refused
+from dlqadmin.replays.fixes.errors import ProgramRefused
 from dlqadmin.replays.fixes.jq_process import WORKER, Jq
 from dlqadmin.replays.fixes.json_repair import repaired
 from dlqadmin.replays.fixes.json_spans import NotJson, read
 from dlqadmin.replays.fixes.record_changes import changer
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.sandbox import trial
-from dlqadmin.sandbox.commands import Means, Program, command, view
-from dlqadmin.sandbox.trial import Verdict
+from dlqadmin.sandbox.commands import ConfinedProgram, Confinement, command, visible_paths
+from dlqadmin.sandbox.trial import ConfinementVerdict
 
-UNCONFINED = Verdict(Means.NONE, "bwrap: not permitted")
+UNCONFINED = ConfinementVerdict(Confinement.NONE, "bwrap: not permitted")
 # Read by the same command line as jq's worker, in its place: as if libjq ran code of an attacker.
 CODE = """
 import json, os, socket, sys
@@ -55,7 +55,7 @@ def test_code_in_the_place_of_jq_reaches_nothing(tmp_path: Path, settings: Setti
     secret.write_text("hunter2")
     files = (str(secret), str(settings.BASE_DIR / "manage.py"), "/etc/passwd", f"/proc/{os.getpid()}/environ")
     with socket.create_server(("127.0.0.1", 0)) as server:
-        program = Program(str(attacker), (str(server.getsockname()[1]), *files), shown=(attacker,))
+        program = ConfinedProgram(str(attacker), (str(server.getsockname()[1]), *files), shown=(attacker,))
         done = subprocess.run(
             command(program, trial.verdict().means), env={"SECRET_KEY": "x"}, capture_output=True,
             start_new_session=True, check=True,
@@ -64,17 +64,17 @@ def test_code_in_the_place_of_jq_reaches_nothing(tmp_path: Path, settings: Setti
 
 
 def test_the_sandbox_of_jq_shows_its_worker_and_python_alone(settings: Settings) -> None:
-    shown = view(Program(str(WORKER), shown=(WORKER,)))
+    shown = visible_paths(ConfinedProgram(str(WORKER), shown=(WORKER,)))
     own = [path for path in shown if path.is_relative_to(settings.BASE_DIR) and ".venv" not in path.parts]
     assert {path.name for path in own} == {"jq_worker.py", "launcher.py"}
 
 
 def test_without_a_sandbox_jq_is_off_and_says_why() -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ProgramRefused) as refused:
         Jq(".", found=UNCONFINED)
     assert str(refused.value) == (
-        "jq programs are switched off on this server, because it has no sandbox (bwrap: not permitted). Install"
-        " bubblewrap and allow user namespaces, or set ALLOWED_WITHOUT_SANDBOX=jq."
+        "jq programs are disabled on this server, because it has no sandbox (bwrap: not permitted). Install "
+        "bubblewrap and allow user namespaces, or set ALLOWED_WITHOUT_SANDBOX=jq."
     )
 
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
+import msgspec
 import pytest
 from django.apps import apps
 from django.contrib import admin
@@ -27,18 +27,18 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.entries import record
 from dlqadmin.audit.models import AuditEntry
-from dlqadmin.audit.permissions import PAYLOAD_READER
-from dlqadmin.deadletters.index.word_index import fill
+from dlqadmin.audit.permissions import READ_PAYLOADS
+from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import WITHHELD
 from dlqadmin.exports.tasks import write_exports
 from dlqadmin.replays.fixes.bulk_fixes import fresh_counts
-from dlqadmin.replays.fixes.drafts import Edit, save
+from dlqadmin.replays.fixes.drafts import DraftChange, save
 from dlqadmin.replays.jobs.views import look
 from dlqadmin.replays.models import BulkFix, Rehearsal, Replay, ReplayItem, Selection
 from dlqadmin.rest.read_only_admin import ReadOnlyAdmin
-from engine.record.codec import encode
 from engine.record.context import ErrorContext
+from engine.record.error_context_json import encode
 from engine.record.record import RawRecord, Record
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
@@ -53,7 +53,7 @@ VALUE = b'{"ssn": "%s", "gap": null}' % SECRET.encode()
 API = "/api/v1"
 WEEK = urlencode(ALL)
 STAGES = (Stage(StageType.TRANSFORMATION, "Cast$Value"),)
-NEEDED = f"the right {PAYLOAD_READER}"
+NEEDED = f"the right {READ_PAYLOADS.scope}"
 # Operations that show content to those who may read it; a new one belongs here, and is audited.
 DOORS = {
     "audit_list", "bulk_fixes_export", "bulk_fixes_list", "bulk_fixes_retrieve", "dead_letters_bytes",
@@ -113,10 +113,10 @@ def ids(rows: list[int], operator: User, someone: User, settings: Settings, tmp_
     settings.EXPORTS_DIR = tmp_path / "exports"
     index([letter(100 + n, message=NST) for n in range(6)])
     index([plain(1, _context(), key=SECRET.encode()), plain(2, _source_context()), plain(3, VALUE)])
-    fill()
+    write_queued_words()
     client, first = signed_in(operator), DeadLetter.objects.select_related("body").get(pk=rows[0])
     for author in (operator, someone):
-        save(first, author, Edit(key=SECRET.encode()), None, NOW)
+        save(first, author, DraftChange(key=SECRET.encode()), None, NOW)
     chosen = [
         _post(client, "selections", {"ids": [first.pk]})["id"],
         _post(client, "selections", {"filter": f"{WEEK}&key={SECRET}"})["id"],
@@ -126,7 +126,7 @@ def ids(rows: list[int], operator: User, someone: User, settings: Settings, tmp_
     ReplayItem.objects.update(state="failed_again", sent_partition=0, sent_offset=1)
     bulk = BulkFix.objects.create(
         selection_id=chosen[0], author=operator, kind="jq", program=f'.ssn = "{SECRET}"', status="done",
-        created_at=NOW, touched_at=NOW, done_at=NOW, trouble=f"jq: error at {SECRET}",
+        created_at=NOW, heartbeat=NOW, done_at=NOW, trouble=f"jq: error at {SECRET}",
         counts={**fresh_counts(replace=False), "why": [{"text": SECRET, "count": 1, "dead_letter": first.pk}]},
     )  # fmt: skip
     rehearsals = [_rehearsal(author, first) for author in (operator, someone)]
@@ -158,7 +158,7 @@ def test_no_door_shows_content_without_the_right(ids: Ids, someone: User, role: 
 
 @pytest.mark.slow
 def test_with_the_right_the_same_doors_show_it_and_each_look_is_audited(ids: Ids, someone: User) -> None:
-    someone.groups.add(Group.objects.get(name=PAYLOAD_READER))
+    someone.groups.add(Group.objects.get(name=READ_PAYLOADS.scope))
     client, shown, unnoticed = signed_in(someone), set(), set()
     for operation, address in _operations(ids):
         cache.clear()  # a repeated look adds no entry
@@ -225,7 +225,7 @@ def test_an_operator_without_the_right_still_replays_records_as_they_are(rows: l
     chosen = _post(client, "selections", {"ids": [rows[3]]})
     planned = _post(client, "replays", {"selection": chosen["id"]})
     assert planned["counts"]["total"] == 1
-    assert not _holds_secret(orjson.dumps([chosen, planned]))
+    assert not _holds_secret(msgspec.json.encode([chosen, planned]))
 
 
 @pytest.mark.slow
@@ -306,7 +306,7 @@ def test_no_export_is_written_for_an_author_who_lost_the_right(
     index([_letter(1)])
     client = signed_in(operator)
     made = _post(client, "exports", {"format": "ndjson", "filter": WEEK})
-    operator.groups.remove(Group.objects.get(name=PAYLOAD_READER))
+    operator.groups.remove(Group.objects.get(name=READ_PAYLOADS.scope))
     write_exports()
     answer = client.get(f"{API}/exports/{made['id']}").json()
     assert (answer["state"], NEEDED in answer["trouble"]) == ("failed", True)
@@ -386,7 +386,7 @@ def test_an_upgrade_gives_the_right_to_operators_and_approvers(db: None) -> None
     people = {role: person(role, role, payload_reader=False) for role in ("viewer", "operator", "approver")}
     migration: Any = import_module("dlqadmin.audit.migrations.0004_payload_readers")
     migration.give_right(apps, SimpleNamespace(connection=connection))
-    members = User.objects.filter(groups__name=PAYLOAD_READER)
+    members = User.objects.filter(groups__name=READ_PAYLOADS.scope)
     assert set(members) == {people["operator"], people["approver"]}
 
 
@@ -498,7 +498,7 @@ def _asked(client: APIClient, address: str) -> bytes:
     if "/events?" in address:
         request = Request(RequestFactory().get("/"))
         request._request.session = client.session
-        return orjson.dumps(look(request, int(address.split("/")[-2])))
+        return msgspec.json.encode(look(request, int(address.split("/")[-2])))
     response: Any = client.get(address)
     assert response.status_code in ALLOWED, (address, response.content)
     return streamed(response) if response.streaming else _content(response)

@@ -6,8 +6,10 @@ import json
 import threading
 import uuid
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -16,14 +18,17 @@ from confluent_kafka.cimpl import NewTopic
 from dlqadmin.broker.internal_topics import by_content, by_name, find_now
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.broker.topics import ClusterView
+from dlqadmin.deadletters.groups import summaries
 from dlqadmin.deadletters.index.consumer import follow
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.origin_topics import refusal_by_name
 from dlqadmin.deadletters.index.pointers import resolve
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.records import neighbours
 from dlqadmin.deadletters.records.details import detail
+from dlqadmin.deadletters.search.documents import NeighbourIds
+from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.items.messages import original
 from engine.record.record import RawRecord
@@ -77,7 +82,7 @@ def test_origins_are_listed_by_dead_letter_topic(settings: Any) -> None:
 
 def test_a_refused_pointer_asks_kafka_nothing_and_says_why(settings: Any) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
-    (found,) = resolve([prepare(pointing("connect-configs"), NOW)])
+    (found,) = resolve([parse_message(pointing("connect-configs"), NOW)])
     assert (found.original, found.value, found.refused) == ("forbidden", None, "connect-configs is the engine's own")
 
 
@@ -86,12 +91,13 @@ def test_a_store_is_known_by_its_records() -> None:
         found = by_content("anything", [RawRecord("anything", 0, 0, NOW_MS, "CREATE_TIME", key, value)])
         return "" if found is None else found.why
 
-    assert store(*CONNECTOR) == "holds Connect's configurations"
-    assert store(b"connector-orders", None) == "holds Connect's configurations"
-    assert store(b"session-key", b'{"schema": {}, "payload": {"key": "x"}}') == "holds Connect's configurations"
-    assert store(b"status-connector-orders", b'{"state": "RUNNING"}') == "holds Connect's states"
-    assert store(b'["orders", {"table": "t"}]', b'{"id": 1}') == "holds Connect's offsets"
-    assert store(b'{"keytype": "SCHEMA", "subject": "s"}', b"{}") == "holds the schemas of a registry"
+    configurations = "contains Kafka Connect's configurations"
+    assert store(*CONNECTOR) == configurations
+    assert store(b"connector-orders", None) == configurations
+    assert store(b"session-key", b'{"schema": {}, "payload": {"key": "x"}}') == configurations
+    assert store(b"status-connector-orders", b'{"state": "RUNNING"}') == "contains Kafka Connect's states"
+    assert store(b'["orders", {"table": "t"}]', b'{"id": 1}') == "contains Kafka Connect's offsets"
+    assert store(b'{"keytype": "SCHEMA", "subject": "s"}', b"{}") == "contains the schemas of a registry"
     assert store(b"task-orders-1", b'{"title": "a task of a person"}') == ""
     assert store(b"customer-7", b'{"state": "RUNNING"}') == ""
     assert by_name("orders") is None
@@ -138,7 +144,7 @@ def test_a_topic_that_fails_is_refused_and_stops_no_other() -> None:
     kafka = Failing("headless", headless=1, events=1)
     found = find_now(["headless", "events"], kafka=kafka)
     assert {name: internal.why for name, internal in found.items()} == {
-        "headless": "can't be looked into: Kafka does not tell what is in each of its partitions"
+        "headless": "can't be checked: Kafka does not return the records of each of its partitions"
     }
     kafka.failing = ""
     assert find_now(["headless", "events"], kafka=kafka) == {}  # a failure is not kept
@@ -157,7 +163,7 @@ def test_a_cluster_that_is_away_refuses_nothing() -> None:
 def test_a_partition_that_is_not_told_is_not_taken_for_an_empty_one() -> None:
     kafka = Failing("", part=2)
     kafka.missing = {("part", 1)}
-    assert find_now(["part"], kafka=kafka)["part"].why.startswith("can't be looked into")
+    assert find_now(["part"], kafka=kafka)["part"].why.startswith("can't be checked")
 
 
 class World:
@@ -202,11 +208,13 @@ def test_a_forged_pointer_reads_no_store_whatever_its_name(broker: str, settings
     honest = DeadLetter.objects.select_related("body").get(origin_topic=world.origin)
     assert (honest.original, bytes(honest.body.value or b"")) == ("fetched", b"value 0")
     assert (forged.original, forged.body.value) == ("forbidden", None)
-    shown = detail(forged, Reader(None, may_read=True))
-    assert shown["not_allowed"] == f"{world.store} holds Connect's configurations"
-    assert SECRET not in json.dumps(shown)
+    reader = PayloadReader(None, may_read=True)
+    group = summaries.document(forged.fingerprint.group, Filters(NOW - timedelta(days=1), NOW), NOW)
+    shown = detail(forged, reader, group, NeighbourIds(previous=None, next=None))
+    assert shown.not_allowed == f"{world.store} contains Kafka Connect's configurations"
+    assert SECRET.encode() not in msgspec.json.encode(shown)
     assert original(forged) is None  # there is nothing to replay, edit or rehearse
-    around = neighbours.around(forged)
-    assert around["not_allowed"] == f"{world.store} holds Connect's configurations"
-    assert [row["this"] for row in around["results"]] == [True]
-    assert neighbours.around(honest)["not_allowed"] is None
+    around = neighbours.origin_neighbours(forged, reader)
+    assert around.not_allowed == f"{world.store} contains Kafka Connect's configurations"
+    assert [row.this for row in around.results] == [True]
+    assert neighbours.origin_neighbours(honest, reader).not_allowed is None

@@ -19,10 +19,10 @@ from pytest_django import Settings
 
 from dlqadmin.replays.rehearsals import sandboxed_run
 from dlqadmin.replays.rehearsals.inputs import worker_options
-from dlqadmin.replays.rehearsals.sandboxed_run import Limits, Told
+from dlqadmin.replays.rehearsals.sandboxed_run import RunLimits, Told
 from dlqadmin.sandbox import trial
-from dlqadmin.sandbox.commands import Means, candidates
-from dlqadmin.sandbox.trial import Verdict, judge
+from dlqadmin.sandbox.commands import Confinement, candidates
+from dlqadmin.sandbox.trial import ConfinementVerdict, choose_confinement
 from engine.record.stage import Stage, StageType
 
 # cffi calls the C library without an audit event, so the engine's own fence sees none of it.
@@ -95,7 +95,7 @@ def is_open(fd):
 pytestmark = pytest.mark.slow  # most tests start the engine in a sandbox
 
 CONFIG = {"name": "c", "connector.class": "FileStreamSink", "topics": "t", "value.converter.schemas.enable": "false"}
-UNCONFINED = Verdict(Means.NONE, "bwrap: not permitted")
+UNCONFINED = ConfinementVerdict(Confinement.NONE, "bwrap: not permitted")
 
 
 def test_a_dead_letter_names_no_class_by_path_that_its_connector_does_not() -> None:
@@ -126,14 +126,19 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def rehearse(name: str, value: Any = None, found: Verdict | None = None, limits: Limits = Limits()) -> Told:  # noqa: B008, frozen
+def rehearse(
+    name: str,
+    value: Any = None,
+    found: ConfinementVerdict | None = None,
+    limits: RunLimits = RunLimits(),  # noqa: B008, frozen
+) -> Told:
     record = {"topic": "t", "key": None, "value": base64.b64encode(json.dumps(value).encode()).decode()}
     config = {**CONFIG, "transforms": "own", "transforms.own.type": f"spying.{name}"}
     worker = {"plugin.classes.allow": "spying.*"}
     return sandboxed_run.run({"worker": worker, "config": config, "records": [record]}, limits, found)
 
 
-def spied(files: list[str], port: int, found: Verdict | None = None) -> dict[str, Any]:
+def spied(files: list[str], port: int, found: ConfinementVerdict | None = None) -> dict[str, Any]:
     """Return everything that the class got hold of."""
     descriptor = fcntl.fcntl(0, fcntl.F_DUPFD, 50)  # free here, and above all that the sandbox opens by itself
     asked = {"files": files, "port": port, "process": os.getpid(), "descriptor": descriptor}
@@ -155,13 +160,13 @@ def files(plugins: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def reached(files: list[str], port: int) -> Callable[[Means], dict[str, Any]]:
+def reached(files: list[str], port: int) -> Callable[[Confinement], dict[str, Any]]:
     """Return what the class reaches under each means; each is tried once."""
-    return cache(lambda means: spied(files, port, Verdict(means)))
+    return cache(lambda means: spied(files, port, ConfinementVerdict(means)))
 
 
 def test_a_class_reads_no_secret_and_reaches_no_process_and_no_network(
-    files: list[str], reached: Callable[[Means], dict[str, Any]]
+    files: list[str], reached: Callable[[Confinement], dict[str, Any]]
 ) -> None:
     got = reached(trial.verdict().means)
     assert got["files"] == dict.fromkeys(files)
@@ -188,35 +193,35 @@ def test_the_same_class_reaches_all_of_it_without_a_sandbox(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another user id")
-def test_a_service_that_runs_as_root_rehearses_as_nobody(reached: Callable[[Means], dict[str, Any]]) -> None:
+def test_a_service_that_runs_as_root_rehearses_as_nobody(reached: Callable[[Confinement], dict[str, Any]]) -> None:
     assert reached(trial.verdict().means)["user"] == 65534
 
 
 @pytest.mark.parametrize("means", candidates())
 def test_every_means_that_is_installed_confines(
-    files: list[str], reached: Callable[[Means], dict[str, Any]], means: Means
+    files: list[str], reached: Callable[[Confinement], dict[str, Any]], means: Confinement
 ) -> None:
-    assert trial.attempt(means) == ""
+    assert trial.try_confinement(means) == ""
     got = reached(means)
     assert got["files"] == dict.fromkeys(files)
     assert (got["connects"], got["signals"], got["talks to the host"]) == (False, False, False)
 
 
 def test_processes_that_a_class_leaves_behind_end_with_it(plugins: Path) -> None:
-    told = rehearse("Stays", limits=Limits(wall_s=15))
+    told = rehearse("Stays", limits=RunLimits(wall_s=15))
     assert told.stages
     assert are_gone(plugins)
 
 
 def test_the_processes_that_a_class_starts_are_bounded_and_end_with_it(plugins: Path) -> None:
-    told = rehearse("Forks", limits=Limits(wall_s=60))
+    told = rehearse("Forks", limits=RunLimits(wall_s=60))
     assert told.records[0]["stages"][3]["state"] == "ok"  # it comes back only where a fork was refused
     assert are_gone(plugins)
 
 
 @pytest.mark.soak  # keeps every processor busy until the rehearsal's time is over
 def test_a_class_that_forks_without_end_is_ended(plugins: Path) -> None:
-    told = rehearse("Bombs", limits=Limits(wall_s=15))
+    told = rehearse("Bombs", limits=RunLimits(wall_s=15))
     assert told.stages
     assert are_gone(plugins)
 
@@ -231,7 +236,7 @@ def test_a_folder_of_plugins_that_holds_the_dashboard_is_not_shown(
 def test_without_a_sandbox_foreign_classes_are_off_and_the_screen_says_why(plugins: Path) -> None:
     told = rehearse("Spies", found=UNCONFINED)
     assert told.trouble == (
-        "transforms.own.type: is not built in. Classes that are not built in are switched off on this server, because"
+        "transforms.own.type: is not built in. Classes that are not built in are disabled on this server, because"
         " it has no sandbox (bwrap: not permitted). Install bubblewrap and allow user namespaces, or set"
         " ALLOWED_WITHOUT_SANDBOX=foreign-classes"
     )
@@ -247,23 +252,25 @@ def test_without_a_sandbox_built_in_steps_are_still_rehearsed() -> None:
 def test_the_first_means_that_confines_is_taken() -> None:
     tried = []
 
-    def attempt(means: Means) -> str:
+    def attempt(means: Confinement) -> str:
         tried.append(means)
-        return "" if means is Means.UNSHARE else f"{means}: refused"
+        return "" if means is Confinement.UNSHARE else f"{means}: refused"
 
-    assert judge([Means.BUBBLEWRAP, Means.UNSHARE, Means.UNSHARE_AS_ROOT], attempt) == Verdict(Means.UNSHARE)
-    assert tried == [Means.BUBBLEWRAP, Means.UNSHARE]
+    assert choose_confinement(
+        [Confinement.BUBBLEWRAP, Confinement.UNSHARE, Confinement.UNSHARE_AS_ROOT], attempt
+    ) == ConfinementVerdict(Confinement.UNSHARE)
+    assert tried == [Confinement.BUBBLEWRAP, Confinement.UNSHARE]
 
 
 def test_where_nothing_confines_every_reason_is_told() -> None:
-    found = judge([Means.BUBBLEWRAP, Means.UNSHARE], lambda means: f"{means}: refused")
-    assert found == Verdict(Means.NONE, "bubblewrap: refused; unshare: refused")
+    found = choose_confinement([Confinement.BUBBLEWRAP, Confinement.UNSHARE], lambda means: f"{means}: refused")
+    assert found == ConfinementVerdict(Confinement.NONE, "bubblewrap: refused; unshare: refused")
     assert not found.confines
-    assert judge([], lambda _: "").reason == "neither bubblewrap nor unshare is installed"
+    assert choose_confinement([], lambda _: "").reason == "neither bubblewrap nor unshare is installed"
 
 
 def test_a_program_that_is_not_confined_fails_the_trial() -> None:
-    said = trial.attempt(Means.NONE)
+    said = trial.try_confinement(Confinement.NONE)
     assert "connect to this machine" in said
     assert "read /etc/passwd" in said
 

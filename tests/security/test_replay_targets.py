@@ -53,7 +53,7 @@ def test_a_store_is_no_target_whatever_its_name(operator: User) -> None:
     cluster.records["plain", 0].insert(0, _record(b"connector-orders", {"properties": {}}))
     replay = plan(operator, cluster, target_topic="plain")
     assert reasons(replay) == ["forbidden_target"]
-    assert "holds Connect's configurations" in replay.items.get().evidence
+    assert "contains Kafka Connect's configurations" in replay.items.get().evidence
 
 
 @pytest.mark.django_db
@@ -71,15 +71,15 @@ def test_an_allow_list_names_what_may_be_written_and_lifts_no_store(settings: An
         return forbidden(topic, by_name(topic), set(), cluster)
 
     assert not why("orders")
-    assert why("payments") == "is not among REPLAY_TARGETS"
-    assert why("orders2") == "is not among REPLAY_TARGETS"
+    assert why("payments") == "is not in REPLAY_TARGETS"
+    assert why("orders2") == "is not in REPLAY_TARGETS"
     assert not why("own-changelog")  # named exactly
     assert not why("_team")
     assert why("connect-configs") == "is the engine's own"
     assert why("team.internal").startswith("ends in .internal")  # an expression lifts nothing
     assert not why("orders.eu", "staging")
-    assert why("orders", "staging") == "is not among REPLAY_TARGETS"
-    assert why("orders.eu") == "is not among REPLAY_TARGETS"
+    assert why("orders", "staging") == "is not in REPLAY_TARGETS"
+    assert why("orders.eu") == "is not in REPLAY_TARGETS"
 
 
 class Store:
@@ -106,7 +106,7 @@ def store(broker: str, settings: Any) -> Store:
 def test_a_plan_recognises_a_real_store_on_either_cluster(store: Store) -> None:
     for cluster in ("", "eu"):
         found = look([store.name], Options(target_topic=store.name, target_cluster=cluster), Own())
-        assert found.by_name[store.name].forbidden == "holds Connect's configurations"
+        assert found.by_name[store.name].forbidden == "contains Kafka Connect's configurations"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -119,7 +119,7 @@ def test_a_sender_looks_again_on_either_cluster(broker: str, store: Store, clust
     assert send_slice(replay.pk, "sender") is False
     replay.refresh_from_db()
     assert replay.status == "paused"
-    assert "holds Connect's configurations" in replay.trouble
+    assert "contains Kafka Connect's configurations" in replay.trouble
 
 
 def _record(key: bytes, value: dict[str, Any]) -> RawRecord:

@@ -20,7 +20,7 @@ from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from demo.environment import ROOT
-from demo.network import HOST, answers, free_ports, wait_until
+from demo.network import HOST, free_ports, is_answering, wait_until
 from dlqadmin.audit import sign_in_limits
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.audit.sign_in_limits import TooManyTries
@@ -68,7 +68,7 @@ def guess(
     client = Client(headers=headers, REMOTE_ADDR=address)
     body, json = {"username": name, "password": password}, "application/json"
     response = client.post(door, body, json) if door == API else client.post(door, body)
-    return 429 if b"Too many tries" in response.content else response.status_code
+    return 429 if b"Too many attempts" in response.content else response.status_code
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_a_refused_sign_in_says_how_long_to_wait(staff: User) -> None:
     assert (api.status_code, api["Content-Type"]) == (429, "application/problem+json")
     assert 0 < int(api["Retry-After"]) <= 24 * 3600
     admin = Client().post(ADMIN, {"username": "staff-1", "password": "x"}, REMOTE_ADDR="192.0.2.1")
-    assert "Too many tries to sign in. Try again in" in admin.content.decode()
+    assert "Too many attempts to sign in. Try again in" in admin.content.decode()
 
 
 def test_sign_ins_by_the_admin_are_audited(staff: User) -> None:
@@ -116,7 +116,7 @@ def test_a_right_password_without_the_right_to_the_admin_is_audited_as_a_failure
     AuditEntry.objects.all().delete()
     assert guess(ADMIN, name="plain", password=PASSWORD) == 200
     assert [(row.action, row.object_id, row.detail["why"]) for row in AuditEntry.objects.all()] == [
-        ("sign-in failed", "plain", "no staff")
+        ("sign-in failed", "plain", "not staff")
     ]
 
 
@@ -330,7 +330,7 @@ def two_processes(redis_url: str, tmp_path: Path) -> Iterator[list[str]]:
         started.append(subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, env=env))
     try:
         for number in (port, port + 1):
-            wait_until(partial(answers, HOST, number), "The dashboard", 60)
+            wait_until(partial(is_answering, HOST, number), "The dashboard", 60)
         yield [f"http://{HOST}:{number}" for number in (port, port + 1)]
     finally:
         for server in started:

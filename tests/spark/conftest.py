@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.spark.engine_process import Engine, Topics
 from tests.support.broker import lasting_broker
 
@@ -26,7 +26,7 @@ def engine(shared_engine: Engine) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def shared_second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def shared_second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
     made = lasting_broker(tmp_path_factory.mktemp("second-broker"))
     made.overrides["group.min.session.timeout.ms"] = "1000"
     yield made
@@ -34,7 +34,7 @@ def shared_second_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
 
 
 @pytest.fixture
-def second_broker(shared_second_broker: Broker) -> Broker:
+def second_broker(shared_second_broker: LocalBroker) -> LocalBroker:
     """A broker that a test may stop and kill, as long as it starts it again."""
     if shared_second_broker.process is None:
         shared_second_broker.start()
@@ -42,7 +42,9 @@ def second_broker(shared_second_broker: Broker) -> Broker:
 
 
 @pytest.fixture(scope="session")
-def shared_second_engine(tmp_path_factory: pytest.TempPathFactory, shared_second_broker: Broker) -> Iterator[Engine]:
+def shared_second_engine(
+    tmp_path_factory: pytest.TempPathFactory, shared_second_broker: LocalBroker
+) -> Iterator[Engine]:
     made = Engine(
         tmp_path_factory.mktemp("second-engine"),
         shared_second_broker.bootstrap_servers,
@@ -54,7 +56,7 @@ def shared_second_engine(tmp_path_factory: pytest.TempPathFactory, shared_second
 
 
 @pytest.fixture
-def second_engine(shared_second_engine: Engine, second_broker: Broker) -> Iterator[Engine]:
+def second_engine(shared_second_engine: Engine, second_broker: LocalBroker) -> Iterator[Engine]:
     """An engine on the second broker, to be killed and started again; its sources are delivered exactly once."""
     if shared_second_engine.process is None:
         shared_second_engine.start()
@@ -68,6 +70,6 @@ def topics(broker: str) -> Topics:
 
 
 @pytest.fixture
-def second_topics(second_broker: Broker) -> Topics:
+def second_topics(second_broker: LocalBroker) -> Topics:
     """Topics on the second broker."""
     return Topics(second_broker.bootstrap_servers)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import orjson
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.broker.mirror import Cluster
 from tests.spark.engine_process import Engine, Topics, file_sink
 from tests.spark.test_mirror import mirror
 
 
 def test_an_engine_and_a_mirror_from_its_broker_wait_for_the_broker_and_go_on(
-    engine: Engine, second_engine: Engine, second_broker: Broker, second_topics: Topics, tmp_path: Path
+    engine: Engine, second_engine: Engine, second_broker: LocalBroker, second_topics: Topics, tmp_path: Path
 ) -> None:
     """The engine lives on the broker that goes away. The mirror's engine lives on another one, and reads from it."""
     sink, away, topic = f"waiting-{tmp_path.name}", f"away-{tmp_path.name}", second_topics.create()

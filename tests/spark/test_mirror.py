@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.broker.mirror import Cluster
 from tests.spark.engine_process import Engine, kill_worker
 
 
 @pytest.fixture
-def source(second_broker: Broker) -> Cluster:
+def source(second_broker: LocalBroker) -> Cluster:
     return Cluster(second_broker.bootstrap_servers)
 
 

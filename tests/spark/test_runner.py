@@ -56,15 +56,15 @@ def test_a_lease_waits_while_others_have_all_cores(runner: SparkRunner, tmp_path
     first = runner.submit(leases[0])
     await_file(tmp_path / "first.begun")
     second = runner.submit(leases[1])
-    wait_until(lambda: runner.waits("second"), "The second, which waits,", TIMEOUT_S, 0.02)
-    assert not runner.waits("first")
+    wait_until(lambda: runner.is_waiting("second"), "The second, which waits,", TIMEOUT_S, 0.02)
+    assert not runner.is_waiting("first")
     (tmp_path / "first.released").touch()
     first.result(TIMEOUT_S)
     await_file(tmp_path / "second.begun")
-    assert not runner.waits("second")
+    assert not runner.is_waiting("second")
     (tmp_path / "second.released").touch()
     second.result(TIMEOUT_S)
-    assert not any(runner.waits(name) for name in ("first", "second", "unknown"))
+    assert not any(runner.is_waiting(name) for name in ("first", "second", "unknown"))
 
 
 def test_a_driver_takes_sparks_classes_from_the_archive(runner: SparkRunner, loaded: Path) -> None:

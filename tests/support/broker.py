@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 
 BROKER_VARIABLE = "TEST_BROKER"  # the bootstrap servers of a broker that the processes of a suite share
 
@@ -18,9 +18,9 @@ OVERRIDES = {
 }
 
 
-def lasting_broker(folder: Path) -> Broker:
+def lasting_broker(folder: Path) -> LocalBroker:
     """Return a broker, not started yet, that keeps records older than their topic's retention.
 
     The demo's looks for them every minute, and to it those of 1970 are; this one looks once a day.
     """
-    return Broker(folder, overrides=OVERRIDES)
+    return LocalBroker(folder, overrides=OVERRIDES)

@@ -12,7 +12,7 @@ from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
-from engine.herder.state import Settings
+from engine.herder.state import HerderSettings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
 from engine.leases import Delivery, Lease, TaskReport
@@ -27,7 +27,7 @@ INPUTS = ("in-a", "in-b")
 MOST_PARTITIONS = 4
 MAX_BYTES = 60  # of a record in the output; a larger one is rejected with its batch
 DAY_MS = 86_400_000
-SETTINGS = Settings(
+SETTINGS = HerderSettings(
     slots=3, poll_ms=0, trouble_ms=0, heartbeat_ms=3000, graceful_ms=1000, budget_ms=2000, short_budget_ms=500,
     kill_delay_ms=500, retriable_delay_ms=300, idle_delay_ms=100, topics_every_ms=500, growth_every_ms=1000,
     recommit_ms=4000, fencing_delay_ms=100, fencing_delay_max_ms=1000, lost_limit=1_000, hung_ms=20_000,
@@ -180,7 +180,7 @@ class Driver:
         self.herder.serve(0)
 
     # the Election port
-    def wins(self) -> bool:
+    def is_elected(self) -> bool:
         return self._believes
 
     def confirms(self) -> bool:
@@ -194,7 +194,7 @@ class Driver:
         self._cluster.workers.append(worker)
         return worker.future
 
-    def waits(self, lease_id: str) -> bool:
+    def is_waiting(self, lease_id: str) -> bool:
         """Each has a worker of its own."""
         return False
 

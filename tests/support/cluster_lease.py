@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import ConversionError, EngineError
-from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.leases import Lease, TaskConfig, TaskReport
 from engine.pipeline.chain import sink_steps
@@ -17,16 +17,15 @@ from engine.pipeline.claim import ConfigTail, claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
 from engine.pipeline.guard import Guard
 from engine.pipeline.lease import Deadline, check_owned, must_stop, run_tasks
-from engine.pipeline.open_task import OpenTask, unopened
+from engine.pipeline.opened_task import OpenTask, report_all_unopened
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord
 from engine.record.stage import Stage, StageType
-from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.replay_outcomes import ReplayReporter
-from tests.engine.pipeline.rig import Bytes
+from tests.engine.pipeline.rig import Bytes, letter_reporter
 from tests.support.fake_broker import Broker
 from tests.support.fake_kafka import FakeConsumer, FakeKafka
 
@@ -91,7 +90,7 @@ def run_lease(
         tail = ConfigTail(kafka.consumer("tail"), CONFIGS, clock)
         tail.read_to_end()
     except EngineError as error:
-        return unopened(lease.tasks, error, clock)
+        return report_all_unopened(lease.tasks, error, clock)
     deadline = Deadline(clock, lease.budget_ms)
 
     def open_task(task: TaskConfig, careful: bool) -> OpenTask:
@@ -126,20 +125,16 @@ def open_sink(
     admit()
     store = TransactionalStore(consumer, transaction, group)
     positions, state = claim_positions(config, STAGES, consumer, store)
-    letters = DeadLetterReporter(
-        producer=Buffered(transaction), topic=LETTERS, include_configs=False, include_messages=True,
-        context_headers=False, max_bytes=1_000_000, metrics=state.metrics, retry=RETRY, clock=clock,
-        jitter=lambda: 1.0, patience_ms=lambda _: 50, failures=state.unwritten.failures,
-        first_ms=state.unwritten.first_ms,
-    )  # fmt: skip
+    options = {"topic": LETTERS, "include_messages": True, "retry": RETRY, "patience_ms": lambda _: 50}
+    letters = letter_reporter(BufferedProducer(transaction), state, clock, **options)
     guard = Guard(
         connector=config.connector, stages=STAGES, state=state, retry=RETRY, tolerance=TOLERANCE,
         retry_on="retriable", reporters=[], dead_letters=letters, clock=clock, jitter=lambda: 1.0,
         patience_ms=lambda _: 50, handlers={},
     )  # fmt: skip
     replayed = ReplayReporter(
-        open_producer=lambda: Buffered(transaction), topic="outcomes", connector=config.connector, task=config.task,
-        clock=clock, jitter=lambda: 1.0,
+        open_producer=lambda: BufferedProducer(transaction), topic="outcomes", connector=config.connector,
+        task=config.task, clock=clock, jitter=lambda: 1.0,
     )  # fmt: skip
     task = SinkTask(
         steps=sink_steps(Bytes(), NotBad(), None, []),

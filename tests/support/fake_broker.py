@@ -14,7 +14,15 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 from zlib import crc32
 
-from engine.errors import AbortableError, EngineError, FatalError, Fenced, OffsetsMissing, ProduceFailed, RetriableError
+from engine.errors import (
+    AbortableError,
+    EngineError,
+    FatalError,
+    GenerationFenced,
+    OffsetsMissing,
+    ProduceFailed,
+    RetriableError,
+)
 from engine.ports import Clock, Committed
 from engine.record.record import Headers, RawRecord, TopicPartition
 from tests import fakes
@@ -159,7 +167,7 @@ class Broker:
     def init_again(self, identity: Identity) -> Identity:
         """A new epoch for a producer that says who it was; only an id that was forgotten is given to it."""
         if identity.transactional_id in self.ids:
-            raise Fenced(f"PRODUCER_FENCED: {identity.transactional_id} is somebody else's")
+            raise GenerationFenced(f"PRODUCER_FENCED: {identity.transactional_id} is somebody else's")
         return self.init(identity.transactional_id)
 
     def produce(
@@ -255,7 +263,7 @@ class Broker:
         if state is None or state.producer_id != identity.producer_id:
             raise InvalidMapping("INVALID_PRODUCER_ID_MAPPING: the transactional id has expired")
         if state.epoch != identity.epoch:
-            raise Fenced(f"PRODUCER_FENCED: epoch {identity.epoch}, now {state.epoch}")
+            raise GenerationFenced(f"PRODUCER_FENCED: epoch {identity.epoch}, now {state.epoch}")
         state.used_ms = self.clock.now_ms()
         return state
 

@@ -11,7 +11,7 @@ from engine.errors import (
     EngineError,
     FailureType,
     FatalError,
-    Fenced,
+    GenerationFenced,
     ProduceFailed,
     RetriableError,
 )
@@ -187,7 +187,7 @@ class FakeTransactional(FakeProducer):
     def _guarded(self, request: str, effect: Callable[[], Answer]) -> Answer:
         try:
             return self._kafka.request(request, effect)
-        except (Fenced, FatalError) as error:
+        except (GenerationFenced, FatalError) as error:
             self._step, self._death = Step.DEAD, error
             raise
         except InvalidMapping as error:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from demo.environment import ROOT, demo_environment
-from demo.network import HOST, answers, free_ports, wait_until
+from demo.network import HOST, free_ports, is_answering, wait_until
 
 START_TIMEOUT_S = 180
 MARK_TIMEOUT_S = 120
@@ -121,7 +121,7 @@ class Product:
         with self.log.open("ab") as log:
             server = subprocess.Popen([*command, "--no-proxy-headers"], cwd=ROOT, env=env, stdout=log, stderr=log)
         try:
-            wait_until(lambda: answers(HOST, port), "The second web server", START_TIMEOUT_S)
+            wait_until(lambda: is_answering(HOST, port), "The second web server", START_TIMEOUT_S)
             yield f"http://{HOST}:{port}"
         finally:
             server.terminate()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from demo.environment import FILES
 from tests.support.product import Product
 
 WAIT_S = 30
@@ -42,6 +43,6 @@ def allow_null(product: Product, *columns: str) -> None:
 
 @contextmanager
 def _connected(product: Product) -> Iterator[sqlite3.Connection]:
-    database = Path(product.home, "files", "demo.sqlite3")
+    database = Path(product.home, FILES, "demo.sqlite3")
     with closing(sqlite3.connect(database, timeout=WAIT_S, isolation_level=None)) as connection:
         yield connection

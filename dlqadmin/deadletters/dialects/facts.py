@@ -9,6 +9,8 @@ import msgspec
 from engine.record.record import Headers, RawRecord
 from engine.record.stage import Stage
 
+GROUP_HEADER = "kafka_dlt-original-consumer-group"  # of Spring Kafka's DeadLetterPublishingRecoverer
+
 
 class Origin(msgspec.Struct, frozen=True):
     """The coordinates of the consumed record; values that the message does not contain are None."""

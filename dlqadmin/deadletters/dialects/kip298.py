@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts, Origin, SourceRecord
-from engine.record.codec import decode
 from engine.record.context import ErrorContext
+from engine.record.error_context_json import decode
 from engine.record.record import RawRecord
 
 

@@ -21,14 +21,14 @@ Topic = Annotated[str, Meta(min_length=1)]
 
 
 # gc=False: these structs contain no reference cycles, so the garbage collector need not track them.
-class Bytes(Struct, gc=False):
+class ContextBytes(Struct, gc=False):
     """Bytes in a `record`. A key or value of another type was already converted."""
 
     schema: Literal["BYTES"]
     value: bytes | None
 
 
-class Record(Struct, gc=False):
+class UnchangedRecord(Struct, gc=False):
     """A `record` that is unchanged since it was consumed."""
 
     topic: Topic
@@ -36,13 +36,13 @@ class Record(Struct, gc=False):
     offset: Long
     timestamp: Long
     timestamp_type: str
-    key: Bytes | None
-    value: Bytes | None
-    headers: list[Bytes]
+    key: ContextBytes | None
+    value: ContextBytes | None
+    headers: list[ContextBytes]
     source_partition: UnsetType | None = UNSET
 
 
-class Original(Struct, gc=False):
+class OriginalRecord(Struct, gc=False):
     """An `original_record` with its bytes."""
 
     topic: Topic
@@ -54,7 +54,7 @@ class Original(Struct, gc=False):
     value: bytes | None
 
 
-class Elsewhere(Struct, gc=False):
+class ConvertedRecord(Struct, gc=False):
     """A `record` beside an `original_record`.
 
     Only one of its facts matters: it came from Kafka, so it has no source partition.
@@ -63,7 +63,7 @@ class Elsewhere(Struct, gc=False):
     source_partition: UnsetType | None = UNSET
 
 
-class Body(Struct, gc=False, kw_only=True):
+class ContextFields(Struct, gc=False, kw_only=True):
     """The fields that both kinds of contexts share."""
 
     index: Annotated[int, Meta(ge=0)]
@@ -82,46 +82,48 @@ class Body(Struct, gc=False, kw_only=True):
     truncated: str | UnsetType | None = UNSET
 
 
-class Converted(Body, gc=False, kw_only=True):
+class ConvertedContext(ContextFields, gc=False, kw_only=True):
     """A context whose record was converted before it failed, or left out."""
 
-    record: Elsewhere | None
-    original_record: Original
+    record: ConvertedRecord | None
+    original_record: OriginalRecord
 
 
-class Unchanged(Body, gc=False, kw_only=True):
+class UnchangedContext(ContextFields, gc=False, kw_only=True):
     """A context whose record is the original record."""
 
-    record: Record
+    record: UnchangedRecord
     original_record: UnsetType | None = UNSET
 
 
-class Stage(Struct, gc=False):
+class ContextStage(Struct, gc=False):
     """A stage, reduced to its type."""
 
     type: StageType
 
 
-_converted = msgspec.json.Decoder(Converted).decode
-_unchanged = msgspec.json.Decoder(Unchanged).decode
-_stages = msgspec.json.Decoder(list[Stage]).decode
+_converted = msgspec.json.Decoder(ConvertedContext).decode
+_unchanged = msgspec.json.Decoder(UnchangedContext).decode
+_stages = msgspec.json.Decoder(list[ContextStage]).decode
 
 
 def read(message: RawRecord) -> DeadLetterFacts | None:
     """Return the facts without stages, notes and problems; None if `kip298` must read it."""
     data = message.value or b""
     try:
-        return _of_original(_converted(data)) if b'"original_record"' in data else _of_record(_unchanged(data))
+        return (
+            _facts_of_original(_converted(data)) if b'"original_record"' in data else _facts_of_record(_unchanged(data))
+        )
     except msgspec.MsgspecError:
         return None
 
 
-def _of_original(body: Converted) -> DeadLetterFacts | None:
+def _facts_of_original(body: ConvertedContext) -> DeadLetterFacts | None:
     original = body.original_record
     return _facts(body, original, original.key, original.value)
 
 
-def _of_record(body: Unchanged) -> DeadLetterFacts | None:
+def _facts_of_record(body: UnchangedContext) -> DeadLetterFacts | None:
     """Return None if key and value are both null: the writer may have left both out."""
     key, value = body.record.key, body.record.value
     if key is None and value is None:
@@ -129,7 +131,9 @@ def _of_record(body: Unchanged) -> DeadLetterFacts | None:
     return _facts(body, body.record, None if key is None else key.value, None if value is None else value.value)
 
 
-def _facts(body: Body, origin: Record | Original, key: bytes | None, value: bytes | None) -> DeadLetterFacts | None:
+def _facts(
+    body: ContextFields, origin: UnchangedRecord | OriginalRecord, key: bytes | None, value: bytes | None
+) -> DeadLetterFacts | None:
     types = _types(bytes(body.stages))
     if body.index >= len(types):
         return None

@@ -21,7 +21,7 @@ MAX_FRAMES = 500
 REMEMBERED_LINE, REMEMBERED_TRACE = 300, 16_000  # characters
 
 
-class Frame(msgspec.Struct, frozen=True):
+class StackFrame(msgspec.Struct, frozen=True):
     """A line of code. `application` is false for the standard library and well-known frameworks."""
 
     file: str
@@ -30,12 +30,12 @@ class Frame(msgspec.Struct, frozen=True):
     application: bool
 
 
-class Link(msgspec.Struct, frozen=True):
+class ChainedException(msgspec.Struct, frozen=True):
     """One exception of a cause chain. Frames keep the order of the text."""
 
     class_name: str
     message: str
-    frames: tuple[Frame, ...]
+    frames: tuple[StackFrame, ...]
 
 
 def split(trace: str) -> tuple[str, str]:
@@ -51,7 +51,7 @@ def split(trace: str) -> tuple[str, str]:
     return trace[:end] + more, rest
 
 
-def joined(heads: str | None, rest: str) -> str:
+def join(heads: str | None, rest: str) -> str:
     """Rebuild the trace that `split` split. Without heads, `rest` is already the whole trace."""
     if heads is None:
         return rest
@@ -66,16 +66,16 @@ def _split(trace: str) -> tuple[str, str]:
 _remembered_split = lru_cache(512)(_split)
 
 
-def parse(trace: str) -> tuple[Link, ...]:
+def parse(trace: str) -> tuple[ChainedException, ...]:
     """Return the cause chain, outermost exception first. Never raises.
 
     The chain is empty if the text contains no exception.
     """
-    links = _python(trace) if trace.lstrip().startswith("Traceback (") else _caused_by(trace)
+    links = _parse_python(trace) if trace.lstrip().startswith("Traceback (") else _parse_java(trace)
     return tuple(link for link in links if link.class_name or link.frames)
 
 
-def first_frame(chain: tuple[Link, ...]) -> Frame | None:
+def first_frame(chain: tuple[ChainedException, ...]) -> StackFrame | None:
     """Return the application frame nearest to the root cause, else the root cause's first frame."""
     for link in reversed(chain):
         for frame in link.frames:
@@ -84,7 +84,7 @@ def first_frame(chain: tuple[Link, ...]) -> Frame | None:
     return next((frame for link in reversed(chain) for frame in link.frames), None)
 
 
-def telling_frame(trace: str) -> Frame | None:
+def cached_first_frame(trace: str) -> StackFrame | None:
     """Return the `first_frame` of a trace, cached by the lines after the first one.
 
     The first line contains the message, which differs between failures, so it is not part of the cache key.
@@ -96,17 +96,17 @@ def telling_frame(trace: str) -> Frame | None:
     return first_frame(parse(trace))
 
 
-def _of_frames(lines: str) -> Frame | None:
-    return first_frame(tuple(_caused_by(lines)))
+def _parse_first_frame(lines: str) -> StackFrame | None:
+    return first_frame(tuple(_parse_java(lines)))
 
 
-_remembered_of_frames = lru_cache(1024)(_of_frames)
+_remembered_of_frames = lru_cache(1024)(_parse_first_frame)
 
 
-def _caused_by(trace: str) -> list[Link]:
-    links: list[Link] = []
+def _parse_java(trace: str) -> list[ChainedException]:
+    links: list[ChainedException] = []
     head: list[str] = []
-    frames: list[Frame] = []
+    frames: list[StackFrame] = []
     for line in trace.splitlines():
         stripped = line.strip()
         if stripped.startswith("at ") and line[:1].isspace():
@@ -122,14 +122,14 @@ def _caused_by(trace: str) -> list[Link]:
     return links
 
 
-def _python(trace: str) -> list[Link]:
+def _parse_python(trace: str) -> list[ChainedException]:
     """Parse a Python trace, which prints the root cause first and the raising frame last.
 
     Both are reversed, so that frames start at the raise and the root cause comes last.
     """
-    links: list[Link] = []
+    links: list[ChainedException] = []
     head: list[str] = []
-    frames: list[Frame] = []
+    frames: list[StackFrame] = []
     for line in trace.splitlines():
         if line.startswith(("Traceback (", "The above exception", "During handling")):
             if head or frames:
@@ -144,25 +144,25 @@ def _python(trace: str) -> list[Link]:
     return links[::-1]
 
 
-def _link(head: list[str], frames: list[Frame]) -> Link:
+def _link(head: list[str], frames: list[StackFrame]) -> ChainedException:
     match = HEAD.match(head[0]) if head else None
     if match is None:
-        return Link("", "\n".join(head), tuple(frames))
+        return ChainedException("", "\n".join(head), tuple(frames))
     message = "\n".join([match["message"] or "", *head[1:]]).strip()
-    return Link(match["class"], message, tuple(frames))
+    return ChainedException(match["class"], message, tuple(frames))
 
 
-def _frame(text: str) -> Frame | None:
+def _frame(text: str) -> StackFrame | None:
     """Parse one frame, cached: the traces of one program repeat the same lines."""
     return _remembered_frame(text) if len(text) <= REMEMBERED_LINE else _read_frame(text)
 
 
-def _read_frame(text: str) -> Frame | None:
+def _read_frame(text: str) -> StackFrame | None:
     if match := OUR_FRAME.match(text):
         return _build(match["file"], match["line"], match["function"])
     if match := JAVA_FRAME.match(text):
         owner, _, method = match["method"].rpartition(".")
-        return Frame(
+        return StackFrame(
             match["file"] or owner,
             int(match["line"]) if match["line"] else None,
             f"{owner}.{method}".lstrip("."),
@@ -174,5 +174,5 @@ def _read_frame(text: str) -> Frame | None:
 _remembered_frame = lru_cache(8192)(_read_frame)
 
 
-def _build(file: str, line: str, function: str) -> Frame:
-    return Frame(file, int(line), function, FRAMEWORKS.search(file) is None)
+def _build(file: str, line: str, function: str) -> StackFrame:
+    return StackFrame(file, int(line), function, FRAMEWORKS.search(file) is None)

@@ -15,25 +15,23 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.deadletters.groups import details, merge_and_split, triage
-from dlqadmin.deadletters.groups.serializers import (
-    Assignment,
-    AssignmentOfGroups,
-    Changed,
-    GroupDetail,
-    MergeOfGroups,
-    MuteForGroups,
-    Note,
-    Reason,
-    ReasonForGroups,
-    RegroupingDocument,
-    SplitOfGroup,
+from dlqadmin.deadletters.groups.documents import ChangedGroups, GroupDetail, RegroupingDocument
+from dlqadmin.deadletters.groups.requests import (
+    AssignmentBody,
+    GroupsAssignmentBody,
+    GroupsMergeBody,
+    GroupsMuteBody,
+    GroupSplitBody,
+    GroupsReasonBody,
+    NoteBody,
+    ReasonBody,
 )
-from dlqadmin.deadletters.groups.views import answer, find
+from dlqadmin.deadletters.groups.views import find_group, group_response
 from dlqadmin.deadletters.models import Group, Regrouping
 from dlqadmin.rest.pagination import MAX_ID
 
 
-class Act(APIView):
+class GroupActionView(APIView):
     """Base class of the actions on groups. Only operators may run them."""
 
     permission_classes = (IsOperator,)
@@ -46,121 +44,121 @@ class Act(APIView):
         return checked
 
 
-class GroupResolve(Act):
+class GroupResolve(GroupActionView):
     """Resolve a group: its cause is fixed."""
 
-    @extend_schema(operation_id="groups_resolve", request=Reason, responses=GroupDetail)
+    @extend_schema(operation_id="groups_resolve", request=ReasonBody, responses=GroupDetail)
     def post(self, request: Request, pk: int) -> Response:
         """Resolve the group. If it fails again, it returns as regressed."""
-        _there(pk)
-        triage.resolve([pk], _actor(request), self.body(request, Reason)["reason"], timezone.now())
-        return answer(request, find(pk))
+        _check_exists(pk)
+        triage.resolve([pk], _actor(request), self.body(request, ReasonBody)["reason"], timezone.now())
+        return group_response(request, find_group(pk))
 
 
-class GroupReopen(Act):
+class GroupReopen(GroupActionView):
     """Undo a resolution or a mute."""
 
-    @extend_schema(operation_id="groups_reopen", request=Reason, responses=GroupDetail)
+    @extend_schema(operation_id="groups_reopen", request=ReasonBody, responses=GroupDetail)
     def post(self, request: Request, pk: int) -> Response:
         """Open the group again."""
-        _there(pk)
-        triage.reopen([pk], _actor(request), self.body(request, Reason)["reason"], timezone.now())
-        return answer(request, find(pk))
+        _check_exists(pk)
+        triage.reopen([pk], _actor(request), self.body(request, ReasonBody)["reason"], timezone.now())
+        return group_response(request, find_group(pk))
 
 
-class GroupAssign(Act):
+class GroupAssign(GroupActionView):
     """Assign a group."""
 
-    @extend_schema(operation_id="groups_assign", request=Assignment, responses=GroupDetail)
+    @extend_schema(operation_id="groups_assign", request=AssignmentBody, responses=GroupDetail)
     def post(self, request: Request, pk: int) -> Response:
         """Assign the group to a user, or with null to nobody."""
-        _there(pk)
-        owner = _owner(self.body(request, Assignment)["username"])
+        _check_exists(pk)
+        owner = _find_owner(self.body(request, AssignmentBody)["username"])
         triage.assign([pk], _actor(request), owner, timezone.now())
-        return answer(request, find(pk))
+        return group_response(request, find_group(pk))
 
 
-class GroupNotes(Act):
+class GroupNotes(GroupActionView):
     """Notes on a group."""
 
-    @extend_schema(operation_id="groups_note", request=Note, responses=GroupDetail)
+    @extend_schema(operation_id="groups_note", request=NoteBody, responses=GroupDetail)
     def post(self, request: Request, pk: int) -> Response:
         """Add a note."""
-        _there(pk)
-        triage.add_note(pk, _actor(request), self.body(request, Note)["text"], timezone.now())
-        return answer(request, find(pk))
+        _check_exists(pk)
+        triage.add_note(pk, _actor(request), self.body(request, NoteBody)["text"], timezone.now())
+        return group_response(request, find_group(pk))
 
 
-class GroupSplit(Act):
+class GroupSplit(GroupActionView):
     """Split fingerprints off a group."""
 
-    @extend_schema(operation_id="groups_split", request=SplitOfGroup, responses=RegroupingDocument)
+    @extend_schema(operation_id="groups_split", request=GroupSplitBody, responses=RegroupingDocument)
     def post(self, request: Request, pk: int) -> Response:
         """Move the chosen fingerprints to a new group, the target in the response."""
-        _there(pk)
-        body = self.body(request, SplitOfGroup)
+        _check_exists(pk)
+        body = self.body(request, GroupSplitBody)
         done = merge_and_split.split(pk, body["fingerprints"], _actor(request), body["reason"], timezone.now())
         return Response(details.regrouping(done))
 
 
-class GroupsResolve(Act):
+class GroupsResolve(GroupActionView):
     """Resolve several groups."""
 
-    @extend_schema(operation_id="groups_resolve_many", request=ReasonForGroups, responses=Changed)
+    @extend_schema(operation_id="groups_resolve_many", request=GroupsReasonBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Resolve the groups that are not resolved yet."""
-        body = self.body(request, ReasonForGroups)
+        body = self.body(request, GroupsReasonBody)
         changed = triage.resolve(body["groups"], _actor(request), body["reason"], timezone.now())
-        return Response({"changed": changed})
+        return Response(ChangedGroups(changed=changed))
 
 
-class GroupsReopen(Act):
+class GroupsReopen(GroupActionView):
     """Undo the resolution or mute of several groups."""
 
-    @extend_schema(operation_id="groups_reopen_many", request=ReasonForGroups, responses=Changed)
+    @extend_schema(operation_id="groups_reopen_many", request=GroupsReasonBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Open the groups that are resolved or muted."""
-        body = self.body(request, ReasonForGroups)
+        body = self.body(request, GroupsReasonBody)
         changed = triage.reopen(body["groups"], _actor(request), body["reason"], timezone.now())
-        return Response({"changed": changed})
+        return Response(ChangedGroups(changed=changed))
 
 
-class GroupsMute(Act):
+class GroupsMute(GroupActionView):
     """Mute several groups for some time."""
 
-    @extend_schema(operation_id="groups_mute", request=MuteForGroups, responses=Changed)
+    @extend_schema(operation_id="groups_mute", request=GroupsMuteBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Mute the groups that are not resolved."""
-        body = self.body(request, MuteForGroups)
-        wanted = triage.Mute(body["until"], body["events"], body["rate"])
+        body = self.body(request, GroupsMuteBody)
+        wanted = triage.MuteConditions(body["until"], body["events"], body["rate"])
         changed = triage.mute(body["groups"], wanted, _actor(request), body["reason"], timezone.now())
-        return Response({"changed": changed})
+        return Response(ChangedGroups(changed=changed))
 
 
-class GroupsAssign(Act):
+class GroupsAssign(GroupActionView):
     """Assign several groups."""
 
-    @extend_schema(operation_id="groups_assign_many", request=AssignmentOfGroups, responses=Changed)
+    @extend_schema(operation_id="groups_assign_many", request=GroupsAssignmentBody, responses=ChangedGroups)
     def post(self, request: Request) -> Response:
         """Assign the groups to a user, or with null to nobody."""
-        body = self.body(request, AssignmentOfGroups)
-        changed = triage.assign(body["groups"], _actor(request), _owner(body["username"]), timezone.now())
-        return Response({"changed": changed})
+        body = self.body(request, GroupsAssignmentBody)
+        changed = triage.assign(body["groups"], _actor(request), _find_owner(body["username"]), timezone.now())
+        return Response(ChangedGroups(changed=changed))
 
 
-class GroupsMerge(Act):
+class GroupsMerge(GroupActionView):
     """Merge several groups."""
 
-    @extend_schema(operation_id="groups_merge", request=MergeOfGroups, responses=RegroupingDocument)
+    @extend_schema(operation_id="groups_merge", request=GroupsMergeBody, responses=RegroupingDocument)
     def post(self, request: Request) -> Response:
         """Merge the groups into one of them, the target in the response. The merge can be undone."""
-        body = self.body(request, MergeOfGroups)
+        body = self.body(request, GroupsMergeBody)
         into = body["into"] or merge_and_split.first_seen(body["groups"])
         done = merge_and_split.merge(into, body["groups"], _actor(request), body["reason"], timezone.now())
         return Response(details.regrouping(done))
 
 
-class RegroupingUndo(Act):
+class RegroupingUndo(GroupActionView):
     """Undo a merge or a split."""
 
     @extend_schema(operation_id="regroupings_undo", request=None, responses=RegroupingDocument)
@@ -171,16 +169,16 @@ class RegroupingUndo(Act):
         return Response(details.regrouping(merge_and_split.undo(pk, _actor(request), timezone.now())))
 
 
-def _there(pk: int) -> None:
+def _check_exists(pk: int) -> None:
     """Raise Http404 if the group does not exist. A merged group exists; the action then refuses it."""
     if pk > MAX_ID or not Group.objects.filter(pk=pk).exists():
         raise Http404("There is no group with this id.")
 
 
-def _owner(name: str | None) -> User | None:
+def _find_owner(name: str | None) -> User | None:
     owner = User.objects.filter(username=name, is_active=True).first() if name else None
     if name and owner is None:
-        raise serializers.ValidationError({"username": ["There is no such user."]})
+        raise serializers.ValidationError({"username": ["This user does not exist."]})
     return owner
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import msgspec
 import orjson
 
-from dlqadmin.deadletters.groups.samples import Row, newest
+from dlqadmin.deadletters.groups.samples import SampledLetter, newest
 from dlqadmin.deadletters.groups.shares import by_fingerprint
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.payloads import Reader
-from dlqadmin.deadletters.search.time_limits import TimedOut
+from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut
+from dlqadmin.rest.documents import Document
 
 SECONDS = 1.5
 FEWEST = 5  # dead letters; with fewer, no traits are returned
@@ -30,7 +31,7 @@ CONTEXT = ("__connect.errors.", "__streams.errors.", "kafka_dlt-", "kafka_except
 Feature = tuple[str, str]  # field and value
 
 
-class Trait(msgspec.Struct, frozen=True):
+class Trait(Document):
     """A field with one value in many dead letters of the group and in few others."""
 
     field: str
@@ -39,7 +40,7 @@ class Trait(msgspec.Struct, frozen=True):
     elsewhere: int
 
 
-class Common(msgspec.Struct, frozen=True):
+class CommonTraits(msgspec.Struct, frozen=True):
     """The traits, strongest first, and the number of dead letters that were compared."""
 
     traits: list[Trait]
@@ -48,7 +49,7 @@ class Common(msgspec.Struct, frozen=True):
     partial: bool
 
 
-class Tally:
+class FeatureCounts:
     """The number of dead letters with each feature. Without `content`, only metadata is counted."""
 
     def __init__(self, *, content: bool = True) -> None:
@@ -58,7 +59,7 @@ class Tally:
         self.objects: Counter[str] = Counter()  # by path: the number of objects
         self.members: Counter[tuple[str, str]] = Counter()  # by path and name: the number of objects with this member
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SampledLetter) -> None:
         """Count one dead letter."""
         self.total += 1
         self.features.update(_facts(row))
@@ -85,11 +86,11 @@ class Tally:
             if isinstance(value, dict):
                 if depth < MAX_DEPTH:
                     self._walk(f"{path}.{name}", value, depth + 1)
-            elif (text := _literal(value)) is not None:
+            elif (text := _json_scalar(value)) is not None:
                 self.features[f"{path}.{name}", text] += 1
 
 
-def common(fingerprints: Iterable[int], start: datetime, end: datetime, reader: Reader) -> Common:
+def common(fingerprints: Iterable[int], start: datetime, end: datetime, reader: PayloadReader) -> CommonTraits:
     """Compare the newest dead letters of these fingerprints with the newest others.
 
     Both must have failed in the time range.
@@ -99,14 +100,14 @@ def common(fingerprints: Iterable[int], start: datetime, end: datetime, reader: 
     began = time.monotonic()
     own = set(fingerprints)
     counts = by_fingerprint(start, end)
-    here, rest = Tally(content=reader.may_read), Tally(content=reader.may_read)
+    here, rest = FeatureCounts(content=reader.may_read), FeatureCounts(content=reader.may_read)
     mine = newest({pk: n for pk, n in counts.items() if pk in own}, start, end, began + SECONDS / 2)
     others = newest({pk: n for pk, n in counts.items() if pk not in own}, start, end, began + SECONDS)
     partial = not all([_fill(here, mine), _fill(rest, others)])
-    return Common(traits(here, rest), here.total, rest.total, partial)
+    return CommonTraits(traits(here, rest), here.total, rest.total, partial)
 
 
-def traits(here: Tally, rest: Tally) -> list[Trait]:
+def traits(here: FeatureCounts, rest: FeatureCounts) -> list[Trait]:
     """Return the best value of each field that is more frequent here, largest difference first.
 
     Pure.
@@ -119,24 +120,24 @@ def traits(here: Tally, rest: Tally) -> list[Trait]:
     best: dict[str, tuple[float, Trait]] = {}
     for (field, value), count in here.features.items():
         trait = Trait(field, value, count, rest.features[field, value])
-        difference = _difference(trait, here.total, rest.total)
+        difference = _share_difference(trait, here.total, rest.total)
         if difference is not None and (field not in best or difference > best[field][0]):
             best[field] = (difference, trait)
     ranked = sorted(best.values(), key=lambda row: (-row[0], row[1].field))
     return [trait for _, trait in ranked[:MOST_ROWS]]
 
 
-def _fill(tally: Tally, rows: Iterable[Row]) -> bool:
+def _fill(tally: FeatureCounts, rows: Iterable[SampledLetter]) -> bool:
     """Count the rows; return False if the time ran out."""
     try:
         for row in rows:
             tally.add(row)
-    except TimedOut:
+    except QueryTimedOut:
         return False
     return True
 
 
-def _difference(trait: Trait, here: int, rest: int) -> float | None:
+def _share_difference(trait: Trait, here: int, rest: int) -> float | None:
     """Return by how much the share is larger here, or None if that is not significant."""
     share = trait.here / here
     if rest < FEWEST:
@@ -147,7 +148,7 @@ def _difference(trait: Trait, here: int, rest: int) -> float | None:
     return share - other
 
 
-def _facts(row: Row) -> set[Feature]:
+def _facts(row: SampledLetter) -> set[Feature]:
     named = (
         ("topic", row.topic),
         ("origin topic", row.origin_topic),
@@ -158,12 +159,12 @@ def _facts(row: Row) -> set[Feature]:
     return {(name, str(value)[:MAX_CHARACTERS]) for name, value in named if value not in (None, "")}
 
 
-def _key(row: Row) -> set[Feature]:
+def _key(row: SampledLetter) -> set[Feature]:
     key = "null" if row.key_text is None and row.known else row.key_text
     return {("key", key[:MAX_CHARACTERS])} if key else set()
 
 
-def _headers(row: Row) -> Iterator[Feature]:
+def _headers(row: SampledLetter) -> Iterator[Feature]:
     """Yield the original record's headers as text.
 
     A dead letter that carries the original's headers adds its own headers about the failure. They are left
@@ -188,6 +189,6 @@ def _document(value: bytes | None) -> Any:
         return None
 
 
-def _literal(value: Any) -> str | None:
+def _json_scalar(value: Any) -> str | None:
     """Return a scalar as JSON, or None for a list."""
     return None if isinstance(value, list) else orjson.dumps(value).decode()[:MAX_CHARACTERS]

@@ -10,7 +10,7 @@ import msgspec
 from django.db.models import Case, F, When
 
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 
 MOST = 2000
 MOST_FINGERPRINTS = 50
@@ -18,7 +18,7 @@ MAX_VALUE_BYTES = 32 * 1024  # larger values are not read
 SLICE = 200
 
 
-class Row(msgspec.Struct, frozen=True):
+class SampledLetter(msgspec.Struct, frozen=True):
     """A dead letter with its original's bytes. `value` is None if it is null, unknown or too large."""
 
     topic: str
@@ -39,10 +39,10 @@ class Row(msgspec.Struct, frozen=True):
         return self.original in (Original.EMBEDDED, Original.FETCHED)
 
 
-def newest(counts: Mapping[int, int], start: datetime, end: datetime, deadline: float) -> Iterator[Row]:
+def newest(counts: Mapping[int, int], start: datetime, end: datetime, deadline: float) -> Iterator[SampledLetter]:
     """Yield up to 2 000 of the newest dead letters, in proportion to `counts`.
 
-    With more than 50 fingerprints, only the 50 largest are read. Raises TimedOut at the deadline, a time of
+    With more than 50 fingerprints, only the 50 largest are read. Raises QueryTimedOut at the deadline, a time of
     `monotonic`.
     """
     counted = [fingerprint for fingerprint, n in counts.items() if n > 0]
@@ -51,16 +51,16 @@ def newest(counts: Mapping[int, int], start: datetime, end: datetime, deadline: 
     for fingerprint in largest:
         # Rounded up, so that each fingerprint has at least one sample.
         part = -(-MOST * counts[fingerprint] // total)
-        with bounded(_left(deadline)):
+        with bounded(_seconds_left(deadline)):
             found = DeadLetter.objects.filter(fingerprint_id=fingerprint, failed_at__gte=start, failed_at__lt=end)
             ids = list(found.order_by("-failed_at", "-id").values_list("id", flat=True)[:part])
         for first in range(0, len(ids), SLICE):
-            with bounded(_left(deadline)):
+            with bounded(_seconds_left(deadline)):
                 rows = _read(ids[first : first + SLICE])
             yield from rows
 
 
-def _read(ids: list[int]) -> list[Row]:
+def _read(ids: list[int]) -> list[SampledLetter]:
     small = Case(When(value_size__lte=MAX_VALUE_BYTES, then=F("body__value")))
     found = DeadLetter.objects.filter(pk__in=ids).values_list(
         "topic",
@@ -75,12 +75,12 @@ def _read(ids: list[int]) -> list[Row]:
         "body__headers",
         "body__original_headers",
     )
-    return [Row(*row[:-3], *(None if part is None else bytes(part) for part in row[-3:])) for row in found]
+    return [SampledLetter(*row[:-3], *(None if part is None else bytes(part) for part in row[-3:])) for row in found]
 
 
-def _left(deadline: float) -> float:
-    """Return the seconds until the deadline. Raises TimedOut when it has passed."""
+def _seconds_left(deadline: float) -> float:
+    """Return the seconds until the deadline. Raises QueryTimedOut when it has passed."""
     left = deadline - time.monotonic()
     if left <= 0:
-        raise TimedOut
+        raise QueryTimedOut
     return left

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 from django.db.models import QuerySet
 
-from dlqadmin.deadletters.group_states import HOUR, TABS, state
+from dlqadmin.deadletters.group_states import HOUR, TABS, GroupState, state
+from dlqadmin.deadletters.groups.documents import GroupDocument, MuteDocument, SparklineDocument, TabCounts
 from dlqadmin.deadletters.groups.newest import NOTHING, newest
 from dlqadmin.deadletters.index.column_values import EPOCH
-from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group, GroupStatus
-from dlqadmin.deadletters.search.counters import Cell, cells, daily, hourly
+from dlqadmin.deadletters.models import CountHour, DeadLetter, Fingerprint, Group
+from dlqadmin.deadletters.search.counters import CounterCell, cells, daily, hourly
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.histogram import MS
 from dlqadmin.rest.times import iso, iso_or_none
@@ -24,28 +25,28 @@ NOW = timedelta(minutes=5)
 SORTS = ("last_seen", "first_seen", "events")
 
 
-class Summary(msgspec.Struct):
+class GroupSummary(msgspec.Struct):
     """A group with its counts in a time range."""
 
     group: Group
     exception_class: str
     stage: str
     message: str
-    state: str
+    state: GroupState
     events: int
     connectors: list[str]
     topics: list[str]
 
 
-def summaries(filters: Filters, now: datetime) -> list[Summary]:
+def summaries(filters: Filters, now: datetime) -> list[GroupSummary]:
     """Return every group with matching events, described by its largest fingerprint.
 
     The filters must be `counted`.
     """
-    return of_cells(cells(filters), now)
+    return summarise(cells(filters), now)
 
 
-def of_cells(found: Mapping[Cell, int], now: datetime) -> list[Summary]:
+def summarise(found: Mapping[CounterCell, int], now: datetime) -> list[GroupSummary]:
     """Return the summaries for given counts."""
     known = {
         row.pk: row
@@ -53,18 +54,18 @@ def of_cells(found: Mapping[Cell, int], now: datetime) -> list[Summary]:
             pk__in={cell.fingerprint for cell in found}
         )
     }
-    recent = _recent(known, now)
+    recent = _recent_counts(known, now)
     sizes: Counter[int] = Counter()
     for cell, n in found.items():
         sizes[cell.fingerprint] += n
-    rows: dict[int, Summary] = {}
+    rows: dict[int, GroupSummary] = {}
     for cell, n in sorted(found.items(), key=lambda item: (-sizes[item[0].fingerprint], item[0].fingerprint, -item[1])):
         fingerprint = known[cell.fingerprint]
         group = fingerprint.group
         row = rows.get(group.pk)
         if row is None:
             word = state(group, now, *recent.get(group.pk, (0, 0)))
-            row = rows[group.pk] = Summary(
+            row = rows[group.pk] = GroupSummary(
                 group, fingerprint.exception_class, fingerprint.stage, fingerprint.message, word, 0, [], []
             )
         row.events += n
@@ -75,13 +76,14 @@ def of_cells(found: Mapping[Cell, int], now: datetime) -> list[Summary]:
     return list(rows.values())
 
 
-def tab_counts(rows: Iterable[Summary]) -> dict[str, int]:
+def tab_counts(rows: Iterable[GroupSummary]) -> TabCounts:
     """Return the number of groups on each tab."""
     states = Counter(row.state for row in rows)
-    return {tab: sum(states[word] for word in words) for tab, words in TABS.items()}
+    counts = {tab: sum(states[word] for word in words) for tab, words in TABS.items()}
+    return TabCounts(**counts)
 
 
-def ordered(rows: Iterable[Summary], sort: str) -> list[Summary]:
+def sort_summaries(rows: Iterable[GroupSummary], sort: str) -> list[GroupSummary]:
     """Sort by size or time, largest first. Ties are sorted by id, so that pages are stable."""
     keys: dict[str, Any] = {
         "last_seen": lambda row: (row.group.last_seen, row.group.pk),
@@ -91,7 +93,7 @@ def ordered(rows: Iterable[Summary], sort: str) -> list[Summary]:
     return sorted(rows, key=keys[sort], reverse=True)
 
 
-def documents(rows: Sequence[Summary], filters: Filters, now: datetime) -> list[dict[str, Any]]:
+def documents(rows: Sequence[GroupSummary], filters: Filters, now: datetime) -> list[GroupDocument]:
     """Return the documents of one page, with sparklines, keys and recent counts.
 
     Recent counts cover the last 24 hours and 5 minutes.
@@ -101,37 +103,40 @@ def documents(rows: Sequence[Summary], filters: Filters, now: datetime) -> list[
     arrow = dict(Fingerprint.objects.filter(group_id__in=ids).values_list("pk", "group_id"))
     by_group = msgspec.structs.replace(filters, include={**filters.include, "group": tuple(map(str, ids))})
     day = _events(msgspec.structs.replace(by_group, start=now - 23 * HOUR, end=now), arrow)
-    places = apply(Filters(filters.start, filters.end, _places(filters.include), _places(filters.exclude)), _every())
-    seen, present = newest(arrow, places), newest(arrow, _every().filter(failed_at__gte=now - NOW))
+    places = apply(
+        Filters(filters.start, filters.end, _coordinate_filters(filters.include), _coordinate_filters(filters.exclude)),
+        _all_letters(),
+    )
+    seen, present = newest(arrow, places), newest(arrow, _all_letters().filter(failed_at__gte=now - NOW))
     lines, fingerprints = _sparklines(by_group, ids, arrow), Counter(arrow.values())
     return [
-        {
-            "id": row.group.pk,
-            "title": row.group.title,
-            "exception_class": row.exception_class,
-            "stage": row.stage,
-            "message": row.message,
-            "fingerprint_count": fingerprints[row.group.pk],
-            "state": row.state,
-            "mute": _mute(row.group) if row.state == GroupStatus.MUTED else None,
-            "events": row.events,
-            "events_24h": day[row.group.pk],
-            "now": present.get(row.group.pk, NOTHING).count,
-            "now_exact": present.get(row.group.pk, NOTHING).complete,
-            "keys": seen.get(row.group.pk, NOTHING).keys,
-            "keys_exact": seen.get(row.group.pk, NOTHING).complete,
-            "first_seen": iso(row.group.first_seen),
-            "last_seen": iso(row.group.last_seen),
-            "owner": row.group.owner.get_username() if row.group.owner else None,
-            "connectors": row.connectors,
-            "topics": row.topics,
-            "sparkline": lines[row.group.pk],
-        }
+        GroupDocument(
+            id=row.group.pk,
+            title=row.group.title,
+            exception_class=row.exception_class,
+            stage=row.stage,
+            message=row.message,
+            fingerprint_count=fingerprints[row.group.pk],
+            state=row.state,
+            mute=_mute(row.group) if row.state == "muted" else None,
+            events=row.events,
+            events_24h=day[row.group.pk],
+            now=present.get(row.group.pk, NOTHING).count,
+            now_exact=present.get(row.group.pk, NOTHING).complete,
+            keys=seen.get(row.group.pk, NOTHING).keys,
+            keys_exact=seen.get(row.group.pk, NOTHING).complete,
+            first_seen=iso(row.group.first_seen),
+            last_seen=iso(row.group.last_seen),
+            owner=row.group.owner.get_username() if row.group.owner else None,
+            connectors=row.connectors,
+            topics=row.topics,
+            sparkline=lines[row.group.pk],
+        )
         for row in rows
     ]
 
 
-def document(group: Group, filters: Filters, now: datetime) -> dict[str, Any]:
+def document(group: Group, filters: Filters, now: datetime) -> GroupDocument:
     """Return one group as a list shows it, without other filters.
 
     The counts are zero if it has no events in the range.
@@ -140,13 +145,13 @@ def document(group: Group, filters: Filters, now: datetime) -> dict[str, Any]:
     rows = summaries(own, now)
     if not rows:
         fingerprint = group.fingerprints.order_by("pk").first()
-        recent = _recent({row.pk: row for row in group.fingerprints.all()}, now)
+        recent = _recent_counts({row.pk: row for row in group.fingerprints.all()}, now)
         why = (fingerprint.exception_class, fingerprint.stage, fingerprint.message) if fingerprint else ("", "", "")
-        rows = [Summary(group, *why, state(group, now, *recent.get(group.pk, (0, 0))), 0, [], [])]
+        rows = [GroupSummary(group, *why, state(group, now, *recent.get(group.pk, (0, 0))), 0, [], [])]
     return documents(rows, own, now)[0]
 
 
-def _recent(known: dict[int, Fingerprint], now: datetime) -> dict[int, tuple[int, int]]:
+def _recent_counts(known: dict[int, Fingerprint], now: datetime) -> dict[int, tuple[int, int]]:
     """Return by group: events of this and the previous hour, and of the 24 hours before them."""
     hour = (now - EPOCH) // HOUR
     rows = CountHour.objects.filter(hour__gte=hour - 25, fingerprint_id__in=known).values_list(
@@ -169,26 +174,26 @@ def _events(filters: Filters, arrow: dict[int, int]) -> Counter[int]:
     return counter
 
 
-def _every() -> QuerySet[DeadLetter]:
+def _all_letters() -> QuerySet[DeadLetter]:
     return DeadLetter.objects.all()
 
 
-def _places(conditions: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _coordinate_filters(conditions: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the filters that the fingerprint does not imply, from counted filters."""
     return {name: values for name, values in conditions.items() if name in ("topic", "connector")}
 
 
-def _mute(group: Group) -> dict[str, Any]:
-    return {
-        "at": iso_or_none(group.muted_at),
-        "until": iso_or_none(group.mute_until),
-        "events": group.mute_count,
-        "rate": group.mute_rate,
-        "seen": group.muted_events,
-    }
+def _mute(group: Group) -> MuteDocument:
+    return MuteDocument(
+        at=iso_or_none(group.muted_at),
+        until=iso_or_none(group.mute_until),
+        events=group.mute_count,
+        rate=group.mute_rate,
+        seen=group.muted_events,
+    )
 
 
-def _sparklines(filters: Filters, groups: list[int], arrow: dict[int, int]) -> dict[int, dict[str, Any]]:
+def _sparklines(filters: Filters, groups: list[int], arrow: dict[int, int]) -> dict[int, SparklineDocument]:
     """Count events in buckets of whole hours or days.
 
     A bucket is an hour up to 48 h, 6 hours up to 14 d, and one or more days beyond.
@@ -203,4 +208,7 @@ def _sparklines(filters: Filters, groups: list[int], arrow: dict[int, int]) -> d
         bucket = (EPOCH + at * unit - start) // width
         if fingerprint in arrow:
             points[arrow[fingerprint]][max(0, min(bucket, size - 1))] += n
-    return {group: {"from": iso(start), "bucket_ms": width // MS, "points": values} for group, values in points.items()}
+    return {
+        group: SparklineDocument(start=iso(start), bucket_ms=width // MS, points=values)
+        for group, values in points.items()
+    }

@@ -13,11 +13,12 @@ from rest_framework.views import APIView
 
 from dlqadmin.deadletters.group_states import TABS
 from dlqadmin.deadletters.groups import common_values, details, summaries
-from dlqadmin.deadletters.groups.serializers import CommonDocument, GroupDetail, GroupPage
-from dlqadmin.deadletters.index.group_links import current
+from dlqadmin.deadletters.groups.documents import CommonDocument, GroupDetail, GroupPage
+from dlqadmin.deadletters.index.group_links import current_groups
 from dlqadmin.deadletters.models import Group
 from dlqadmin.deadletters.payloads import reader_of
-from dlqadmin.deadletters.search.filters import COUNTED, parse_filters
+from dlqadmin.deadletters.search.fields import COUNTED
+from dlqadmin.deadletters.search.filters import parse_filters
 from dlqadmin.deadletters.search.list_views import FILTERS, PAGING, TIME, took_ms
 from dlqadmin.rest.pagination import MAX_ID, decode_cursor, encode_cursor, parse_limit
 from dlqadmin.rest.problems import ParameterError
@@ -32,7 +33,7 @@ class GroupList(APIView):
         operation_id="groups_list",
         parameters=[
             *COUNTED_FILTERS,
-            OpenApiParameter("status", str, enum=list(TABS), description="A tab; all groups without it."),
+            OpenApiParameter("status", str, enum=list(TABS), description="The tab. Without it, all groups are listed."),
             OpenApiParameter("sort", str, enum=list(summaries.SORTS)),
             *PAGING,
         ],
@@ -53,17 +54,17 @@ class GroupList(APIView):
         place = decode_cursor(params.get("cursor"), int)
         first, limit = max(0, int(place[0])) if place else 0, parse_limit(params.get("limit"), default=50)
         every = summaries.summaries(filters, now)
-        rows = summaries.ordered([row for row in every if not tab or row.state in TABS[tab]], sort)
+        rows = summaries.sort_summaries([row for row in every if not tab or row.state in TABS[tab]], sort)
         shown = rows[first : first + limit]
         return Response(
-            {
-                "results": summaries.documents(shown, filters, now),
-                "next": encode_cursor([first + limit]) if first + limit < len(rows) else None,
-                "counts": summaries.tab_counts(every),
-                "total_records": sum(row.events for row in rows),
-                "took_ms": took_ms(started),
-                "exact": True,
-            }
+            GroupPage(
+                results=summaries.documents(shown, filters, now),
+                next=encode_cursor([first + limit]) if first + limit < len(rows) else None,
+                counts=summaries.tab_counts(every),
+                total_records=sum(row.events for row in rows),
+                took_ms=took_ms(started),
+                exact=True,
+            )
         )
 
 
@@ -73,7 +74,7 @@ class GroupRecord(APIView):
     @extend_schema(operation_id="groups_retrieve", parameters=TIME, responses=GroupDetail)
     def get(self, request: Request, pk: int) -> Response:
         """Return the group's fingerprints and history. A merged group returns the group it was merged into."""
-        return answer(request, find(pk))
+        return group_response(request, find_group(pk))
 
 
 class GroupCommon(APIView):
@@ -85,23 +86,23 @@ class GroupCommon(APIView):
 
         The newest 2 000 of the group and of the others are compared.
         """
-        reader, group = reader_of(request.user), find(pk)
+        reader, group = reader_of(request.user), find_group(pk)
         filters = parse_filters(request.query_params, reader)
         own = group.fingerprints.values_list("pk", flat=True)
         found = common_values.common(own, filters.start, filters.end, reader)
-        reader.note("group", str(group.pk), {"what": "what its records have in common"}, records=found.here)
-        return Response({**details.traits(found), "withheld": not reader.may_read})
+        reader.note("group", str(group.pk), {"what": "values that its records have in common"}, records=found.here)
+        return Response(details.traits(found, withheld=not reader.may_read))
 
 
-def answer(request: Request, group: Group) -> Response:
+def group_response(request: Request, group: Group) -> Response:
     """Return the response for a group in its present state."""
     filters = parse_filters(request.query_params, reader_of(request.user))
-    return Response({**summaries.document(group, filters, timezone.now()), **details.detail(group, filters)})
+    return Response(details.detail(group, summaries.document(group, filters, timezone.now()), filters))
 
 
-def find(pk: int) -> Group:
+def find_group(pk: int) -> Group:
     """Return the group with this id, or the one it was merged into. Raises Http404."""
-    found = Group.objects.select_related("owner").filter(pk=current([pk])[pk]).first() if pk <= MAX_ID else None
+    found = Group.objects.select_related("owner").filter(pk=current_groups([pk])[pk]).first() if pk <= MAX_ID else None
     if found is None:
         raise Http404("There is no group with this id.")
     return found

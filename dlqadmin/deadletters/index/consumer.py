@@ -18,8 +18,8 @@ from dlqadmin.broker.consumer import GroupConsumer
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.index.followed_topics import subscription
-from dlqadmin.deadletters.index.message_parser import prepare
-from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.message_parser import parse_message
+from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
 from dlqadmin.deadletters.index.writer import note_ends, write
 
@@ -45,27 +45,27 @@ def follow(stop: threading.Event, group: str = GROUP, once: bool = False) -> int
     while not stop.is_set():
         try:
             with GroupConsumer(group, subscription(settings.DLQ_TOPICS), refresh_ms=2000) as consumer:
-                return indexed + Follower(consumer, group, settings.CLUSTER).run(stop, once)
+                return indexed + Indexer(consumer, group, settings.CLUSTER).run(stop, once)
         except (BrokerUnavailable, DatabaseError) as error:
-            log.warning("indexing waits: %s", error)
+            log.warning("indexing is waiting: %s", error)
             if not connection.in_atomic_block:
                 close_old_connections()
             stop.wait(RETRY_S)
     return indexed
 
 
-class Read(msgspec.Struct, frozen=True):
+class PolledBatch(msgspec.Struct, frozen=True):
     """One poll: the records, and the consumer's partitions and next offsets at that time.
 
     `positions` contains only partitions that the consumer has read.
     """
 
-    items: Sequence[Prepared]
+    items: Sequence[ParsedMessage]
     assigned: Sequence[tuple[str, int]]
     positions: Mapping[tuple[str, int], int]
 
 
-class Follower:
+class Indexer:
     """One consumer's run: poll, index, commit, and record how far the index is behind.
 
     Another thread polls and parses the next batch while the database writes this one. It reads only one batch
@@ -100,11 +100,11 @@ class Follower:
                     waited = time.monotonic() - began > JOIN_S
                     if once and not read.items and (self._behind == 0 or (self._behind is None and waited)):
                         break
-        while once and not stop.is_set() and word_index.fill():
+        while once and not stop.is_set() and word_index.write_queued_words():
             pass
         return indexed
 
-    def read(self) -> Read:
+    def read(self) -> PolledBatch:
         """Wait briefly for records and parse them: at most about 8 MB."""
         messages = list(self._consumer.poll(1, POLL_S))
         if messages:
@@ -114,12 +114,13 @@ class Follower:
             self._most = max(2, min(MOST, BATCH_BYTES // (mean + 1)))
         assigned, positions = self._consumer.assignment(), self._consumer.positions()
         now = timezone.now()
-        return Read(resolve([prepare(message, now) for message in messages]), assigned, positions)
+        return PolledBatch(resolve([parse_message(message, now) for message in messages]), assigned, positions)
 
-    def index(self, items: Sequence[Prepared]) -> int:
+    def index(self, items: Sequence[ParsedMessage]) -> int:
         """Index a batch, then commit its offsets. The order ensures that no record is lost."""
         if not items:
             return 0
+        # A crash between the two repeats the batch, and `write` skips the coordinates that are indexed.
         fresh = write(items, self._cluster, timezone.now())
         offsets: dict[tuple[str, int], int] = {}
         for item in items:
@@ -128,7 +129,7 @@ class Follower:
         self._consumer.commit(offsets)
         return fresh
 
-    def note(self, read: Read) -> int | None:
+    def note(self, read: PolledBatch) -> int | None:
         """Store positions and ends of the assigned partitions; return the number of records behind.
 
         Returns None while no partition is assigned.
@@ -136,6 +137,7 @@ class Follower:
         self._noted = time.monotonic()
         if not read.assigned:
             return None
+        # Taken before the query: a position written after this time may be beyond these ends and still be right.
         asked = timezone.now()
         ends, begins = topics.ends(read.assigned), topics.begins(read.assigned)
         positions = dict(read.positions)
@@ -146,8 +148,9 @@ class Follower:
         note_ends(self._cluster, positions, ends, asked)
         return sum(max(0, end - positions[where]) for where, end in ends.items())
 
-    def _write_text(self, coming: Future[Read]) -> None:
+    def _write_text(self, coming: Future[PolledBatch]) -> None:
         """Write search text until the next batch has arrived."""
+        # Rows come first: far behind, text would take the time in which new dead letters become visible.
         while self._behind is not None and self._behind <= NEAR and not coming.done():
-            if not word_index.fill():
+            if not word_index.write_queued_words():
                 break

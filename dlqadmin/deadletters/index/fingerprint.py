@@ -54,14 +54,14 @@ DIGITS = str.maketrans("023456789", "111111111")
 PATTERN = re.compile(rf"(?!\s|(?<=\w)\w)(?:{ROWS})")
 
 
-class Hole(msgspec.Struct, frozen=True):
+class VariablePart(msgspec.Struct, frozen=True):
     """A part of a message that differs between similar failures, with its text in this message."""
 
     name: str
     example: str
 
 
-class Fingerprinted(msgspec.Struct, frozen=True):
+class ComputedFingerprint(msgspec.Struct, frozen=True):
     """A fingerprint and all values from which it was computed."""
 
     digest: str
@@ -69,13 +69,13 @@ class Fingerprinted(msgspec.Struct, frozen=True):
     stage: str
     message: str
     frame: str
-    holes: tuple[Hole, ...]
+    holes: tuple[VariablePart, ...]
 
 
-def fingerprint(exception_class: str, stage: str, message: str, frame: str) -> Fingerprinted:
+def fingerprint(exception_class: str, stage: str, message: str, frame: str) -> ComputedFingerprint:
     """Return the fingerprint of a failure. `frame` is `file:function` without a line, or empty."""
     normalised, holes = normalise(message)
-    return Fingerprinted(
+    return ComputedFingerprint(
         _digest(exception_class, stage, normalised, stable_frame(frame)),
         exception_class,
         stage,
@@ -85,20 +85,20 @@ def fingerprint(exception_class: str, stage: str, message: str, frame: str) -> F
     )
 
 
-def normalise(message: str) -> tuple[str, tuple[Hole, ...]]:
+def normalise(message: str) -> tuple[str, tuple[VariablePart, ...]]:
     """Return the message on one line with holes for its variable parts, and the holes in order."""
     line = " ".join(message[:MAX_MESSAGE].split())
     parts: list[str] = []
-    holes: list[Hole] = []
+    holes: list[VariablePart] = []
     after = 0
-    for start, end, name in _varying(line):
+    for start, end, name in _variable_spans(line):
         parts += (line[after:start], f"<{name}>")
-        holes.append(Hole(name, line[start : min(end, start + 100)]))
+        holes.append(VariablePart(name, line[start : min(end, start + 100)]))
         after = end
     return "".join((*parts, line[after:])), tuple(holes)
 
 
-def _varying(line: str) -> tuple[tuple[int, int, str], ...]:
+def _variable_spans(line: str) -> tuple[tuple[int, int, str], ...]:
     """Return (start, end, name) of each hole in a line.
 
     No rule distinguishes one digit from another, except for the `0x` of `hex`.

@@ -14,7 +14,7 @@ from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, Fingerp
 LONGEST_WAY = 100  # merges of groups that were themselves merged
 
 
-def hold(fingerprints: Collection[int]) -> dict[int, int]:
+def lock_links(fingerprints: Collection[int]) -> dict[int, int]:
     """Return the group of each fingerprint, and lock the links until the transaction ends.
 
     Writers of groups take these locks first and the locks of the groups second, both by ascending id. So two
@@ -24,7 +24,7 @@ def hold(fingerprints: Collection[int]) -> dict[int, int]:
     return dict(rows.values_list("pk", "group_id"))
 
 
-def current(groups: Iterable[int]) -> dict[int, int]:
+def current_groups(groups: Iterable[int]) -> dict[int, int]:
     """Return the group that contains each group's records now.
 
     That is the group itself, or the group it was merged into.
@@ -39,7 +39,7 @@ def current(groups: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def span(fingerprints: Collection[int]) -> tuple[datetime, datetime] | None:
+def time_span(fingerprints: Collection[int]) -> tuple[datetime, datetime] | None:
     """Return the times of the first and last failure of these fingerprints.
 
     For deleted dead letters only the hour is known.
@@ -47,8 +47,11 @@ def span(fingerprints: Collection[int]) -> tuple[datetime, datetime] | None:
     counted = CountDay.objects.filter(fingerprint_id__in=fingerprints).aggregate(first=Min("day"), last=Max("day"))
     if counted["first"] is None:
         return None
-    first, last = min(_hours(fingerprints, counted["first"])), max(_hours(fingerprints, counted["last"]))
-    ends = [end for fingerprint in fingerprints for end in _ends(fingerprint)]
+    first, last = (
+        min(_failure_hours(fingerprints, counted["first"])),
+        max(_failure_hours(fingerprints, counted["last"])),
+    )
+    ends = [end for fingerprint in fingerprints for end in _first_and_last(fingerprint)]
     if not ends:
         return first, last
     # If the earliest row is in the first counted hour, it is the first failure, to the millisecond. Otherwise
@@ -56,13 +59,13 @@ def span(fingerprints: Collection[int]) -> tuple[datetime, datetime] | None:
     return min(ends) if min(ends) < first + HOUR else first, max(ends)
 
 
-def _hours(fingerprints: Collection[int], day: int) -> list[datetime]:
+def _failure_hours(fingerprints: Collection[int], day: int) -> list[datetime]:
     """Return the hours of a day in which these fingerprints failed."""
     rows = CountHour.objects.filter(hour__gte=24 * day, hour__lt=24 * (day + 1), fingerprint_id__in=fingerprints)
     return [EPOCH + hour * HOUR for hour in rows.values_list("hour", flat=True).distinct()]
 
 
-def _ends(fingerprint: int) -> list[datetime]:
+def _first_and_last(fingerprint: int) -> list[datetime]:
     """Return the first and the last time, each read from one end of the index."""
     times = DeadLetter.objects.filter(fingerprint_id=fingerprint).values_list("failed_at", flat=True)
     return [*times.order_by("failed_at", "id")[:1], *times.order_by("-failed_at", "-id")[:1]]

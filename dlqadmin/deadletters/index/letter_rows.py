@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from dlqadmin.deadletters.dialects.facts import last, number, text
+from dlqadmin.deadletters.dialects.facts import GROUP_HEADER, last, number, text
 from dlqadmin.deadletters.group_states import HOUR
-from dlqadmin.deadletters.index.bulk_insert import Table
+from dlqadmin.deadletters.index.bulk_insert import BulkTable
 from dlqadmin.deadletters.index.column_values import (
     EPOCH,
     MAX_INT,
@@ -20,13 +20,13 @@ from dlqadmin.deadletters.index.column_values import (
     moment,
     pack_headers,
 )
-from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter, DeadLetterBody, Group, Trace
 from engine.record.replay import ATTEMPT, ITEM
 
 MAX_ITEM = 60  # our item ids are shorter; anything longer is from another tool
 
-LETTERS = Table(
+LETTERS = BulkTable(
     DeadLetter,
     {
         "id": "int8",
@@ -42,6 +42,7 @@ LETTERS = Table(
         "attempt": "int4",
         "connector": "text",
         "task_id": "text",
+        "consumer_group": "text",
         "origin_topic": "text",
         "origin_partition": "int4",
         "origin_offset": "int8",
@@ -60,7 +61,7 @@ LETTERS = Table(
         "trace_id": "text",
     },
 )
-BODIES = Table(
+BODIES = BulkTable(
     DeadLetterBody,
     {
         "dead_letter_id": "int8",
@@ -73,19 +74,19 @@ BODIES = Table(
         "refused": "text",
     },
 )
-TRACES = Table(Trace, {"digest": "text", "text": "text"})
-GROUPS = Table(Group, {"id": "int8", "first_seen": "timestamptz", "last_seen": "timestamptz"})
+TRACES = BulkTable(Trace, {"digest": "text", "text": "text"})
+GROUPS = BulkTable(Group, {"id": "int8", "first_seen": "timestamptz", "last_seen": "timestamptz"})
 CELL = {"fingerprint_id": "int8", "cluster": "text", "topic": "text", "connector": "text", "n": "int8"}
-HOURS = Table(CountHour, {"hour": "int4", **CELL})
-DAYS = Table(CountDay, {"day": "int4", **CELL})
+HOURS = BulkTable(CountHour, {"hour": "int4", **CELL})
+DAYS = BulkTable(CountDay, {"day": "int4", **CELL})
 
 Cell = tuple[int, int, str, str, str]  # hour or day, fingerprint, cluster, topic, connector
 
 
-def letter(item: Prepared) -> tuple[Any, ...]:
+def letter(item: ParsedMessage) -> tuple[Any, ...]:
     """Return a row of LETTERS without its first four columns, which the writer adds."""
     facts, message, origin = item.facts, item.message, item.facts.origin
-    replay_item, replay_attempt = _replayed(item)
+    replay_item, replay_attempt = _replay_headers(item)
     return (
         message.topic,
         message.partition,
@@ -96,6 +97,7 @@ def letter(item: Prepared) -> tuple[Any, ...]:
         bounded(facts.attempt, MAX_INT),
         item.connector,
         clean(facts.task_id, 220),
+        _consumer_group(item),
         clean(origin.topic, 249) if origin else "",
         bounded(origin.partition, MAX_INT) if origin else None,
         bounded(origin.offset) if origin else None,
@@ -115,7 +117,7 @@ def letter(item: Prepared) -> tuple[Any, ...]:
     )
 
 
-def body(item: Prepared) -> tuple[Any, ...]:
+def body(item: ParsedMessage) -> tuple[Any, ...]:
     """Return a row of BODIES without the id of its dead letter."""
     return (
         item.key,
@@ -146,7 +148,16 @@ def counts(cells: Mapping[Cell, int]) -> list[tuple[Any, ...]]:
     return [(*cell, n) for cell, n in sorted(cells.items()) if n]
 
 
-def _replayed(prepared: Prepared) -> tuple[str | None, int | None]:
+def _consumer_group(item: ParsedMessage) -> str | None:
+    """Return the consumer group that the dead letter names, or None.
+
+    The engine and Kafka Connect copy the headers of the failed record, so theirs would name the group of an
+    earlier failure.
+    """
+    return None if item.facts.readable else clean(text(last(item.message.headers, GROUP_HEADER)), 255) or None
+
+
+def _replay_headers(prepared: ParsedMessage) -> tuple[str | None, int | None]:
     """Return the replay item and attempt from the record's headers.
 
     Returns (None, None) if this project did not replay the record.

@@ -10,11 +10,11 @@ import msgspec
 
 from dlqadmin.deadletters import dialects
 from dlqadmin.deadletters.dialects.facts import Origin
-from dlqadmin.deadletters.dialects.stack_traces import split, telling_frame
+from dlqadmin.deadletters.dialects.stack_traces import cached_first_frame, split
 from dlqadmin.deadletters.index import letter_rows
 from dlqadmin.deadletters.index.column_values import clean, moment
 from dlqadmin.deadletters.index.fingerprint import MAX_MESSAGE, fingerprint
-from dlqadmin.deadletters.index.parsed_message import Prepared, ReadTrace
+from dlqadmin.deadletters.index.parsed_message import ParsedMessage, ParsedTrace
 from engine.record.record import RawRecord
 
 MAX_TRACE = 200_000
@@ -22,15 +22,15 @@ MAX_REFUSED = 500
 REMEMBERED_FRAMES = 16_000  # characters; longer frames are not cached
 
 
-def prepare(message: RawRecord, now: datetime) -> Prepared:
+def parse_message(message: RawRecord, now: datetime) -> ParsedMessage:
     """Read and fingerprint a message. Never raises: an unreadable message is stored as such."""
     try:
         facts = dialects.read_for_index(message)
         trace = _read_trace(facts.trace)
     except Exception:  # noqa: BLE001, one odd message must not stop the index
-        facts, trace = dialects.unreadable.read(message), ReadTrace()
+        facts, trace = dialects.unreadable.read(message), ParsedTrace()
     return _with_rows(
-        Prepared(
+        ParsedMessage(
             message=message,
             facts=facts,
             fingerprint=fingerprint(
@@ -49,7 +49,7 @@ def prepare(message: RawRecord, now: datetime) -> Prepared:
     )
 
 
-def with_original(prepared: Prepared, record: RawRecord | None) -> Prepared:
+def with_original(prepared: ParsedMessage, record: RawRecord | None) -> ParsedMessage:
     """Return the pointer with the bytes of its origin; without a record, mark it as expired."""
     if record is None:
         return _with_rows(msgspec.structs.replace(prepared, original="expired"))
@@ -60,7 +60,7 @@ def with_original(prepared: Prepared, record: RawRecord | None) -> Prepared:
     )
 
 
-def without_original(prepared: Prepared, why: str) -> Prepared:
+def without_original(prepared: ParsedMessage, why: str) -> ParsedMessage:
     """Return the pointer marked as forbidden, because its origin may not be read.
 
     `why` is a sentence without a full stop.
@@ -69,7 +69,7 @@ def without_original(prepared: Prepared, why: str) -> Prepared:
     return _with_rows(msgspec.structs.replace(prepared, original="forbidden", refused=refused))
 
 
-def pointer(prepared: Prepared) -> Origin | None:
+def pointer(prepared: ParsedMessage) -> Origin | None:
     """Return the origin from which the original bytes must be fetched.
 
     Returns None if the message contains the bytes, or if the origin is unknown.
@@ -80,20 +80,20 @@ def pointer(prepared: Prepared) -> Origin | None:
     return origin
 
 
-def _with_rows(item: Prepared) -> Prepared:
+def _with_rows(item: ParsedMessage) -> ParsedMessage:
     """Add the rows. Building them here keeps the work out of the database transaction."""
     msgspec.structs.force_setattr(item, "letter", letter_rows.letter(item))
     msgspec.structs.force_setattr(item, "body", letter_rows.body(item))
     return item
 
 
-def _read_trace(text: str) -> ReadTrace:
+def _read_trace(text: str) -> ParsedTrace:
     if not text:
-        return ReadTrace()
+        return ParsedTrace()
     heads, frames = split(clean(text, MAX_TRACE))
-    frame = telling_frame(text)
+    frame = cached_first_frame(text)
     digest = _remembered_digest(frames) if len(frames) <= REMEMBERED_FRAMES else _digest(frames)
-    return ReadTrace(heads, frames, digest, clean(f"{frame.file}:{frame.function}", 300) if frame else "")
+    return ParsedTrace(heads, frames, digest, clean(f"{frame.file}:{frame.function}", 300) if frame else "")
 
 
 def _digest(frames: str) -> str:

@@ -27,8 +27,8 @@ def unmute(groups: Iterable[Group], times: Mapping[int, Sequence[datetime]], now
             continue
         since = [at for at in times.get(group.pk, ()) if group.muted_at is None or at > group.muted_at]
         group.muted_events += len(since)
-        if reason := _over(group, since, now):
-            _open(group, INDEXER, reason, now)
+        if reason := _end_reason(group, since, now):
+            _end_mute(group, INDEXER, reason, now)
         elif since:
             group.save(update_fields=["muted_events"])
 
@@ -40,14 +40,14 @@ def sweep(now: datetime) -> int:
             Group.objects.select_for_update().filter(status=GroupStatus.MUTED, mute_until__lte=now).order_by("pk")
         )
         for group in due:
-            _open(group, CLOCK, "the time of its mute is over", now)
+            _end_mute(group, CLOCK, "the mute has expired", now)
     return len(due)
 
 
-def _over(group: Group, since: Sequence[datetime], now: datetime) -> str:
+def _end_reason(group: Group, since: Sequence[datetime], now: datetime) -> str:
     """Return why the mute is over, or an empty text while it lasts."""
     if mute_ended(group, now):
-        return "the time of its mute is over"
+        return "the mute has expired"
     if group.mute_count is not None and group.muted_events >= group.mute_count:
         return f"{group.muted_events:,} more events since it was muted"
     if group.mute_rate is not None and since and (most := _most_in_an_hour(group, since)) >= group.mute_rate:
@@ -63,13 +63,14 @@ def _most_in_an_hour(group: Group, since: Iterable[datetime]) -> int:
     touched = {(at - EPOCH) // HOUR for at in since}
     rows = CountHour.objects.filter(hour__in=touched, fingerprint__group_id=group.pk).values_list("hour")
     counted = dict(rows.annotate(total=Sum("n")).values_list("hour", "total"))
+    # The counter of that hour also holds failures before the mute; `muted_events` holds those after it.
     muted_in = (group.muted_at - EPOCH) // HOUR if group.muted_at else None
     if muted_in in counted:
         counted[muted_in] = min(counted[muted_in], group.muted_events)
     return max(counted.values(), default=0)
 
 
-def _open(group: Group, actor: str, reason: str, now: datetime) -> None:
+def _end_mute(group: Group, actor: str, reason: str, now: datetime) -> None:
     for name, value in {**NO_MUTE, "status": GroupStatus.OPEN}.items():
         setattr(group, name, value)
     group.save(update_fields=[*NO_MUTE, "status"])

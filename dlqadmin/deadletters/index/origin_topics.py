@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from dlqadmin.broker import internal_topics
-from dlqadmin.broker.internal_topics import Internal
+from dlqadmin.broker.internal_topics import InternalTopic
 from dlqadmin.broker.topic_patterns import matches
 from dlqadmin.deadletters.index.followed_topics import follows
 
@@ -40,7 +40,7 @@ def refusal_by_name(dead_letters: str, origin: str) -> str:
     return _refusal(dead_letters, origin, internal_topics.by_name(origin))
 
 
-def _refusal(dead_letters: str, origin: str, internal: Internal | None) -> str:
+def _refusal(dead_letters: str, origin: str, internal: InternalTopic | None) -> str:
     lists = [allowed for topic, allowed in settings.POINTER_TOPICS.items() if matches([topic], dead_letters)]
     listed = [pattern for allowed in lists for pattern in allowed]
     is_named = origin in listed

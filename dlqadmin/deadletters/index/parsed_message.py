@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
-from dlqadmin.deadletters.index.fingerprint import Fingerprinted
+from dlqadmin.deadletters.index.fingerprint import ComputedFingerprint
 from engine.record.record import Headers, RawRecord
 
 
-class ReadTrace(msgspec.Struct, frozen=True):
+class ParsedTrace(msgspec.Struct, frozen=True):
     """A stack trace in the two parts of `stack_traces.split`, with a digest and a frame.
 
     `digest` is the digest of `frames`. `place` is the frame that distinguishes failures, as `file:function`.
@@ -25,7 +25,7 @@ class ReadTrace(msgspec.Struct, frozen=True):
     place: str = ""
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class ParsedMessage(msgspec.Struct, frozen=True):
     """One parsed message. `original` tells the source of key and value.
 
     - `refused` says why they were not fetched, if that is forbidden.
@@ -36,10 +36,10 @@ class Prepared(msgspec.Struct, frozen=True):
 
     message: RawRecord
     facts: DeadLetterFacts
-    fingerprint: Fingerprinted
+    fingerprint: ComputedFingerprint
     failed_at: datetime
     connector: str
-    trace: ReadTrace
+    trace: ParsedTrace
     original: str
     key: bytes | None
     value: bytes | None

@@ -9,25 +9,25 @@ from dlqadmin.broker.messages import NotAuthorized
 from dlqadmin.deadletters.index import origin_topics
 from dlqadmin.deadletters.index.message_parser import pointer, with_original, without_original
 from dlqadmin.deadletters.index.origin_topics import Pair
-from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from engine.record.record import RawRecord
 
 Coordinates = tuple[str, int, int]
 MAX_GAP = 1000
 
 
-def resolve(batch: Sequence[Prepared]) -> list[Prepared]:
+def resolve(batch: Sequence[ParsedMessage]) -> list[ParsedMessage]:
     """Return the batch with the bytes of each pointer, or why they are missing.
 
     Raises BrokerUnavailable.
     """
-    pointers = [(item, where) for item in batch if (where := _where(item)) is not None]
+    pointers = [(item, where) for item in batch if (where := _origin_coordinates(item)) is not None]
     if not pointers:
         return list(batch)
     refused = origin_topics.refusals((item.message.topic, where[0]) for item, where in pointers)
     allowed = {where for item, where in pointers if not refused[item.message.topic, where[0]]}
-    found, unreadable = _fetch_each_topic(allowed)
-    return [_resolved(item, refused, found, unreadable) for item in batch]
+    found, unreadable = _fetch_by_topic(allowed)
+    return [_resolve_one(item, refused, found, unreadable) for item in batch]
 
 
 def fetch(wanted: Iterable[Coordinates]) -> Mapping[Coordinates, RawRecord]:
@@ -41,7 +41,7 @@ def fetch(wanted: Iterable[Coordinates]) -> Mapping[Coordinates, RawRecord]:
     found: dict[Coordinates, RawRecord] = {}
     for where in there:
         kept = [offset for offset in offsets[where] if begins.get(where, 0) <= offset < ends.get(where, 0)]
-        for run in _runs(kept):
+        for run in _split_at_gaps(kept):
             for record in topics.read_to_end(*where, run[0], whole=True):
                 if record.offset in run:
                     found[*where, record.offset] = record
@@ -50,7 +50,7 @@ def fetch(wanted: Iterable[Coordinates]) -> Mapping[Coordinates, RawRecord]:
     return found
 
 
-def _fetch_each_topic(wanted: Iterable[Coordinates]) -> tuple[dict[Coordinates, RawRecord], set[str]]:
+def _fetch_by_topic(wanted: Iterable[Coordinates]) -> tuple[dict[Coordinates, RawRecord], set[str]]:
     """Return the records, and the topics that Kafka does not let us read.
 
     Topics without permission must not stop the indexer.
@@ -68,20 +68,20 @@ def _fetch_each_topic(wanted: Iterable[Coordinates]) -> tuple[dict[Coordinates, 
     return found, unreadable
 
 
-def _resolved(
-    item: Prepared, refused: Mapping[Pair, str], found: Mapping[Coordinates, RawRecord], unreadable: set[str]
-) -> Prepared:
-    where = _where(item)
+def _resolve_one(
+    item: ParsedMessage, refused: Mapping[Pair, str], found: Mapping[Coordinates, RawRecord], unreadable: set[str]
+) -> ParsedMessage:
+    where = _origin_coordinates(item)
     if where is None:
         return item
     if why := refused[item.message.topic, where[0]]:
         return without_original(item, why)
     if where[0] in unreadable:
-        return without_original(item, f"Kafka does not let dlqadmin read {where[0]}")
+        return without_original(item, f"dlqadmin is not authorized to read {where[0]}")
     return with_original(item, found.get(where))
 
 
-def _runs(offsets: Sequence[int]) -> list[list[int]]:
+def _split_at_gaps(offsets: Sequence[int]) -> list[list[int]]:
     """Split sorted offsets at gaps where a new read costs less than reading on."""
     runs: list[list[int]] = []
     for offset in offsets:
@@ -92,7 +92,7 @@ def _runs(offsets: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def _where(item: Prepared) -> Coordinates | None:
+def _origin_coordinates(item: ParsedMessage) -> Coordinates | None:
     origin = pointer(item)
     if origin is None or origin.partition is None or origin.offset is None:
         return None

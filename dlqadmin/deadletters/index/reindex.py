@@ -15,8 +15,8 @@ from django.utils import timezone
 from dlqadmin.broker import topics
 from dlqadmin.deadletters.index import letter_rows, writer
 from dlqadmin.deadletters.index.consumer import BATCH_BYTES
-from dlqadmin.deadletters.index.message_parser import prepare
-from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.message_parser import parse_message
+from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.pointers import resolve
 from dlqadmin.deadletters.index.removal import lock_free, remove, remove_unused_traces
 from dlqadmin.deadletters.index.retention import is_forgotten
@@ -46,35 +46,35 @@ def reindex(topic: str) -> int:
         records = topics.read_to_end(topic, partition, 0, LONGEST_S, whole=True)
         for messages in _slices(records):
             now = timezone.now()
-            written += _patiently(resolve([prepare(message, now) for message in messages]))
+            written += _rewrite_with_retries(resolve([parse_message(message, now) for message in messages]))
     return written
 
 
-def rewrite(batch: Sequence[Prepared], cluster: str, now: datetime) -> int:
+def rewrite(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> int:
     """Replace the rows of these dead letters; return how many were written."""
     kept = [item for item in batch if not is_forgotten(item.failed_at, now)]
     with transaction.atomic():
         writer.lock_positions(kept, cluster, now)
-        found = _take_out(kept, cluster)
-        written = writer.write(kept, cluster, now, _removed(found))
+        found = _remove_unreferenced(kept, cluster)
+        written = writer.write(kept, cluster, now, _removed_rows(found))
         remove_unused_traces(found)
     return written
 
 
-def _patiently(batch: Sequence[Prepared]) -> int:
+def _rewrite_with_retries(batch: Sequence[ParsedMessage]) -> int:
     """Rewrite, and retry if the database aborts, as it does when two writers conflict."""
     for _ in range(TRIES - 1):
         try:
             return rewrite(batch, settings.CLUSTER, timezone.now())
         except (OperationalError, IntegrityError) as error:
-            log.warning("indexing anew waits: %s", error)
+            log.warning("reindexing is waiting: %s", error)
             if not connection.in_atomic_block:
                 close_old_connections()
             time.sleep(RETRY_S)
     return rewrite(batch, settings.CLUSTER, timezone.now())
 
 
-def _take_out(batch: Iterable[Prepared], cluster: str) -> list[DeadLetter]:
+def _remove_unreferenced(batch: Iterable[ParsedMessage], cluster: str) -> list[DeadLetter]:
     """Remove the rows of the batch that nothing refers to; return the removed rows."""
     places: dict[tuple[str, int], list[int]] = {}
     for item in batch:
@@ -88,8 +88,8 @@ def _take_out(batch: Iterable[Prepared], cluster: str) -> list[DeadLetter]:
     return found
 
 
-def _removed(found: Iterable[DeadLetter]) -> writer.Removed:
-    return writer.Removed(
+def _removed_rows(found: Iterable[DeadLetter]) -> writer.RemovedRows:
+    return writer.RemovedRows(
         {(row.topic, row.partition, row.offset) for row in found},
         letter_rows.hours((row.failed_at, row.fingerprint_id, row.cluster, row.topic, row.connector) for row in found),
     )
@@ -100,7 +100,7 @@ def _slices(records: Iterable[RawRecord]) -> Iterator[list[RawRecord]]:
     part, size = [], 0
     for record in records:
         part.append(record)
-        size += _size(record)
+        size += _size_bytes(record)
         if len(part) >= SLICE or size >= BATCH_BYTES:
             yield part
             part, size = [], 0
@@ -108,7 +108,7 @@ def _slices(records: Iterable[RawRecord]) -> Iterator[list[RawRecord]]:
         yield part
 
 
-def _size(record: RawRecord) -> int:
+def _size_bytes(record: RawRecord) -> int:
     """Return the size of key, value and headers in bytes."""
     parts = (record.key, record.value, *(value for _, value in record.headers))
     return sum(len(part or b"") for part in parts)

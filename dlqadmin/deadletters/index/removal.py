@@ -29,6 +29,7 @@ def lock_free(rows: QuerySet[DeadLetter], *, skip_locked: bool = False) -> list[
     Rows that another transaction has locked are waited for, or left out with `skip_locked`.
     """
     locked = rows.select_for_update(skip_locked=skip_locked).order_by("pk").values_list("pk", flat=True)
+    # Checked after the lock: before it, another transaction could still have made a replay item of the row.
     return list(free(DeadLetter.objects.filter(pk__in=list(locked))))
 
 
@@ -45,4 +46,5 @@ def remove_unused_traces(of: Iterable[DeadLetter]) -> None:
     digests = {row.trace_id for row in of if row.trace_id}
     unused = Trace.objects.filter(~Exists(DeadLetter.objects.filter(trace=OuterRef("pk"))))
     locked = unused.select_for_update(skip_locked=True).filter(pk__in=digests).values_list("pk", flat=True)
+    # Checked again under the lock: an indexer may have written a dead letter with this trace since the first check.
     unused.filter(pk__in=list(locked)).only("pk").delete()

@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import BinaryField, Max, Min, QuerySet, Sum
 from django.db.models.functions import Substr
 
-from dlqadmin.deadletters.index.bulk_insert import Table, bulk
+from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.deadletters.index.words import document, words_of
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, TextBatch
 
@@ -25,10 +25,10 @@ SLICE = 500
 TRIES = 3
 QUEUED_AT_ONCE = 5000
 VALUE_BYTES = 4096  # of the original value; later bytes are not searched
-TEXTS = Table(DeadLetterText, {"rowid": "int8", "document": "tsvector"})
+TEXTS = BulkTable(DeadLetterText, {"rowid": "int8", "document": "tsvector"})
 
 
-class TextLag(msgspec.Struct, frozen=True):
+class TextBacklog(msgspec.Struct, frozen=True):
     """The number of dead letters without search text, and since when the oldest waits."""
 
     records: int = 0
@@ -49,7 +49,7 @@ def queue(ids: Sequence[int], now: datetime) -> None:
     TextBatch.objects.create(ids=pack(ids), n=len(ids), at=now)
 
 
-def fill(limit: int = SLICE) -> int:
+def write_queued_words(limit: int = SLICE) -> int:
     """Write the words of the oldest batch; return how many dead letters left the queue.
 
     Returns 0 if the queue is empty or another process has locked it.
@@ -58,12 +58,13 @@ def fill(limit: int = SLICE) -> int:
         return 0
     for _ in range(TRIES - 1):
         with suppress(IntegrityError):  # rows were removed meanwhile, or another batch contains them too
-            return _fill(limit)
-    return _fill(limit)
+            return _write_oldest_batch(limit)
+    return _write_oldest_batch(limit)
 
 
-def _fill(limit: int) -> int:
+def _write_oldest_batch(limit: int) -> int:
     with transaction.atomic():
+        # Several processes share the queue; each takes the oldest batch that nobody else works on.
         batch = TextBatch.objects.select_for_update(skip_locked=True).order_by("pk").first()
         if batch is None:
             return 0
@@ -94,21 +95,22 @@ def queue_missing(now: datetime) -> int:
     return queued
 
 
-def lag() -> TextLag:
+def text_backlog() -> TextBacklog:
     """Return how far the text is behind the rows."""
     found = TextBatch.objects.aggregate(records=Sum("n"), since=Min("at"))
-    return TextLag(found["records"] or 0, found["since"])
+    return TextBacklog(found["records"] or 0, found["since"])
 
 
 def text_rows(letters: QuerySet[DeadLetter]) -> Iterator[tuple[int, str]]:
     """Yield the rows of TEXTS of those dead letters that have none yet."""
+    # Cut in SQL, so that a value of several megabytes does not cross the connection for its first words.
     start = Substr("body__value", 1, VALUE_BYTES, output_field=BinaryField())
     rows = letters.filter(text__isnull=True).order_by("pk")
     for pk, value, *texts in rows.values_list("pk", start, "message", "fingerprint__exception_class", "key_text"):
-        yield pk, document(words_of(" ".join([*(text or "" for text in texts), _readable(value)])))
+        yield pk, document(words_of(" ".join([*(text or "" for text in texts), _text_prefix(value)])))
 
 
-def _readable(value: bytes | memoryview | None) -> str:
+def _text_prefix(value: bytes | memoryview | None) -> str:
     """Return the start of a value as text, or an empty text if it is not UTF-8.
 
     A character that the cut broke is left out.

@@ -23,7 +23,7 @@ class Phrase(NamedTuple):
     is_beginning: bool
 
 
-def matching(words: Sequence[str]) -> Q:
+def contains_words(words: Sequence[str]) -> Q:
     """Return a condition for dead letters whose text contains every word.
 
     `null` is a word, `colu*` a prefix, `"two words"` a phrase. A word with punctuation is a phrase too:
@@ -38,7 +38,7 @@ def matching(words: Sequence[str]) -> Q:
     return Q(pk__in=RawSQL(sql, [query]))  # noqa: S611 (the same)
 
 
-def waits() -> bool:
+def has_backlog() -> bool:
     """Return whether some text cannot be searched yet."""
     return TextBatch.objects.exists()
 

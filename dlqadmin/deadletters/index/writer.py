@@ -13,10 +13,10 @@ from django.db.models import Q
 from dlqadmin.deadletters.index import letter_rows, watermark, word_index
 from dlqadmin.deadletters.index.bulk_insert import bulk
 from dlqadmin.deadletters.index.column_values import clean, moment
-from dlqadmin.deadletters.index.group_links import hold
+from dlqadmin.deadletters.index.group_links import lock_links
 from dlqadmin.deadletters.index.group_titles import title
 from dlqadmin.deadletters.index.mutes import unmute
-from dlqadmin.deadletters.index.parsed_message import Prepared
+from dlqadmin.deadletters.index.parsed_message import ParsedMessage
 from dlqadmin.deadletters.index.retention import is_forgotten
 from dlqadmin.deadletters.models import (
     CountDay,
@@ -32,17 +32,17 @@ from dlqadmin.deadletters.models import (
 Coordinates = tuple[str, int, int]
 
 
-class Removed(msgspec.Struct, frozen=True):
+class RemovedRows(msgspec.Struct, frozen=True):
     """Rows that were removed to be rewritten: their coordinates, and their counts by hour."""
 
     places: Collection[Coordinates] = ()
     hours: Mapping[letter_rows.Cell, int] = {}
 
 
-NOTHING = Removed()
+NOTHING = RemovedRows()
 
 
-def write(batch: Sequence[Prepared], cluster: str, now: datetime, removed: Removed = NOTHING) -> int:
+def write(batch: Sequence[ParsedMessage], cluster: str, now: datetime, removed: RemovedRows = NOTHING) -> int:
     """Index a batch; return the number of dead letters that were new.
 
     A repeated message changes nothing, whether its row exists or retention deleted it. The rows of
@@ -53,14 +53,14 @@ def write(batch: Sequence[Prepared], cluster: str, now: datetime, removed: Remov
         return 0
     with transaction.atomic():
         positions = lock_positions(batch, cluster, now)
-        fresh = _unknown([item for item in batch if not _was_forgotten(item, positions, now)], cluster)
+        fresh = _new_messages([item for item in batch if not _was_forgotten(item, positions, now)], cluster)
         if fresh:
             fingerprints = _fingerprints(fresh)
             hours = _insert(fresh, cluster, fingerprints, now)
             hours.subtract(removed.hours)
-            _count(hours)
+            _update_counters(hours)
             _touch_groups(fresh, removed.places, fingerprints, now)
-        _advance(batch, cluster, now)
+        _advance_positions(batch, cluster, now)
     return len(fresh)
 
 
@@ -73,7 +73,7 @@ def note_ends(
     `asked`.
     """
     with transaction.atomic():
-        for where, row in _locked(cluster, ends, asked).items():
+        for where, row in _lock_rows(cluster, ends, asked).items():
             reached = max(ends[where], row.position) if row.updated_at > asked else ends[where]
             known = (row.position, positions.get(where, 0))
             row.position = max((position for position in known if position <= reached), default=0)
@@ -81,39 +81,43 @@ def note_ends(
             row.save(update_fields=["position", "end_offset", "updated_at"])
 
 
-def lock_positions(batch: Sequence[Prepared], cluster: str, now: datetime) -> dict[tuple[str, int], int]:
+def lock_positions(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> dict[tuple[str, int], int]:
     """Lock the partitions of the batch until the commit; return their indexed positions."""
     wanted = {(item.message.topic, item.message.partition) for item in batch}
-    return {where: row.position for where, row in _locked(cluster, wanted, now).items()}
+    return {where: row.position for where, row in _lock_rows(cluster, wanted, now).items()}
 
 
-def coordinates(item: Prepared) -> Coordinates:
+def coordinates(item: ParsedMessage) -> Coordinates:
     """Return the coordinates of a dead letter in its topic."""
     return (item.message.topic, item.message.partition, item.message.offset)
 
 
-def _locked(cluster: str, wanted: Collection[tuple[str, int]], now: datetime) -> dict[tuple[str, int], IndexPosition]:
+def _lock_rows(
+    cluster: str, wanted: Collection[tuple[str, int]], now: datetime
+) -> dict[tuple[str, int], IndexPosition]:
     """Lock the rows of these partitions in the same order everywhere; create missing rows first.
 
     Missing rows are created in that order too, so two writers cannot deadlock.
     """
-    which = Q(cluster=cluster, topic__in={topic for topic, _ in wanted}, partition__in={number for _, number in wanted})
-    there = IndexPosition.objects.filter(which)
-    if missing := set(wanted) - set(there.values_list("topic", "partition")):
+    partitions = Q(
+        cluster=cluster, topic__in={topic for topic, _ in wanted}, partition__in={number for _, number in wanted}
+    )
+    existing = IndexPosition.objects.filter(partitions)
+    if missing := set(wanted) - set(existing.values_list("topic", "partition")):
         made = [IndexPosition(cluster=cluster, topic=at, partition=n, updated_at=now) for at, n in sorted(missing)]
         IndexPosition.objects.bulk_create(made, ignore_conflicts=True)
-    ids = [row.pk for row in there if (row.topic, row.partition) in wanted]
+    ids = [row.pk for row in existing if (row.topic, row.partition) in wanted]
     rows = IndexPosition.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     return {(row.topic, row.partition): row for row in rows}
 
 
-def _was_forgotten(item: Prepared, positions: Mapping[tuple[str, int], int], now: datetime) -> bool:
+def _was_forgotten(item: ParsedMessage, positions: Mapping[tuple[str, int], int], now: datetime) -> bool:
     """Return whether it was indexed and counted before, and is too old to be indexed again."""
     topic, partition, offset = coordinates(item)
     return offset < positions[topic, partition] and is_forgotten(item.failed_at, now)
 
 
-def _count(hours: Mapping[letter_rows.Cell, int]) -> None:
+def _update_counters(hours: Mapping[letter_rows.Cell, int]) -> None:
     """Add numbers of dead letters to the counters of hours and days. Delete counters that reach zero."""
     days = letter_rows.days(hours)
     bulk().add(letter_rows.HOURS, letter_rows.counts(hours))
@@ -124,10 +128,10 @@ def _count(hours: Mapping[letter_rows.Cell, int]) -> None:
         CountDay.objects.filter(n=0, day__in={hour // 24 for hour, _ in less}, fingerprint__in=fingerprints).delete()
 
 
-def _unknown(batch: Sequence[Prepared], cluster: str) -> list[Prepared]:
+def _new_messages(batch: Sequence[ParsedMessage], cluster: str) -> list[ParsedMessage]:
     """Return the dead letters that are not indexed yet, each coordinate once."""
     # Reversed, so that the first message of each coordinate wins if a batch contains duplicates.
-    wanted: dict[Coordinates, Prepared] = {coordinates(item): item for item in reversed(batch)}
+    wanted: dict[Coordinates, ParsedMessage] = {coordinates(item): item for item in reversed(batch)}
     by_partition: dict[tuple[str, int], list[int]] = {}
     for topic, partition, offset in wanted:
         by_partition.setdefault((topic, partition), []).append(offset)
@@ -140,20 +144,21 @@ def _unknown(batch: Sequence[Prepared], cluster: str) -> list[Prepared]:
     return list(reversed(wanted.values()))
 
 
-def _fingerprints(fresh: Sequence[Prepared]) -> dict[str, int]:
+def _fingerprints(fresh: Sequence[ParsedMessage]) -> dict[str, int]:
     """Return the fingerprints' ids by digest; create unknown fingerprints."""
-    first: dict[str, Prepared] = {}
+    first: dict[str, ParsedMessage] = {}
     for item in fresh:
         earlier = first.setdefault(item.fingerprint.digest, item)
         if item.failed_at < earlier.failed_at:
             first[item.fingerprint.digest] = item
     known = dict(Fingerprint.objects.filter(digest__in=first).values_list("digest", "pk"))
+    # Sorted: two writers that create the same fingerprints wait for each other in one order.
     for digest in sorted(first.keys() - known.keys()):
         known[digest] = _new_fingerprint(first[digest]).pk
     return known
 
 
-def _new_fingerprint(item: Prepared) -> Fingerprint:
+def _new_fingerprint(item: ParsedMessage) -> Fingerprint:
     """Create a fingerprint with its own group, or return the one that another writer created."""
     why = item.fingerprint
     try:
@@ -173,17 +178,20 @@ def _new_fingerprint(item: Prepared) -> Fingerprint:
                 holes=[{"name": hole.name, "example": hole.example} for hole in why.holes],
             )
     except IntegrityError:
+        # Another writer committed this digest first. The savepoint also rolled back the empty group made for it.
         return Fingerprint.objects.get(digest=why.digest)
 
 
 def _insert(
-    fresh: Sequence[Prepared], cluster: str, fingerprints: Mapping[str, int], now: datetime
+    fresh: Sequence[ParsedMessage], cluster: str, fingerprints: Mapping[str, int], now: datetime
 ) -> Counter[letter_rows.Cell]:
     """Write rows, bodies and traces, and queue the text; return the counts by hour."""
     writer, found = bulk(), [fingerprints[item.fingerprint.digest] for item in fresh]
-    watermark.hold_back()
+    # Before the first id: a reader of the watermark must not pass ids whose rows are not visible yet.
+    watermark.hold_watermark()
     ids = writer.ids(DeadLetter, len(fresh))
     traces = {item.trace.digest: item.trace.frames for item in fresh if item.trace.digest}
+    # Sorted: two writers that insert the same traces could otherwise deadlock on the unique index.
     writer.keep(letter_rows.TRACES, sorted(traces.items()))
     letters = zip(ids, found, fresh, strict=True)
     writer.insert(letter_rows.LETTERS, ((pk, why, cluster, now, *item.letter) for pk, why, item in letters))
@@ -197,21 +205,22 @@ def _insert(
 
 
 def _touch_groups(
-    fresh: Sequence[Prepared], known: Collection[Coordinates], fingerprints: Mapping[str, int], now: datetime
+    fresh: Sequence[ParsedMessage], known: Collection[Coordinates], fingerprints: Mapping[str, int], now: datetime
 ) -> None:
     """Extend the time spans of the groups. New dead letters may unmute or reopen their groups."""
-    arrow = hold(sorted({fingerprints[item.fingerprint.digest] for item in fresh}))
+    group_by_fingerprint = lock_links(sorted({fingerprints[item.fingerprint.digest] for item in fresh}))
     seen: dict[int, list[datetime]] = {}
     news: dict[int, list[datetime]] = {}
     for item in fresh:
-        where = arrow[fingerprints[item.fingerprint.digest]]
+        where = group_by_fingerprint[fingerprints[item.fingerprint.digest]]
         seen.setdefault(where, []).append(item.failed_at)
         if coordinates(item) not in known:
             news.setdefault(where, []).append(item.failed_at)
+    # After the links and by ascending id, as merge and split lock them, so that neither side can deadlock.
     groups = list(Group.objects.select_for_update().filter(pk__in=seen).order_by("pk"))
-    told = [group for group in groups if group.pk in news]
-    unmute(told, news, now)
-    for group in told:
+    with_news = [group for group in groups if group.pk in news]
+    unmute(with_news, news, now)
+    for group in with_news:
         _reopen(group, max(news[group.pk]), now)
     spans = [(row.pk, min(row.first_seen, *seen[row.pk]), max(row.last_seen, *seen[row.pk])) for row in groups]
     bulk().change(letter_rows.GROUPS, spans)
@@ -227,13 +236,14 @@ def _reopen(group: Group, failed_at: datetime, now: datetime) -> None:
         )
 
 
-def _advance(batch: Sequence[Prepared], cluster: str, now: datetime) -> None:
-    last: dict[tuple[str, int], Prepared] = {}
+def _advance_positions(batch: Sequence[ParsedMessage], cluster: str, now: datetime) -> None:
+    last: dict[tuple[str, int], ParsedMessage] = {}
     for item in batch:
         where = (item.message.topic, item.message.partition)
         if where not in last or item.message.offset > last[where].message.offset:
             last[where] = item
     for (topic, partition), item in last.items():
+        # Only forward: a consumer that re-reads old records must not move the position back.
         IndexPosition.objects.filter(cluster=cluster, topic=topic, partition=partition).filter(
             Q(position__lte=item.message.offset)
         ).update(

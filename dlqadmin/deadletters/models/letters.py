@@ -69,6 +69,7 @@ class DeadLetter(models.Model):
     attempt = models.IntegerField(null=True, blank=True)
     connector = models.CharField(max_length=200, blank=True)
     task_id = models.CharField(max_length=220, blank=True)
+    consumer_group = models.CharField(max_length=255, null=True, blank=True)
     origin_topic = models.CharField(max_length=249, blank=True)
     origin_partition = models.IntegerField(null=True, blank=True)
     origin_offset = models.BigIntegerField(null=True, blank=True)
@@ -173,7 +174,7 @@ class DeadLetterBody(models.Model):
 
 
 class DeadLetterText(models.Model):
-    """The words of a dead letter, for `words.matching`: a tsvector on PostgreSQL, an FTS5 row on SQLite."""
+    """The words of a dead letter, for `words.contains_words`: a tsvector on PostgreSQL, an FTS5 row on SQLite."""
 
     dead_letter = models.OneToOneField(
         DeadLetter, on_delete=models.CASCADE, primary_key=True, related_name="text", db_column="rowid"

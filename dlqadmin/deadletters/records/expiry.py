@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from django.conf import settings
 from django.db.models import QuerySet
 
 from dlqadmin.broker import retention
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.retention import Retention
+from dlqadmin.broker.retention import TopicRetention
 from dlqadmin.deadletters.index.origin_topics import refusal_by_name
 from dlqadmin.deadletters.models import CountDay, DeadLetter, Fingerprint, GroupStatus, IndexPosition
 from dlqadmin.deadletters.search.counters import cells
@@ -20,10 +20,12 @@ from dlqadmin.deadletters.search.filters import Filters
 SOON = timedelta(hours=3)
 OLDEST = 1000
 LONGEST_MS = 100 * 365 * 86_400_000  # 100 years and more count as unlimited
-State = Literal["leaves", "overdue", "gone", "kept", "unknown"]
+ClockState = Literal["leaves", "overdue", "gone", "kept", "unknown"]
+ClockReason = Literal["not_told", "no_topic", "no_timestamp", "compaction", "retention_bytes"]
+STATES: tuple[ClockState, ...] = get_args(ClockState)
 
 
-class Place(NamedTuple):
+class TimedCoordinates(NamedTuple):
     """The coordinates of a record, and its timestamp if it is known."""
 
     topic: str
@@ -32,46 +34,46 @@ class Place(NamedTuple):
     at: datetime | None
 
 
-class Broker(Protocol):
+class RetentionQueries(Protocol):
     """The broker queries that clocks need. Both raise BrokerUnavailable."""
 
-    def retentions(self, names: Sequence[str]) -> Mapping[str, Retention]: ...
+    def retentions(self, names: Sequence[str]) -> Mapping[str, TopicRetention]: ...
 
     def first_offsets(self, partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]: ...
 
 
-class Told(NamedTuple):
+class RetentionFacts(NamedTuple):
     """The broker's answers about the topics in question."""
 
-    topics: Mapping[str, Retention]
+    topics: Mapping[str, TopicRetention]
     begins: Mapping[tuple[str, int], int]
 
 
-class Clock(NamedTuple):
+class RetentionClock(NamedTuple):
     """The time at which a record leaves Kafka.
 
     `until` is the earliest time: Kafka deletes whole segments, so a record may stay longer. `reason` says why
     the time is unknown.
     """
 
-    state: State
+    state: ClockState
     until: datetime | None = None
     keeps_ms: int | None = None
-    reason: str = ""
+    reason: ClockReason | None = None
 
 
-class Clocks(NamedTuple):
+class GroupClocks(NamedTuple):
     """The clocks of the oldest records of a group that Kafka may still have.
 
     `complete` if there are no more such records.
     """
 
-    dead_letters: Sequence[Clock]
-    origins: Sequence[Clock]
+    dead_letters: Sequence[RetentionClock]
+    origins: Sequence[RetentionClock]
     complete: bool
 
 
-class Leaving(NamedTuple):
+class ExpiringTopic(NamedTuple):
     """A topic that may soon lose dead letters of unresolved groups.
 
     It contains the number of records, the time at which the first one leaves, and the topic's retention.
@@ -83,105 +85,110 @@ class Leaving(NamedTuple):
     keeps_ms: int
 
 
-def of_letter(row: DeadLetter, now: datetime, broker: Broker = retention) -> tuple[Clock, Clock | None]:
+def of_letter(
+    row: DeadLetter, now: datetime, broker: RetentionQueries = retention
+) -> tuple[RetentionClock, RetentionClock | None]:
     """Return the clocks of a dead letter and of its origin record.
 
     The second one is None if the origin is not in Kafka.
     """
-    own, origin = _place(row), _origin(row)
-    told = _ask([own, origin] if origin else [own], broker)
-    return clock(own, told, now), clock(origin, told, now) if origin else None
+    own, origin = _letter_coordinates(row), _origin_coordinates(row)
+    facts = _fetch_facts([own, origin] if origin else [own], broker)
+    return clock(own, facts, now), clock(origin, facts, now) if origin else None
 
 
-def of_group(pk: int, now: datetime, broker: Broker = retention, limit: int = OLDEST) -> Clocks:
+def of_group(pk: int, now: datetime, broker: RetentionQueries = retention, limit: int = OLDEST) -> GroupClocks:
     """Return the clocks of the group's oldest dead letters and of their origins.
 
     Dead letters that retention has surely deleted are left out.
     """
     ids = list(Fingerprint.objects.filter(group_id=pk).values_list("pk", flat=True))
-    rows = list(_maybe_kept(ids, now, broker).order_by("failed_at", "pk")[: limit + 1])
+    rows = list(_possibly_retained(ids, now, broker).order_by("failed_at", "pk")[: limit + 1])
     complete, rows = len(rows) <= limit, rows[:limit]
-    own, origins = [_place(row) for row in rows], [place for row in rows if (place := _origin(row))]
-    told = _ask([*own, *origins], broker)
-    return Clocks([clock(one, told, now) for one in own], [clock(one, told, now) for one in origins], complete)
+    own, origins = (
+        [_letter_coordinates(row) for row in rows],
+        [place for row in rows if (place := _origin_coordinates(row))],
+    )
+    facts = _fetch_facts([*own, *origins], broker)
+    return GroupClocks([clock(one, facts, now) for one in own], [clock(one, facts, now) for one in origins], complete)
 
 
-def expiring_soon(now: datetime, broker: Broker = retention) -> list[Leaving]:
+def expiring_soon(now: datetime, broker: RetentionQueries = retention) -> list[ExpiringTopic]:
     """Return the dead letter topics that may lose records within three hours, soonest first.
 
     Only time-based retention is considered. The numbers come from the counters of unresolved groups. The list
     is empty while Kafka is unavailable.
     """
     found = []
-    for topic, kept in _watched(broker).items():
-        if _why_unknown(kept) or not _finite(kept):
+    for topic, kept in _retained_topics(broker).items():
+        if _why_unknown(kept) or not _is_time_bound(kept):
             continue
         start = now - timedelta(milliseconds=kept.ms)
-        count = _unresolved(Filters(start, start + SOON, include={"topic": (topic,)}))
+        count = _count_unresolved(Filters(start, start + SOON, include={"topic": (topic,)}))
         first = DeadLetter.objects.filter(topic=topic, failed_at__gte=start).order_by("failed_at", "pk").first()
         if count and first:
             leaves = first.failed_at + timedelta(milliseconds=kept.ms)
-            found.append(Leaving(topic, count, leaves, kept.ms))
+            found.append(ExpiringTopic(topic, count, leaves, kept.ms))
     return sorted(found, key=lambda row: row.first)
 
 
-def clock(place: Place, told: Told | None, now: datetime) -> Clock:
+def clock(place: TimedCoordinates, facts: RetentionFacts | None, now: datetime) -> RetentionClock:
     """Return the clock of one record. It is unknown without the broker's answer. Pure."""
-    if told is None:
-        return Clock("unknown", reason="not_told")
-    kept, begin = told.topics.get(place.topic), told.begins.get((place.topic, place.partition))
+    if facts is None:
+        return RetentionClock("unknown", reason="not_told")
+    kept, begin = facts.topics.get(place.topic), facts.begins.get((place.topic, place.partition))
     if kept is None or begin is None:
-        return Clock("gone", reason="no_topic")
+        return RetentionClock("gone", reason="no_topic")
     if place.offset < begin:
-        return Clock("gone")
+        return RetentionClock("gone")
     if reason := _why_unknown(kept):
-        return Clock("unknown", reason=reason)
-    if not _finite(kept):
-        return Clock("kept")
+        return RetentionClock("unknown", reason=reason)
+    if not _is_time_bound(kept):
+        return RetentionClock("kept")
     if place.at is None:
-        return Clock("unknown", keeps_ms=kept.ms, reason="no_timestamp")
+        return RetentionClock("unknown", keeps_ms=kept.ms, reason="no_timestamp")
     until = place.at + timedelta(milliseconds=kept.ms)
-    return Clock("leaves" if until > now else "overdue", until, kept.ms)
+    return RetentionClock("leaves" if until > now else "overdue", until, kept.ms)
 
 
-def _why_unknown(kept: Retention) -> str:
+def _why_unknown(kept: TopicRetention) -> ClockReason | None:
     if "compact" in kept.policies:
         return "compaction"
-    return "retention_bytes" if "delete" in kept.policies and kept.bytes >= 0 else ""
+    return "retention_bytes" if "delete" in kept.policies and kept.bytes >= 0 else None
 
 
-def _finite(kept: Retention) -> bool:
+def _is_time_bound(kept: TopicRetention) -> bool:
     """Return whether time alone decides when a record is deleted."""
     return "delete" in kept.policies and 0 <= kept.ms <= LONGEST_MS
 
 
-def _place(row: DeadLetter) -> Place:
+def _letter_coordinates(row: DeadLetter) -> TimedCoordinates:
     """Return the place of a dead letter, with the time of its failure.
 
     It was written at that time or later, so the clock is never late.
     """
-    return Place(row.topic, row.partition, row.offset, row.failed_at)
+    return TimedCoordinates(row.topic, row.partition, row.offset, row.failed_at)
 
 
-def _origin(row: DeadLetter) -> Place | None:
+def _origin_coordinates(row: DeadLetter) -> TimedCoordinates | None:
     if not row.origin_topic or row.origin_partition is None or row.origin_offset is None:
         return None
     if refusal_by_name(row.topic, row.origin_topic):  # its offsets must not be shown to everybody either
         return None
-    return Place(row.origin_topic, row.origin_partition, row.origin_offset, row.origin_timestamp)
+    return TimedCoordinates(row.origin_topic, row.origin_partition, row.origin_offset, row.origin_timestamp)
 
 
-def _ask(places: Sequence[Place], broker: Broker) -> Told | None:
+def _fetch_facts(places: Sequence[TimedCoordinates], broker: RetentionQueries) -> RetentionFacts | None:
     """Ask the broker about these places, in at most two queries; None if it does not respond."""
     try:
         known = broker.retentions(list({place.topic for place in places}))
         where = {(place.topic, place.partition) for place in places if place.topic in known}
-        return Told(known, broker.first_offsets(list(where)))
+        return RetentionFacts(known, broker.first_offsets(list(where)))
     except BrokerUnavailable:
         return None
 
 
-def _maybe_kept(fingerprints: Sequence[int], now: datetime, broker: Broker) -> QuerySet[DeadLetter]:
+def _possibly_retained(fingerprints: Sequence[int], now: datetime, broker: RetentionQueries) -> QuerySet[DeadLetter]:
     """Return the dead letters that failed within the longest retention of their topics.
 
     Returns all of them if a topic keeps records for ever.
@@ -192,12 +199,12 @@ def _maybe_kept(fingerprints: Sequence[int], now: datetime, broker: Broker) -> Q
         known = list(broker.retentions(list(topics)).values())
     except BrokerUnavailable:
         return rows
-    if not known or not all(_finite(one) for one in known):
+    if not known or not all(_is_time_bound(one) for one in known):
         return rows
     return rows.filter(failed_at__gte=now - timedelta(milliseconds=max(one.ms for one in known)))
 
 
-def _watched(broker: Broker) -> Mapping[str, Retention]:
+def _retained_topics(broker: RetentionQueries) -> Mapping[str, TopicRetention]:
     """Return the retention of indexed topics that still have records; empty without Kafka."""
     rows = IndexPosition.objects.filter(cluster=settings.CLUSTER).values_list("topic", "partition", "position")
     read = {(topic, partition): position for topic, partition, position in rows}
@@ -209,7 +216,7 @@ def _watched(broker: Broker) -> Mapping[str, Retention]:
         return {}
 
 
-def _unresolved(filters: Filters) -> int:
+def _count_unresolved(filters: Filters) -> int:
     counts = cells(filters)
     ids = {cell.fingerprint for cell in counts}
     open_ids = set(Fingerprint.objects.filter(pk__in=ids, group__status=GroupStatus.OPEN).values_list("pk", flat=True))

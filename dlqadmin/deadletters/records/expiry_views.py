@@ -5,70 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.deadletters.models import Group
 from dlqadmin.deadletters.records import expiry
-from dlqadmin.deadletters.records.expiry import Clock
+from dlqadmin.deadletters.records.documents import ClockCounts, ClockDocument, GroupRetention, LetterRetention
+from dlqadmin.deadletters.records.expiry import STATES, RetentionClock
 from dlqadmin.deadletters.records.views import find
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso, iso_or_none
-
-STATES = ("leaves", "overdue", "gone", "kept", "unknown")
-REASONS = ("not_told", "no_topic", "no_timestamp", "compaction", "retention_bytes")
-
-
-class ClockDocument(serializers.Serializer[Any]):
-    """The time at which a record leaves Kafka. `until` is the earliest time.
-
-    An `overdue` record is still there, and Kafka may delete it at any moment.
-    """
-
-    state = serializers.ChoiceField(choices=STATES)
-    until = serializers.DateTimeField(allow_null=True)
-    keeps_ms = serializers.IntegerField(allow_null=True)
-    reason = serializers.ChoiceField(choices=REASONS, allow_null=True)
-
-
-class LetterRetention(serializers.Serializer[Any]):
-    """The clocks of a dead letter and of its origin record."""
-
-    dead_letter = ClockDocument()
-    origin = ClockDocument(allow_null=True)
-    as_of = serializers.DateTimeField()
-
-
-class ClockTally(serializers.Serializer[Any]):
-    """The number of clocks in each state, and the earliest time at which the next record leaves."""
-
-    leaves = serializers.IntegerField()
-    overdue = serializers.IntegerField()
-    gone = serializers.IntegerField()
-    kept = serializers.IntegerField()
-    unknown = serializers.IntegerField()
-    soon = serializers.IntegerField(help_text="Those that may leave within three hours.")
-    next = serializers.DateTimeField(allow_null=True)
-    reasons = serializers.ListField(child=serializers.CharField())
-
-
-class GroupRetention(serializers.Serializer[Any]):
-    """The clocks of a group's oldest dead letters that Kafka may still have.
-
-    `complete` is false if there are more of them.
-    """
-
-    dead_letters = ClockTally()
-    origins = ClockTally()
-    complete = serializers.BooleanField()
-    as_of = serializers.DateTimeField()
 
 
 class DeadLetterRetention(APIView):
@@ -79,7 +30,9 @@ class DeadLetterRetention(APIView):
         """Estimate from the topics' configurations. Unknown if they do not determine it."""
         now = timezone.now()
         own, origin = expiry.of_letter(find(pk), now)
-        return Response({"dead_letter": _clock(own), "origin": _clock(origin) if origin else None, "as_of": iso(now)})
+        return Response(
+            LetterRetention(dead_letter=_clock(own), origin=_clock(origin) if origin else None, as_of=iso(now))
+        )
 
 
 class GroupRetentionView(APIView):
@@ -93,25 +46,25 @@ class GroupRetentionView(APIView):
         now = timezone.now()
         found = expiry.of_group(pk, now)
         return Response(
-            {
-                "dead_letters": _tally(found.dead_letters, now),
-                "origins": _tally(found.origins, now),
-                "complete": found.complete,
-                "as_of": iso(now),
-            }
+            GroupRetention(
+                dead_letters=_tally(found.dead_letters, now),
+                origins=_tally(found.origins, now),
+                complete=found.complete,
+                as_of=iso(now),
+            )
         )
 
 
-def _clock(one: Clock) -> dict[str, Any]:
-    return {"state": one.state, "until": iso_or_none(one.until), "keeps_ms": one.keeps_ms, "reason": one.reason or None}
+def _clock(one: RetentionClock) -> ClockDocument:
+    return ClockDocument(state=one.state, until=iso_or_none(one.until), keeps_ms=one.keeps_ms, reason=one.reason)
 
 
-def _tally(clocks: Sequence[Clock], now: datetime) -> dict[str, Any]:
+def _tally(clocks: Sequence[RetentionClock], now: datetime) -> ClockCounts:
     counts = Counter(str(one.state) for one in clocks)
     leaving = [one.until for one in clocks if one.state == "leaves" and one.until]
-    return {
+    return ClockCounts(
         **{state: counts[state] for state in STATES},
-        "soon": sum(until <= now + expiry.SOON for until in leaving),
-        "next": iso_or_none(min(leaving, default=None)),
-        "reasons": sorted({one.reason for one in clocks if one.reason}),
-    }
+        soon=sum(until <= now + expiry.SOON for until in leaving),
+        next=iso_or_none(min(leaving, default=None)),
+        reasons=sorted({one.reason for one in clocks if one.reason}),
+    )

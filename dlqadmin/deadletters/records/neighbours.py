@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlqadmin.broker import topics
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.index import origin_topics
 from dlqadmin.deadletters.index.column_values import key_text, moment
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.deadletters.records.documents import NeighbourState, OriginNeighbour, OriginNeighbours
 from dlqadmin.deadletters.search.queries import same_origin
 from dlqadmin.rest.times import iso_or_none
 from engine.record.record import RawRecord
@@ -18,35 +18,37 @@ BEFORE, AFTER = 4, 2
 TIMEOUT_S = 1.5
 
 
-def around(row: DeadLetter) -> dict[str, Any]:
+def origin_neighbours(row: DeadLetter, reader: PayloadReader) -> OriginNeighbours:
     """Return the records from 4 before to 2 after this one, and the last good one.
 
     `last_good` is the newest earlier record with the same key that passed. `not_allowed` says why the origin
     topic may not be read for this dead letter topic, and is null if it may be read.
     """
     if row.origin_partition is None or row.origin_offset is None:
-        return {"results": [], "last_good": None, "not_allowed": None}
+        return OriginNeighbours(results=[], last_good=None, not_allowed=None)
     failed: dict[int, DeadLetter] = {}
     for letter in same_origin(row, BEFORE, AFTER):
         if letter.origin_offset is not None:
             failed[letter.origin_offset] = letter
     failed[row.origin_offset] = row
-    refused = _refused(row)
-    kept = {} if refused else {record.offset: record for record in _read(row)}
-    passed = 0 if refused else _passed(row)
+    refused = _refusal(row)
+    kept = {} if refused else {record.offset: record for record in _read_records(row)}
+    passed = 0 if refused else _connector_position(row)
     results = [
-        _neighbour(offset, failed.get(offset), kept.get(offset), passed, row)
+        _neighbour(offset, failed.get(offset), kept.get(offset), passed, row, reader)
         for offset in sorted(failed.keys() | kept.keys())
     ]
     good = [
         item
         for item in results
-        if item["state"] == "passed" and item["offset"] < row.origin_offset and item["key_text"] == row.key_text
+        if item.state == "passed" and item.offset < row.origin_offset and item.key_text == row.key_text
     ]
-    return {"results": results, "last_good": good[-1] if good else None, "not_allowed": refused or None}
+    for item in results:
+        item.key_text = release(item.key_text, reader)
+    return OriginNeighbours(results=results, last_good=good[-1] if good else None, not_allowed=refused or None)
 
 
-def _refused(row: DeadLetter) -> str:
+def _refusal(row: DeadLetter) -> str:
     """Return why the origin may not be read, or "" if it may.
 
     A topic that cannot be checked is not read.
@@ -54,10 +56,10 @@ def _refused(row: DeadLetter) -> str:
     try:
         return origin_topics.refusal(row.topic, row.origin_topic)
     except BrokerUnavailable:
-        return "Kafka did not respond, so nobody knows whether it may be read"
+        return "Kafka did not respond, so it is unknown whether the topic may be read"
 
 
-def _read(row: DeadLetter) -> list[RawRecord]:
+def _read_records(row: DeadLetter) -> list[RawRecord]:
     """Return the origin's records around this one; empty if Kafka is unavailable or deleted them."""
     assert row.origin_partition is not None
     assert row.origin_offset is not None
@@ -75,7 +77,7 @@ def _read(row: DeadLetter) -> list[RawRecord]:
     return [record for record in found if record.offset <= last]
 
 
-def _passed(row: DeadLetter) -> int:
+def _connector_position(row: DeadLetter) -> int:
     """Return the connector's position in the origin partition.
 
     An earlier record without a dead letter was delivered, filtered or skipped.
@@ -90,8 +92,14 @@ def _passed(row: DeadLetter) -> int:
 
 
 def _neighbour(
-    offset: int, letter: DeadLetter | None, record: RawRecord | None, passed: int, row: DeadLetter
-) -> dict[str, Any]:
+    offset: int,
+    letter: DeadLetter | None,
+    record: RawRecord | None,
+    passed: int,
+    row: DeadLetter,
+    reader: PayloadReader,
+) -> OriginNeighbour:
+    state: NeighbourState
     if letter is not None:
         state, label = "failed", short(letter.fingerprint.exception_class)
     elif offset < passed:
@@ -99,12 +107,13 @@ def _neighbour(
     else:
         state, label = "unknown", "unknown"
     at = moment(record.timestamp) if record else letter.origin_timestamp if letter else None
-    return {
-        "id": letter.pk if letter else None,
-        "offset": offset,
-        "key_text": key_text(record.key) if record else letter.key_text if letter else None,
-        "at": iso_or_none(at),
-        "state": state,
-        "label": "this record" if letter is not None and letter.pk == row.pk else label,
-        "this": letter is not None and letter.pk == row.pk,
-    }
+    return OriginNeighbour(
+        id=letter.pk if letter else None,
+        offset=offset,
+        key_text=key_text(record.key) if record else letter.key_text if letter else None,
+        withheld=not reader.may_read,
+        at=iso_or_none(at),
+        state=state,
+        label="this record" if letter is not None and letter.pk == row.pk else label,
+        this=letter is not None and letter.pk == row.pk,
+    )

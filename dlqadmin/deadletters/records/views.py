@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import Http404, HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -15,12 +13,11 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import IsPayloadReader
 from dlqadmin.deadletters.groups import summaries
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader, reader_of, release
+from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.records import details, neighbours
-from dlqadmin.deadletters.records.detail_serializers import DeadLetterDetail, OriginNeighbours
+from dlqadmin.deadletters.records.documents import DeadLetterDetail, OriginNeighbours
 from dlqadmin.deadletters.search import queries
 from dlqadmin.deadletters.search.filters import parse_filters
-from dlqadmin.deadletters.search.list_serializers import row_document
 from dlqadmin.deadletters.search.list_views import FILTERS
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID
@@ -38,12 +35,12 @@ class DeadLetterRecord(APIView):
         row = find(pk, "fingerprint__group__owner", "body", "trace", "mark")
         note_read(reader, row, "record")
         return Response(
-            {
-                **row_document(row, reader),
-                **details.detail(row, reader),
-                "neighbours": queries.neighbours(filters, row),
-                "group": summaries.document(row.fingerprint.group, filters, timezone.now()),
-            }
+            details.detail(
+                row,
+                reader,
+                summaries.document(row.fingerprint.group, filters, timezone.now()),
+                queries.neighbours(filters, row),
+            )
         )
 
 
@@ -64,9 +61,9 @@ class DeadLetterBytes(APIView):
         if name not in ("key", "value", "context"):
             raise ParameterError("part", "must be key, value or context")
         row, reader = find(pk, "body"), reader_of(request.user)
-        data = details.part(row.body, name, reader)
+        data = details.part_bytes(row.body, name, reader)
         if data is None:
-            raise Http404(f"The {name} is null, or its bytes are not known.")
+            raise Http404(f"The {name} is null, or its bytes are unknown.")
         note_read(reader, row, f"bytes of its {name}")
         file = f"dead-letter-{row.pk}-{name}.bin"
         return HttpResponse(
@@ -83,15 +80,9 @@ class DeadLetterNeighbours(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return the records around it in its origin partition, if Kafka still has them."""
         row, reader = find(pk, "fingerprint__group"), reader_of(request.user)
-        found = neighbours.around(row)
-        note_read(reader, row, "keys of its neighbours")
-        return Response(
-            {
-                **found,
-                "results": [_neighbour(one, reader) for one in found["results"]],
-                "last_good": found["last_good"] and _neighbour(found["last_good"], reader),
-            }
-        )
+        found = neighbours.origin_neighbours(row, reader)
+        note_read(reader, row, "neighbours' keys")
+        return Response(found)
 
 
 def find(pk: int, *related: str) -> DeadLetter:
@@ -102,10 +93,6 @@ def find(pk: int, *related: str) -> DeadLetter:
     return row
 
 
-def note_read(reader: Reader, row: DeadLetter, what: str) -> None:
-    """Audit that content of this dead letter is about to be shown. Raises NotAudited."""
+def note_read(reader: PayloadReader, row: DeadLetter, what: str) -> None:
+    """Audit that content of this dead letter is about to be shown. Raises AuditUnavailable."""
     reader.note("dead letter", str(row), {"id": row.pk, "what": what})
-
-
-def _neighbour(document: dict[str, Any], reader: Reader) -> dict[str, Any]:
-    return {**document, "key_text": release(document["key_text"], reader), "withheld": not reader.may_read}

@@ -11,14 +11,14 @@ import msgspec
 import orjson
 
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.search.query_fields import is_path
-from dlqadmin.deadletters.search.query_parser import Value, read_value
+from dlqadmin.deadletters.search.fields import is_path
+from dlqadmin.deadletters.search.query_parser import ClauseValue, read_value
 
 LITERALS = ("null", "true", "false")
 LONG = re.compile(rb"\d{19}")  # orjson turns whole numbers beyond 64 bits into floats
 
 
-class Bytes(msgspec.Struct, frozen=True):
+class SearchedBytes(msgspec.Struct, frozen=True):
     """The parts of a record that a search reads."""
 
     value: bytes | None
@@ -33,15 +33,17 @@ class Probe(msgspec.Struct, frozen=True):
 
     part: str
     path: str
-    values: tuple[Value, ...]
+    values: tuple[ClauseValue, ...]
     negated: bool
 
-    def passes(self, record: Bytes) -> bool:
+    def passes(self, record: SearchedBytes) -> bool:
         """Return whether the record matches. A missing member or header matches no value."""
         if self.part == "header":
-            holds = any(_is_text(held, value) for held in _headers(record, self.path) for value in self.values)
+            holds = any(_equals_text(held, value) for held in _headers(record, self.path) for value in self.values)
         else:
-            holds = any(_is(held, value) for held in _members(record.value, self.path) for value in self.values)
+            holds = any(
+                _equals_json(held, value) for held in _members(record.value, self.path) for value in self.values
+            )
         return holds != self.negated
 
 
@@ -56,11 +58,11 @@ def probes(include: Mapping[str, Sequence[str]], exclude: Mapping[str, Sequence[
     return found
 
 
-def read_bytes(value: Any, headers: Any, original_headers: Any) -> Bytes:
+def read_bytes(value: Any, headers: Any, original_headers: Any) -> SearchedBytes:
     """Convert the columns of a body, independent of the database driver."""
     packed = [bytes(column) for column in (original_headers, headers) if column is not None]
     found = [pair for column in packed for pair in unpack_headers(column)]
-    return Bytes(None if value is None else bytes(value), found)
+    return SearchedBytes(None if value is None else bytes(value), found)
 
 
 def _members(value: bytes | None, path: str) -> Iterator[Any]:
@@ -70,7 +72,7 @@ def _members(value: bytes | None, path: str) -> Iterator[Any]:
         document = _parsed(value)
     except orjson.JSONDecodeError:
         return
-    yield from _reach(document, path.split("."))
+    yield from _values_at(document, path.split("."))
 
 
 def _parsed(text: bytes) -> Any:
@@ -84,7 +86,7 @@ def _parsed(text: bytes) -> Any:
     return document
 
 
-def _reach(document: Any, steps: Sequence[str]) -> Iterator[Any]:
+def _values_at(document: Any, steps: Sequence[str]) -> Iterator[Any]:
     """Yield the values at the end of the path. In lists, follow every element or the one at an index.
 
     The loop is iterative, because orjson reads lists that are nested deeper than Python's recursion limit.
@@ -106,20 +108,20 @@ def _reach(document: Any, steps: Sequence[str]) -> Iterator[Any]:
                 waiting.append((held[int(step)], done + 1))
 
 
-def _headers(record: Bytes, name: str) -> Iterator[str | None]:
+def _headers(record: SearchedBytes, name: str) -> Iterator[str | None]:
     for key, value in record.headers:
         if key == name:
             yield None if value is None else value.decode("utf-8", "replace")
 
 
-def _is_text(held: str | None, wanted: Value) -> bool:
+def _equals_text(held: str | None, wanted: ClauseValue) -> bool:
     """Return whether a header, text or null, equals the wanted value."""
     if held is None:
-        return wanted == Value("null")
-    return held.startswith(wanted.text) if wanted.prefix else held == wanted.text and wanted != Value("null")
+        return wanted == ClauseValue("null")
+    return held.startswith(wanted.text) if wanted.prefix else held == wanted.text and wanted != ClauseValue("null")
 
 
-def _is(held: Any, wanted: Value) -> bool:
+def _equals_json(held: Any, wanted: ClauseValue) -> bool:
     """Return whether a JSON value equals the wanted value.
 
     Unquoted `null`, `true` and `false` match only these literals. A number also matches its text. A quoted

@@ -12,12 +12,12 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import BinaryField, Case, F, Q, QuerySet, When
 
-from dlqadmin.deadletters.index.words import waits
+from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.replay_marks import MARK, STATE
 from dlqadmin.deadletters.search.byte_search import probes, read_bytes
-from dlqadmin.deadletters.search.filters import PROBED, Branch, Filters, apply, branches
-from dlqadmin.deadletters.search.time_limits import Budget, TimedOut, bounded
+from dlqadmin.deadletters.search.filters import PROBED, Filters, SortedBranch, apply, branches
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 
 CHUNK, BYTES_CHUNK = 500, 50
 MAX_VALUE_BYTES = 1024 * 1024  # the bytes of longer values are not read
@@ -25,7 +25,7 @@ BYTES = ("looked_at", "body__headers", "body__original_headers")
 Place = tuple[datetime, int]
 
 
-class Found(msgspec.Struct, frozen=True):
+class MatchingRows(msgspec.Struct, frozen=True):
     """Rows in order, each starting with failed_at and id.
 
     - `partial`: the time-out ended the reading.
@@ -47,8 +47,8 @@ class Found(msgspec.Struct, frozen=True):
         return not (self.partial or self.blind) and self.last is None
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """Counts of each combination of values. `complete` and `partial` as in `Found`."""
+class ValueCounts(msgspec.Struct, frozen=True):
+    """Counts of each combination of values. `complete` and `partial` as in `MatchingRows`."""
 
     counts: Mapping[tuple[Any, ...], int]
     complete: bool
@@ -56,37 +56,37 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 def newest(
-    filters: Filters, columns: Sequence[str], most: int, after: Place | None = None, budget: Budget | None = None
-) -> Found:
+    filters: Filters, columns: Sequence[str], most: int, after: Place | None = None, budget: TimeBudget | None = None
+) -> MatchingRows:
     """Return these columns of the newest matching rows older than the place `after`."""
-    return _find(filters, columns, most, after, budget or Budget())
+    return _find(filters, columns, most, after, budget or TimeBudget())
 
 
-def tally(filters: Filters, columns: Sequence[str], most: int, budget: Budget) -> Tally:
+def tally(filters: Filters, columns: Sequence[str], most: int, budget: TimeBudget) -> ValueCounts:
     """Count combinations of these columns among the newest matching rows.
 
     If one index finds the rows, the database counts them.
     """
-    ways = [] if filters.probed or filters.worded else branches(filters)
-    if len(ways) != 1:
+    parts = [] if filters.probed or filters.worded else branches(filters)
+    if len(parts) != 1:
         found = newest(filters, columns, most, budget=budget)
-        return Tally(Counter(row[2:] for row in found.rows), found.complete, found.partial)
+        return ValueCounts(Counter(row[2:] for row in found.rows), found.complete, found.partial)
     try:
-        sql, parameters = _ordered(ways[0], columns).values_list(*columns)[:most].query.sql_with_params()
+        sql, parameters = _ordered(parts[0], columns).values_list(*columns)[:most].query.sql_with_params()
     except EmptyResultSet:  # no fingerprint matches
-        return Tally({}, complete=True, partial=False)
+        return ValueCounts({}, complete=True, partial=False)
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     grouped = f"SELECT {names}, COUNT(*) FROM ({sql}) AS newest GROUP BY {names}"  # noqa: S608 (the ORM's, and names of ours)
     try:
         with bounded(budget.left), connection.cursor() as cursor:
             cursor.execute(grouped, parameters)
             counts = {row[:-1]: row[-1] for row in cursor.fetchall()}
-    except TimedOut:
-        return Tally({}, complete=False, partial=True)
-    return Tally(counts, complete=sum(counts.values()) < most, partial=False)
+    except QueryTimedOut:
+        return ValueCounts({}, complete=False, partial=True)
+    return ValueCounts(counts, complete=sum(counts.values()) < most, partial=False)
 
 
-def nearest_newer(filters: Filters, place: Place, budget: Budget) -> Found:
+def nearest_newer(filters: Filters, place: Place, budget: TimeBudget) -> MatchingRows:
     """Return the oldest matching row that is newer than the place."""
     return _find(filters, (), 1, place, budget, newest_first=False)
 
@@ -96,46 +96,46 @@ def _find(
     columns: Sequence[str],
     most: int,
     behind: Place | None,
-    budget: Budget,
+    budget: TimeBudget,
     *,
     newest_first: bool = True,
-) -> Found:
+) -> MatchingRows:
     """Find rows beyond the place `behind`.
 
     Text may become searchable meanwhile, so the queue is checked before and after.
     """
-    begin, blind = behind or (filters.end, 0), filters.worded and waits()
+    begin, blind = behind or (filters.end, 0), filters.worded and has_backlog()
     ways = branches(filters.unprobed())
     if filters.probed:
         # Reading bytes needs one ordered list of candidates, so several branches become one query.
-        way = ways[0] if len(ways) == 1 else Branch(apply(filters.unprobed(), DeadLetter.objects.all()))
+        way = ways[0] if len(ways) == 1 else SortedBranch(apply(filters.unprobed(), DeadLetter.objects.all()))
         rows = _ordered(way, columns, behind, newest_first=newest_first)
         found = _probe(filters, rows, columns, most, begin, budget)
     else:
         lists = [_ordered(way, columns, behind, newest_first=newest_first) for way in ways]
         named = [rows.values_list(way.time, way.pk, *columns) for way, rows in zip(ways, lists, strict=True)]
         parts = [_read(rows, most, begin, budget) for rows in named]
-        found = parts[0] if len(parts) == 1 else _merged(parts, most, newest_first=newest_first)
-    return msgspec.structs.replace(found, blind=found.blind or blind or (filters.worded and waits()))
+        found = parts[0] if len(parts) == 1 else _merge(parts, most, newest_first=newest_first)
+    return msgspec.structs.replace(found, blind=found.blind or blind or (filters.worded and has_backlog()))
 
 
 def _ordered(
-    way: Branch, columns: Sequence[str], behind: Place | None = None, *, newest_first: bool = True
+    branch: SortedBranch, columns: Sequence[str], beyond: Place | None = None, *, newest_first: bool = True
 ) -> QuerySet[DeadLetter]:
     """Return rows beyond the place, in the order of the index.
 
     `columns` may contain the replay state, which is not a column of a table.
     """
-    rows = way.rows.order_by(*((f"-{way.time}", f"-{way.pk}") if newest_first else (way.time, way.pk)))
-    if behind is not None:
+    rows = branch.rows.order_by(*((f"-{branch.time}", f"-{branch.pk}") if newest_first else (branch.time, branch.pk)))
+    if beyond is not None:
         than = "lt" if newest_first else "gt"
-        later, same = Q(**{f"{way.time}__{than}": behind[0]}), Q(**{f"{way.pk}__{than}": behind[1]})
+        later, same = Q(**{f"{branch.time}__{than}": beyond[0]}), Q(**{f"{branch.pk}__{than}": beyond[1]})
         # The first condition is redundant, but the database can use it as a bound of the index scan.
-        rows = rows.filter(Q(**{f"{way.time}__{than}e": behind[0]}) & (later | same))
+        rows = rows.filter(Q(**{f"{branch.time}__{than}e": beyond[0]}) & (later | same))
     return rows.annotate(**{MARK: STATE}) if MARK in columns else rows
 
 
-def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: Budget) -> Found:
+def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: TimeBudget) -> MatchingRows:
     read: list[tuple[Any, ...]] = []
     try:
         with bounded(budget.left) as bound:
@@ -143,34 +143,36 @@ def _read(rows: QuerySet[DeadLetter, Any], most: int, begin: Place, budget: Budg
                 read.append(row)
                 if len(read) % CHUNK == 0:
                     bound.check()
-    except TimedOut:
-        return Found(read, partial=True, last=_place(read) or begin)
-    return Found(read, partial=False, last=_place(read) if len(read) == most else None)
+    except QueryTimedOut:
+        return MatchingRows(read, partial=True, last=_sort_position(read) or begin)
+    return MatchingRows(read, partial=False, last=_sort_position(read) if len(read) == most else None)
 
 
-def _merged(found: Sequence[Found], most: int, *, newest_first: bool) -> Found:
+def _merge(found: Sequence[MatchingRows], most: int, *, newest_first: bool) -> MatchingRows:
     """Merge results in order.
 
     If one of the lists was cut short, rows beyond its end are dropped, since others may be missing there.
     """
+    # Branches of an OR overlap: a dead letter can match by its text and by its key. Its id makes it one row.
     rows = {row[1]: row for one in found for row in one.rows}
     merged = sorted(rows.values(), key=lambda row: row[:2], reverse=newest_first)[:most]
     ends = [one.last for one in found if one.last is not None]
     partial = any(one.partial for one in found)
     if not ends:
-        return Found(merged, partial, last=_place(merged) if len(merged) == most else None)
+        return MatchingRows(merged, partial, last=_sort_position(merged) if len(merged) == most else None)
     # Results are complete only up to the end of the list that was cut short first.
     end = max(ends) if newest_first else min(ends)
     kept = [row for row in merged if (row[:2] >= end if newest_first else row[:2] <= end)]
-    return Found(kept, partial, last=_place(kept) if len(kept) == most else end)
+    return MatchingRows(kept, partial, last=_sort_position(kept) if len(kept) == most else end)
 
 
 def _probe(
-    filters: Filters, rows: QuerySet[DeadLetter], columns: Sequence[str], most: int, begin: Place, budget: Budget
-) -> Found:
+    filters: Filters, rows: QuerySet[DeadLetter], columns: Sequence[str], most: int, begin: Place, budget: TimeBudget
+) -> MatchingRows:
     """Read the bytes of these records one after the other, at most 10 000."""
-    asked = probes(filters.include, filters.exclude)
-    in_values = any(probe.part == "value" for probe in asked)
+    checks = probes(filters.include, filters.exclude)
+    in_values = any(probe.part == "value" for probe in checks)
+    # A CASE and not a filter: longer values must count as searched and set `blind`, but their bytes stay unread.
     short = Case(When(value_size__lte=MAX_VALUE_BYTES, then=F("body__value")), output_field=BinaryField())
     wanted = ("failed_at", "id", *columns, "value_size", *BYTES)
     candidates = rows.annotate(looked_at=short).values_list(*wanted)[: PROBED + 1]
@@ -180,19 +182,19 @@ def _probe(
         with bounded(budget.left) as bound:
             for row in candidates.iterator(chunk_size=BYTES_CHUNK):
                 if searched == PROBED or len(kept) == most or budget.left <= 0:
-                    return Found(kept, budget.left <= 0, searched, last, blind)
+                    return MatchingRows(kept, budget.left <= 0, searched, last, blind)
                 searched, last = searched + 1, (row[0], row[1])
                 *shown, size, value, headers, original_headers = row
                 blind = blind or (in_values and (size or 0) > MAX_VALUE_BYTES)
                 record = read_bytes(value, headers, original_headers)
-                if all(probe.passes(record) for probe in asked):
+                if all(probe.passes(record) for probe in checks):
                     kept.append(tuple(shown))
                 if searched % BYTES_CHUNK == 0:
                     bound.check()
-    except TimedOut:
-        return Found(kept, partial=True, searched=searched, last=last, blind=blind)
-    return Found(kept, partial=False, searched=searched, blind=blind)
+    except QueryTimedOut:
+        return MatchingRows(kept, partial=True, searched=searched, last=last, blind=blind)
+    return MatchingRows(kept, partial=False, searched=searched, blind=blind)
 
 
-def _place(rows: Sequence[tuple[Any, ...]]) -> Place | None:
+def _sort_position(rows: Sequence[tuple[Any, ...]]) -> Place | None:
     return (rows[-1][0], rows[-1][1]) if rows else None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import Group
+from dlqadmin.deadletters.search.documents import QueryCompletion, QuerySuggestion
+from dlqadmin.deadletters.search.fields import PATHS, TERMS, DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.name_lookup import names
-from dlqadmin.deadletters.search.query_fields import FIELDS, PATHS, Field, Kind, find
-from dlqadmin.deadletters.search.query_parser import Value, write_value
+from dlqadmin.deadletters.search.query_parser import ClauseValue, write_value
 
 MOST = 20
 TIMES: Mapping[str, str] = {
@@ -28,33 +27,18 @@ _TERM = re.compile(r'(?:"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^\s"])++', re.DOTALL)
 _PARTS = re.compile(r'(?P<minus>-?)(?:(?P<name>[^\W\d][^\s:,"]*):)?(?P<rest>.*)', re.DOTALL)
 
 
-class Suggestion(msgspec.Struct, frozen=True):
-    """A completion and its explanation."""
-
-    text: str
-    label: str
-
-
-class Completion(msgspec.Struct, frozen=True):
-    """Suggestions, and the range of characters that they replace."""
-
-    start: int
-    end: int
-    items: list[Suggestion]
-
-
-def complete(text: str, at: int) -> Completion:
+def complete(text: str, at: int) -> QueryCompletion:
     """Return at most 20 suggestions for the text up to the cursor `at`."""
     parts = _PARTS.fullmatch(_last_term(text[:at]))
     assert parts is not None  # each part may be missing
     name, rest = parts["name"], parts["rest"]
     if name is None:
         start = at - len(rest)
-        return Completion(start, at, list(_first(_fields(rest))))
+        return QueryCompletion(start, at, list(_distinct(_fields(rest))))
     field = find(name)
     rest = rest.rpartition(",")[2]
     items = _values(field, rest.strip('"').casefold()) if field else ()
-    return Completion(at - len(rest), at, list(_first(items)))
+    return QueryCompletion(at - len(rest), at, list(_distinct(items)))
 
 
 def _last_term(text: str) -> str:
@@ -65,22 +49,22 @@ def _last_term(text: str) -> str:
     return last
 
 
-def _fields(typed: str) -> Iterable[Suggestion]:
-    rows = [(f"{name}:", field.doc) for name, field in FIELDS.items()] + list(PATHS.items())
-    return (Suggestion(text, doc) for text, doc in rows if text.startswith(typed.casefold()))
+def _fields(typed: str) -> Iterable[QuerySuggestion]:
+    rows = [(f"{term}:", field.help) for term, field in TERMS.items()] + list(PATHS.items())
+    return (QuerySuggestion(text, doc) for text, doc in rows if text.startswith(typed.casefold()))
 
 
-def _values(field: Field, typed: str) -> Iterable[Suggestion]:
-    if field.kind is Kind.NAME:
+def _values(field: DeadLetterField, typed: str) -> Iterable[QuerySuggestion]:
+    if field.kind is FieldKind.NAME:
         return _names(field.name, typed)
-    if field.kind is Kind.CHOICE:
-        return (Suggestion(word, "") for word in field.choices if word.startswith(typed))
-    if field.kind is Kind.TIME:
-        return (Suggestion(text, label) for text, label in TIMES.items() if text.startswith(typed))
-    return _groups(typed) if field.kind is Kind.ID else ()
+    if field.kind is FieldKind.CHOICE:
+        return (QuerySuggestion(word, "") for word in field.words if word.startswith(typed))
+    if field.kind is FieldKind.TIME:
+        return (QuerySuggestion(text, label) for text, label in TIMES.items() if text.startswith(typed))
+    return _groups(typed) if field.kind is FieldKind.ID else ()
 
 
-def _names(field: str, typed: str) -> Iterable[Suggestion]:
+def _names(field: str, typed: str) -> Iterable[QuerySuggestion]:
     """Yield names that start with the typed text, then names that contain it."""
     found = [(short(name) if field == "exception" else name, name) for name in names(field)]
     alike = sorted(
@@ -88,16 +72,16 @@ def _names(field: str, typed: str) -> Iterable[Suggestion]:
     )
     for _, shown, name in alike:
         label = name if name != shown else ""
-        yield Suggestion(write_value(Value(shown)), label)
+        yield QuerySuggestion(write_value(ClauseValue(shown)), label)
 
 
-def _groups(typed: str) -> Iterable[Suggestion]:
+def _groups(typed: str) -> Iterable[QuerySuggestion]:
     rows = Group.objects.filter(merged_into=None, title__icontains=typed).order_by("-last_seen")
     if typed.isdigit():
         rows = Group.objects.filter(pk__startswith=typed).order_by("pk")
-    return (Suggestion(str(row.pk), row.title) for row in rows[:MOST])
+    return (QuerySuggestion(str(row.pk), row.title) for row in rows[:MOST])
 
 
-def _first(items: Iterable[Suggestion]) -> Iterable[Suggestion]:
-    unique = dict.fromkeys(items)
-    return list(unique)[:MOST]
+def _distinct(items: Iterable[QuerySuggestion]) -> Iterable[QuerySuggestion]:
+    unique = {(item.text, item.label): item for item in items}
+    return list(unique.values())[:MOST]

@@ -14,17 +14,19 @@ from django.utils import timezone
 
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import CountDay, CountHour, DeadLetter
+from dlqadmin.deadletters.search.fields import FILTER_FIELDS, FieldHome
 from dlqadmin.deadletters.search.filters import Filters, apply, fingerprint_ids
 
 HOUR = timedelta(hours=1)
 HOURLY_UP_TO = timedelta(hours=48)
+COLUMNS = tuple(name for name, field in FILTER_FIELDS.items() if field.home is FieldHome.COUNTER)
 
 
 Count = CountHour | CountDay
 Span = tuple[type[Count], str, int, int]  # table, name of its unit, first unit, end (exclusive)
 
 
-class Cell(msgspec.Struct, frozen=True):
+class CounterCell(msgspec.Struct, frozen=True):
     """The dimensions of a counter."""
 
     fingerprint: int
@@ -32,12 +34,12 @@ class Cell(msgspec.Struct, frozen=True):
     connector: str
 
 
-def cells(filters: Filters) -> Counter[Cell]:
+def cells(filters: Filters) -> Counter[CounterCell]:
     """Count matching dead letters by fingerprint, topic and connector.
 
     The filters must be `counted`.
     """
-    total: Counter[Cell] = Counter()
+    total: Counter[CounterCell] = Counter()
     for start, end in _edges(filters):
         total += _part(filters, start, end)
     for table, unit, first, last in _spans(filters):
@@ -130,7 +132,7 @@ def _edges(filters: Filters) -> list[tuple[datetime, datetime]]:
     return [(start, end) for start, end in edges if start < end]
 
 
-def _part(filters: Filters, start: datetime, end: datetime) -> Counter[Cell]:
+def _part(filters: Filters, start: datetime, end: datetime) -> Counter[CounterCell]:
     """Count failures in a part of one hour.
 
     The function reads either the records of this part, or the hour's counter minus the records outside the
@@ -139,6 +141,7 @@ def _part(filters: Filters, start: datetime, end: datetime) -> Counter[Cell]:
     """
     hour = _floor(start)
     beside = [(EPOCH + hour * HOUR, start), (end, EPOCH + (hour + 1) * HOUR)]
+    # Time that has not passed holds no records, so it costs nothing to scan.
     now = timezone.now()
     if sum((_passed(*part, now) for part in beside), timedelta()) >= _passed(start, end, now):
         return _scan(filters, start, end)
@@ -152,19 +155,19 @@ def _passed(start: datetime, end: datetime, now: datetime) -> timedelta:
     return max(timedelta(), min(end, now) - start)
 
 
-def _scan(filters: Filters, start: datetime, end: datetime) -> Counter[Cell]:
+def _scan(filters: Filters, start: datetime, end: datetime) -> Counter[CounterCell]:
     """Count the records of a part of one hour."""
     if start >= end:
         return Counter()
     rows = apply(msgspec.structs.replace(filters, start=start, end=end), DeadLetter.objects.all())
     grouped = rows.order_by().values_list("fingerprint_id", "topic", "connector").annotate(total=models.Count("pk"))
-    return Counter({Cell(*cell): n for *cell, n in grouped})
+    return Counter({CounterCell(*cell): n for *cell, n in grouped})
 
 
-def _sum(filters: Filters, table: type[Count], unit: str, first: int, last: int) -> Counter[Cell]:
+def _sum(filters: Filters, table: type[Count], unit: str, first: int, last: int) -> Counter[CounterCell]:
     rows = _between(filters, table, unit, first, last)
     grouped = rows.values_list("fingerprint_id", "topic", "connector").annotate(total=Sum("n"))
-    return Counter({Cell(*cell): n for *cell, n in grouped})
+    return Counter({CounterCell(*cell): n for *cell, n in grouped})
 
 
 def _between(filters: Filters, table: type[Count], unit: str, first: int, last: int) -> QuerySet[Any]:
@@ -190,7 +193,7 @@ def _narrow(filters: Filters, table: type[Count]) -> QuerySet[Any]:
     wanted = fingerprint_ids(filters)
     if wanted is not None:
         rows = rows.filter(fingerprint_id__in=wanted)
-    for name in ("topic", "connector"):
+    for name in COLUMNS:
         if values := filters.include.get(name):
             rows = rows.filter(**{f"{name}__in": values})
         if values := filters.exclude.get(name):

@@ -16,46 +16,42 @@ from rest_framework.exceptions import PermissionDenied
 
 from dlqadmin.audit.permissions import NEEDS_PAYLOAD_READER
 from dlqadmin.deadletters.index import words as texts
-from dlqadmin.deadletters.index.column_values import key_hash
-from dlqadmin.deadletters.index.fingerprint import normalise
-from dlqadmin.deadletters.index.group_links import current
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, IndexPosition
-from dlqadmin.deadletters.payloads import Reader
-from dlqadmin.deadletters.replay_marks import MARK, marked, states
+from dlqadmin.deadletters.payloads import PayloadReader
+from dlqadmin.deadletters.replay_marks import MARK, states
+from dlqadmin.deadletters.search.computed_conditions import fingerprints_with, has_key
+from dlqadmin.deadletters.search.fields import (
+    COUNTED,
+    FILTER_FIELDS,
+    ColumnType,
+    DeadLetterField,
+    FieldHome,
+    FieldKind,
+    is_path,
+)
 from dlqadmin.deadletters.search.name_lookup import names_beginning
-from dlqadmin.deadletters.search.number_ranges import any_of, read_numbers
-from dlqadmin.deadletters.search.query_compiler import WORDS, Compiled, compile_query
-from dlqadmin.deadletters.search.query_fields import is_path
+from dlqadmin.deadletters.search.number_ranges import read_numbers
+from dlqadmin.deadletters.search.query_compiler import MAX_LENGTH, MAX_VALUES, WORDS, CompiledQuery, compile_query
 from dlqadmin.deadletters.search.query_parser import parse, read_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_range
 
-# The dimensions of counters. Filters by these alone are counted exactly, without reading records.
-COUNTED = ("topic", "connector", "stage", "exception", "group")
-# The dimensions that only records have, and whether each is a number.
-STORED: Mapping[str, bool] = {
-    "origin_topic": False,
-    "origin_partition": True,
-    "origin_offset": True,
-    "partition": True,
-    "offset": True,
-    "dialect": False,
-}
-NAMES = (*COUNTED, *STORED, MARK, "key", "readable", "text")
 # Filters that depend on content, besides paths. With them a user could guess content without reading it.
-OF_CONTENT = frozenset(("key", "text", WORDS))
+OF_CONTENT = frozenset((*(name for name, field in FILTER_FIELDS.items() if field.of_content), WORDS))
 # The parameters of a list's URL: its filters, and how it is shown.
-ADDRESS = frozenset((*NAMES, *(f"not_{name}" for name in NAMES), "q", "from", "to", "cursor", "limit", "sort"))
-MAX_VALUES, MAX_LENGTH = 100, 1000
+ADDRESS = frozenset(
+    (*FILTER_FIELDS, *(f"not_{name}" for name in FILTER_FIELDS), "q", "from", "to", "cursor", "limit", "sort")
+)
+FINGERPRINT = "fingerprint"  # the filter by which `freeze_groups` replaces groups; no URL contains it
 PROBED = 10_000  # the most records whose bytes one response reads
 
 
 class Filters(msgspec.Struct, frozen=True):
     """A half-open time range, and for each dimension the values to include and to exclude.
 
-    Besides `NAMES`, a dimension can be `words`: all included words must occur, any excluded word excludes. It
-    can also be a member or header in the record's bytes, `value.path` or `header.name`. SQL cannot evaluate
-    these.
+    Besides the names of `FILTER_FIELDS`, a dimension can be `words`: all included words must occur, any
+    excluded word excludes. It can also be a member or header in the record's bytes, `value.path` or
+    `header.name`. SQL cannot evaluate these.
     """
 
     start: datetime
@@ -100,7 +96,9 @@ class Filters(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, include=include, exclude=exclude)
 
 
-def parse_filters(params: QueryDict, reader: Reader, default_from: str = "now-7d", *, probing: bool = False) -> Filters:
+def parse_filters(
+    params: QueryDict, reader: PayloadReader, default_from: str = "now-7d", *, probing: bool = False
+) -> Filters:
     """Parse the filters of a URL.
 
     `not_x` excludes values. `q` is a query that adds filters, and its times override `from` and `to`.
@@ -111,16 +109,19 @@ def parse_filters(params: QueryDict, reader: Reader, default_from: str = "now-7d
     start, end = parse_range(params.get("from") or default_from, params.get("to"))
     include: dict[str, tuple[str, ...]] = {}
     exclude: dict[str, tuple[str, ...]] = {}
-    for name in NAMES:
+    for name, field in FILTER_FIELDS.items():
         for parameter, target in ((name, include), (f"not_{name}", exclude)):
             values = [value for value in params.getlist(parameter) if value]
             if values:
-                target[name] = tuple(_check(parameter, name, values))
-    filters = _joined(Filters(start, end, include, exclude), _query(params.get("q", "")))
+                target[name] = tuple(_checked_values(parameter, field, values))
+    filters = _combine(Filters(start, end, include, exclude), _compile(params.get("q", "")))
+    # Counts and empty pages answer a guess too, so the check applies to all lists, not only to those with content.
     if not reader.may_read and (asked := filters.of_content):
         raise PermissionDenied(_refusal(asked[0]))
     if filters.probed and not probing:
-        raise ParameterError("q", f"`value.` and `header.` look into the newest {PROBED} records only; not used here")
+        raise ParameterError(
+            "q", f"`value.` and `header.` search only the newest {PROBED} records, so they can't be used here"
+        )
     return filters
 
 
@@ -129,17 +130,18 @@ def content_names(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in OF_CONTENT or is_path(name)]
 
 
-def address_asks_content(params: QueryDict) -> bool:
+def url_has_content_filter(params: QueryDict) -> bool:
     """Return whether the URL of a list filters by content."""
     named = (name.removeprefix("not_") for name in params if params[name])
-    return bool(content_names(named)) or query_asks_content(params.get("q", ""))
+    return bool(content_names(named)) or query_has_content_filter(params.get("q", ""))
 
 
-def query_asks_content(text: str) -> bool:
+def query_has_content_filter(text: str) -> bool:
     """Return whether a query filters by content. True for a query that cannot be parsed any more."""
     try:
         return bool(content_names(placed.clause.field or WORDS for placed in parse(text)))
     except ParameterError:
+        # This decides whether a shared search is shown to readers without the right. Its text may hold content.
         return True
 
 
@@ -149,15 +151,15 @@ def check_address(params: QueryDict) -> None:
     An ignored filter would select more dead letters than the list shows.
     """
     if unknown := sorted(params.keys() - ADDRESS):
-        raise ParameterError(unknown[0], "is not a filter")
+        raise ParameterError(unknown[0], "is not a known filter")
 
 
 def check_query(text: str) -> None:
     """Raise ParameterError, with the position, if the text is not a query."""
-    _query(text)
+    _compile(text)
 
 
-class Branch(NamedTuple):
+class SortedBranch(NamedTuple):
     """A query, and the columns of time and id by which its index is sorted."""
 
     rows: QuerySet[DeadLetter]
@@ -167,13 +169,13 @@ class Branch(NamedTuple):
 
 def apply(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
     """Return the matching dead letters. Raises ParameterError if the records' bytes must be read."""
-    narrowed = _narrowed(filters, _within(filters, rows))
+    narrowed = _filtered_rows(filters, _in_time_range(filters, rows))
     if words := filters.include.get(WORDS):
-        narrowed = narrowed.filter(_told(words))
+        narrowed = narrowed.filter(_words_condition(words))
     return narrowed
 
 
-def branches(filters: Filters) -> list[Branch]:
+def branches(filters: Filters) -> list[SortedBranch]:
     """Return queries that together find the rows of `apply`, each with an index of its own.
 
     Databases do not use several sorted indexes for one OR condition.
@@ -182,20 +184,28 @@ def branches(filters: Filters) -> list[Branch]:
     words = filters.include.get(WORDS)
     wanted = None if words else states(filters.include, filters.exclude)
     if wanted is None:
-        narrowed = _narrowed(filters, _within(filters, every))
-        return [Branch(narrowed.filter(way)) for way in _ways(words)] if words else [Branch(narrowed)]
-    narrowed = _narrowed(filters.without(MARK), _within(filters, every, "mark__failed_at"))
-    return [Branch(narrowed.filter(mark__state=state), "mark__failed_at", "mark__dead_letter_id") for state in wanted]
+        narrowed = _filtered_rows(filters, _in_time_range(filters, every))
+        return (
+            [SortedBranch(narrowed.filter(way)) for way in _word_alternatives(words)]
+            if words
+            else [SortedBranch(narrowed)]
+        )
+    # Replay states are few and sorted by time in their own narrow table, so each state is one index scan.
+    narrowed = _filtered_rows(filters.without(MARK), _in_time_range(filters, every, "mark__failed_at"))
+    return [
+        SortedBranch(narrowed.filter(mark__state=state), "mark__failed_at", "mark__dead_letter_id") for state in wanted
+    ]
 
 
-def _within(filters: Filters, rows: QuerySet[DeadLetter], time: str = "failed_at") -> QuerySet[DeadLetter]:
+def _in_time_range(filters: Filters, rows: QuerySet[DeadLetter], time: str = "failed_at") -> QuerySet[DeadLetter]:
     return rows.filter(**{f"{time}__gte": filters.start, f"{time}__lt": filters.end})
 
 
-def _narrowed(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
+def _filtered_rows(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
     """Apply all filters except time and included words."""
     if filters.probed:
-        raise ParameterError("q", "`value.` and `header.` are not used here")
+        raise ParameterError("q", "`value.` and `header.` can't be used here")
+    # Ids and not a join: the condition can then use the index that begins with the fingerprint.
     wanted = fingerprint_ids(filters)
     if wanted is not None:
         rows = rows.filter(fingerprint_id__in=wanted)
@@ -208,7 +218,7 @@ def _narrowed(filters: Filters, rows: QuerySet[DeadLetter]) -> QuerySet[DeadLett
         if (condition := _condition(name, values)) is not None:
             rows = rows.exclude(condition)
     for word in filters.exclude.get(WORDS, ()):
-        rows = rows.exclude(_told([word]))
+        rows = rows.exclude(_words_condition([word]))
     return rows
 
 
@@ -218,131 +228,91 @@ def fingerprint_ids(filters: Filters) -> list[int] | None:
     conditions += [(name, values, False) for name, values in filters.exclude.items()]
     rows, narrowed = Fingerprint.objects.all(), False
     for name, values, keep in conditions:
-        condition = _of_fingerprint(name, values)
+        condition = _fingerprint_condition(name, values)
         if condition is not None:
             rows = rows.filter(condition) if keep else rows.exclude(condition)
             narrowed = True
     return list(rows.order_by("pk").values_list("pk", flat=True)) if narrowed else None
 
 
-def settled(filters: Filters) -> Filters:
+def freeze_groups(filters: Filters) -> Filters:
     """Return the filters with groups replaced by their present fingerprints.
 
     Later merges and splits then do not change the selection.
     """
     include, exclude = (
-        {("fingerprint" if name == "group" else name): _settled(name, values) for name, values in side.items()}
+        {
+            (FINGERPRINT if name == "group" else name): _current_fingerprints(name, values)
+            for name, values in side.items()
+        }
         for side in (filters.include, filters.exclude)
     )
     return msgspec.structs.replace(filters, include=include, exclude=exclude)
 
 
-def _settled(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
-    if name != "group" or (condition := _of_fingerprint(name, values)) is None:
+def _current_fingerprints(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    if name != "group" or (condition := _fingerprint_condition(name, values)) is None:
         return values
     return tuple(str(pk) for pk in Fingerprint.objects.filter(condition).order_by("pk").values_list("pk", flat=True))
 
 
-def _of_fingerprint(name: str, values: Sequence[str]) -> Q | None:
-    if name == "stage":
-        return Q(stage__in=values)
-    if name == "group":
-        return Q(group_id__in=set(current([int(value) for value in values]).values()))
-    if name == "fingerprint":
+def _fingerprint_condition(name: str, values: Sequence[str]) -> Q | None:
+    """Return the condition on fingerprints; None if the filter looks at something else."""
+    if name == FINGERPRINT:
         return Q(pk__in=[int(value) for value in values])
-    if name == "exception":
-        condition = Q(exception_class__in=values)
-        for value in values:
-            condition |= Q(exception_class__endswith=f".{value}")
-        return condition
-    return None
+    field = FILTER_FIELDS.get(name)
+    return field.matches(values) if field is not None and field.home is FieldHome.FINGERPRINT else None
 
 
 def _condition(name: str, values: Sequence[str]) -> Q | None:
-    if name in ("topic", "connector") or name in STORED:
-        return any_of(name, values) if STORED.get(name) else Q(**{f"{name}__in": list(values)})
-    if name == "key":
-        return _keyed(values)
-    if name == MARK:
-        return marked(values)
-    if name == "readable":
-        return Q(readable__in=[value == "true" for value in values])
-    if name == "text":
-        return _search(values)
-    return None
-
-
-def _search(values: Sequence[str]) -> Q:
-    """Search parts of normalised group messages and exception names, or whole keys."""
-    ids = {pk for value in values for part in (value, normalise(value)[0]) for pk in _speaking([part])}
-    return Q(fingerprint_id__in=ids) | _keyed(values)
+    """Return the condition on dead letters; None if the filter looks at something else."""
+    field = FILTER_FIELDS.get(name)
+    return None if field is None or field.home is FieldHome.FINGERPRINT else field.matches(values)
 
 
 def _refusal(name: str) -> str:
     """Return the message about a filter that needs permission to read content."""
     what = "A search for text" if name in ("text", WORDS) else f"The filter `{name}`"
-    others = "topic, connector, stage, exception or group"
-    return f"{what} looks into the content of records. {NEEDS_PAYLOAD_READER} Search by {others} instead."
+    others = f"{', '.join(COUNTED[:-1])} or {COUNTED[-1]}"
+    return f"{what} reads the content of records. {NEEDS_PAYLOAD_READER} Search by {others} instead."
 
 
-def _told(words: Sequence[str]) -> Q:
-    return functools.reduce(operator.or_, _ways(words))
+def _words_condition(words: Sequence[str]) -> Q:
+    return functools.reduce(operator.or_, _word_alternatives(words))
 
 
-def _ways(words: Sequence[str]) -> list[Q]:
+def _word_alternatives(words: Sequence[str]) -> list[Q]:
     """Return alternatives: all words in the text, all in the group's message, or a word as key."""
     plain = [read_value(word).text for word in words]
-    ways = [texts.matching(words), Q(fingerprint_id__in=_speaking(plain))]
-    return [*ways, _keyed(plain)] if len(plain) == 1 else ways
+    ways = [texts.contains_words(words), Q(fingerprint_id__in=fingerprints_with(plain))]
+    return [*ways, has_key(plain)] if len(plain) == 1 else ways
 
 
-def _speaking(parts: Sequence[str]) -> list[int]:
-    """Return the fingerprints whose normalised message or exception contains every part."""
-    rows = Fingerprint.objects.all()
-    for part in parts:
-        rows = rows.filter(Q(message__icontains=part) | Q(exception_class__icontains=part))
-    return list(rows.order_by("pk").values_list("pk", flat=True))
-
-
-def _keyed(values: Sequence[str]) -> Q:
-    return Q(key_hash__in=[key_hash(_key(value)) for value in values])
-
-
-def _key(text: str) -> bytes:
-    """Return the bytes of a key in the notation of `key_text`."""
-    if text.startswith("0x"):
-        try:
-            return bytes.fromhex(text[2:])
-        except ValueError:
-            pass
-    return text.encode("utf-8", "replace")
-
-
-def _check(parameter: str, name: str, values: list[str]) -> list[str]:
+def _checked_values(parameter: str, field: DeadLetterField, values: list[str]) -> list[str]:
     if len(values) > MAX_VALUES:
         raise ParameterError(parameter, f"has more than {MAX_VALUES} values")
     for value in values:
         if len(value) > MAX_LENGTH or "\0" in value:
-            raise ParameterError(parameter, f"has a value that is longer than {MAX_LENGTH} characters or holds NUL")
-        if name == "group" and not (value.isdigit() and read_numbers(value)):
+            raise ParameterError(parameter, f"has a value that is longer than {MAX_LENGTH} characters or contains NUL")
+        if field.kind is FieldKind.ID and not (value.isdigit() and read_numbers(value)):
             raise ParameterError(parameter, "must be a whole number")
-        if STORED.get(name) and read_numbers(value) is None:
-            raise ParameterError(parameter, "must be a whole number: 3, >100 or 10..20")
-        if name == "readable" and value not in ("true", "false"):
+        if field.kind is FieldKind.NUMBER and read_numbers(value) is None:
+            raise ParameterError(parameter, "must be a whole number or a range, such as 3, >100 or 10..20")
+        if field.type is ColumnType.FLAG and value not in ("true", "false"):
             raise ParameterError(parameter, "must be true or false")
     return [value.encode("utf-8", "replace").decode() for value in values]
 
 
-def _query(text: str) -> Compiled:
+def _compile(text: str) -> CompiledQuery:
     return compile_query(text, names_beginning, timezone.now())
 
 
-def _joined(filters: Filters, asked: Compiled) -> Filters:
+def _combine(filters: Filters, query: CompiledQuery) -> Filters:
     """Combine the filters with those of the query. Raises ParameterError."""
-    start, end = asked.start or filters.start, asked.end or filters.end
+    start, end = query.start or filters.start, query.end or filters.end
     if start >= end:
-        raise ParameterError("q", "the time that it asks for is empty")
-    return Filters(start, end, _union(filters.include, asked.include), _union(filters.exclude, asked.exclude))
+        raise ParameterError("q", "the requested time range is empty")
+    return Filters(start, end, _union(filters.include, query.include), _union(filters.exclude, query.exclude))
 
 
 def _union(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -15,9 +15,10 @@ from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint
 from dlqadmin.deadletters.search.candidates import newest
 from dlqadmin.deadletters.search.counters import hourly
+from dlqadmin.deadletters.search.documents import HistogramSeries
 from dlqadmin.deadletters.search.filters import Filters, apply
 from dlqadmin.deadletters.search.queries import WINDOW, fingerprints, total
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 
 MS = timedelta(milliseconds=1)
 HOUR_MS = 3_600_000
@@ -29,21 +30,13 @@ WIDTHS_MS = tuple(
 )
 
 
-class Series(msgspec.Struct, frozen=True):
-    """One series of a chart, with a point for each bucket."""
-
-    key: str
-    total: int
-    points: list[int]
-
-
 class Histogram(msgspec.Struct, frozen=True):
     """Counts over time. `start` is aligned to the bucket width."""
 
     start: datetime
     end: datetime
     bucket_ms: int
-    series: list[Series]
+    series: list[HistogramSeries]
     exact: bool
 
 
@@ -57,15 +50,15 @@ def histogram(
     """
     if not filters.counted:
         seen = newest(filters, ("fingerprint_id",), WINDOW)
-        return _chart(filters, 1000, _each(seen.rows), label, exact=seen.complete)
+        return _build_histogram(filters, 1000, _single_failures(seen.rows), label, exact=seen.complete)
     found = total(filters)
-    fine = found.exact and found.count <= WINDOW and _are_kept(filters.start)
+    fine = found.exact and found.count <= WINDOW and _has_records_since(filters.start)
     try:
         with bounded():
             points = _from_records(filters) if fine else _from_hours(filters)
-            return _chart(filters, 1000 if fine else HOUR_MS, points, label, exact=True)
-    except TimedOut:
-        return _chart(filters, HOUR_MS, (), label, exact=False)
+            return _build_histogram(filters, 1000 if fine else HOUR_MS, points, label, exact=True)
+    except QueryTimedOut:
+        return _build_histogram(filters, HOUR_MS, (), label, exact=False)
 
 
 def bucket_ms(span_ms: int, smallest_ms: int) -> int:
@@ -77,7 +70,7 @@ def bucket_ms(span_ms: int, smallest_ms: int) -> int:
     return -(-span_ms // (BARS * day)) * day
 
 
-def _chart(
+def _build_histogram(
     filters: Filters,
     smallest_ms: int,
     points: Iterable[tuple[datetime, int, int]],
@@ -90,7 +83,7 @@ def _chart(
     return Histogram(start, filters.end, width, _series(points, start, filters.end, width, label), exact)
 
 
-def _are_kept(start: datetime) -> bool:
+def _has_records_since(start: datetime) -> bool:
     """Return whether retention still keeps the records since this time."""
     days = settings.RETENTION_DAYS
     return days <= 0 or start >= timezone.now() - timedelta(days=days)
@@ -98,10 +91,10 @@ def _are_kept(start: datetime) -> bool:
 
 def _from_records(filters: Filters) -> Iterable[tuple[datetime, int, int]]:
     rows = apply(filters, DeadLetter.objects.all()).order_by("-failed_at", "-id")[:WINDOW]
-    return _each(rows.values_list("failed_at", "id", "fingerprint_id"))
+    return _single_failures(rows.values_list("failed_at", "id", "fingerprint_id"))
 
 
-def _each(rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[datetime, int, int]]:
+def _single_failures(rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[datetime, int, int]]:
     return ((failed_at, fingerprint, 1) for failed_at, _, fingerprint in rows)
 
 
@@ -116,7 +109,7 @@ def _series(
     end: datetime,
     width: int,
     label: Callable[[Fingerprint], str],
-) -> list[Series]:
+) -> list[HistogramSeries]:
     counts: Counter[tuple[int, int]] = Counter()
     for at, fingerprint, n in points:
         counts[fingerprint, max(0, (at - start) // MS // width)] += n
@@ -125,5 +118,5 @@ def _series(
     by_label: dict[str, list[int]] = {}
     for (fingerprint, bucket), n in counts.items():
         by_label.setdefault(label(known[fingerprint]), [0] * size)[min(bucket, size - 1)] += n
-    rows = [Series(key, sum(values), values) for key, values in by_label.items()]
+    rows = [HistogramSeries(key, sum(values), values) for key, values in by_label.items()]
     return sorted(rows, key=lambda row: (-row.total, row.key))

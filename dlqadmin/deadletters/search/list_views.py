@@ -12,36 +12,46 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.deadletters.index import word_index
-from dlqadmin.deadletters.payloads import Reader, reader_of
+from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.search import queries
-from dlqadmin.deadletters.search.filters import COUNTED, NAMES, STORED, Filters, parse_filters
+from dlqadmin.deadletters.search.documents import (
+    DeadLetterPage,
+    FacetsDocument,
+    HistogramDocument,
+    MatchTotal,
+    row_document,
+)
+from dlqadmin.deadletters.search.fields import FILTER_FIELDS
+from dlqadmin.deadletters.search.filters import Filters, parse_filters
 from dlqadmin.deadletters.search.histogram import histogram
-from dlqadmin.deadletters.search.list_serializers import DeadLetterPage, FacetsDocument, HistogramDocument, row_document
-from dlqadmin.deadletters.search.time_limits import named
+from dlqadmin.deadletters.search.time_limits import cancellable
 from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.times import iso
 
 TIME = [
-    OpenApiParameter("from", str, description="ISO 8601 or relative: `now-7d` (default), `now-6h`."),
-    OpenApiParameter("to", str, description="ISO 8601 or relative: `now` (default)."),
+    OpenApiParameter("from", str, description="Start: ISO 8601 or relative, such as `now-7d` (default) or `now-6h`."),
+    OpenApiParameter("to", str, description="End: ISO 8601 or relative, such as `now` (default)."),
 ]
 QUERY = OpenApiParameter("q", str, description="A query, such as `exception:DataException -stage:TASK_PUT null`.")
 QUERY_ID = OpenApiParameter(
     "query_id",
     {"type": "string", "pattern": "^[0-9A-Za-z-]{8,36}$"},
-    description="A name by which this can be cancelled while it runs: `DELETE /api/v1/queries/{query_id}`.",
+    description="A name for this query. `DELETE /api/v1/queries/{query_id}` cancels the query while it runs.",
 )
 FILTERS = [*TIME, QUERY] + [
     OpenApiParameter(
         f"{prefix}{name}",
-        {"type": "array", "items": {"type": "integer" if STORED.get(name) or name == "group" else "string"}},
-        description=f"{'Not this' if prefix else 'This'} {name.replace('_', ' ')}; repeat it for several.",
+        {"type": "array", "items": {"type": "integer" if field.takes_numbers else "string"}},
+        description=f"{'Exclude' if prefix else 'Include only'} this {field.label.lower()}; may be repeated.",
         explode=True,
     )
-    for name in (*COUNTED, *(name for name in NAMES if name not in COUNTED))
+    for name, field in FILTER_FIELDS.items()
     for prefix in ("", "not_")
 ]
-PAGING = [OpenApiParameter("cursor", str, description="`next` of the page before."), OpenApiParameter("limit", int)]
+PAGING = [
+    OpenApiParameter("cursor", str, description="The `next` cursor of the previous page."),
+    OpenApiParameter("limit", int),
+]
 
 
 class DeadLetterList(APIView):
@@ -56,20 +66,20 @@ class DeadLetterList(APIView):
         with _cancellable(request):
             page = queries.page(filters, cursor, limit)
             total = queries.total(filters, None if cursor else page)
-        reader.note("dead letters", "list", {"filter": asked_filter(request)}, records=len(page.rows))
+        reader.note("dead letters", "list", {"filter": filter_query(request)}, records=len(page.rows))
         return Response(
-            {
-                "results": [row_document(row, reader) for row in page.rows],
-                "next": page.next,
-                "total": {"count": max(total.count, len(page.rows)), "exact": total.exact},
-                "took_ms": took_ms(started),
-                "ran_at": iso(timezone.now()),
-                "from": iso(filters.start),
-                "to": iso(filters.end),
-                "partial": page.partial,
-                "searched": page.searched,
-                "text_behind": word_index.lag().records if filters.worded else None,
-            }
+            DeadLetterPage(
+                results=[row_document(row, reader) for row in page.rows],
+                next=page.next,
+                total=MatchTotal(count=max(total.count, len(page.rows)), exact=total.exact),
+                took_ms=took_ms(started),
+                ran_at=iso(timezone.now()),
+                start=iso(filters.start),
+                to=iso(filters.end),
+                partial=page.partial,
+                searched=page.searched,
+                text_behind=word_index.text_backlog().records if filters.worded else None,
+            )
         )
 
 
@@ -82,18 +92,18 @@ class DeadLetterFacets(APIView):
         started = time.perf_counter()
         reader = reader_of(request.user)
         filters = parse_filters(request.query_params, reader, probing=True)
-        _note_search(reader, request, filters, "facets")
+        _audit_search(reader, request, filters, "facets")
         with _cancellable(request):
             found = queries.facets(filters)
         return Response(
-            {
-                "facets": found.facets,
-                "exact": found.exact,
-                "of": found.of,
-                "sampled": found.sampled,
-                "partial": found.partial,
-                "took_ms": took_ms(started),
-            }
+            FacetsDocument(
+                facets=found.facets,
+                exact=found.exact,
+                of=found.of,
+                sampled=found.sampled,
+                partial=found.partial,
+                took_ms=took_ms(started),
+            )
         )
 
 
@@ -105,21 +115,21 @@ class DeadLetterHistogram(APIView):
         """Count dead letters over time by stage."""
         reader = reader_of(request.user)
         filters = parse_filters(request.query_params, reader, probing=True)
-        _note_search(reader, request, filters, "histogram")
+        _audit_search(reader, request, filters, "histogram")
         with _cancellable(request):
             found = histogram(filters)
         return Response(
-            {
-                "from": iso(found.start),
-                "to": iso(found.end),
-                "bucket_ms": found.bucket_ms,
-                "series": [{"key": row.key, "total": row.total, "points": row.points} for row in found.series],
-                "exact": found.exact,
-            }
+            HistogramDocument(
+                start=iso(found.start),
+                to=iso(found.end),
+                bucket_ms=found.bucket_ms,
+                series=found.series,
+                exact=found.exact,
+            )
         )
 
 
-def asked_filter(request: Request) -> str:
+def filter_query(request: Request) -> str:
     """Return the filters of a list, without the name by which the browser can cancel the query."""
     params = request.query_params.copy()
     params.pop("query_id", None)
@@ -131,11 +141,11 @@ def took_ms(started: float) -> int:
     return round((time.perf_counter() - started) * 1000)
 
 
-def _note_search(reader: Reader, request: Request, filters: Filters, what: str) -> None:
+def _audit_search(reader: PayloadReader, request: Request, filters: Filters, what: str) -> None:
     """Audit counts that a content filter narrows: they reveal whether records contain a value."""
     if filters.of_content:
-        reader.note("dead letters", what, {"filter": asked_filter(request)})
+        reader.note("dead letters", what, {"filter": filter_query(request)})
 
 
 def _cancellable(request: Request) -> AbstractContextManager[None]:
-    return named(request.user.pk or 0, request.query_params.get("query_id"))
+    return cancellable(request.user.pk or 0, request.query_params.get("query_id"))

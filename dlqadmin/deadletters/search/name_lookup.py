@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice, takewhile
 
@@ -11,6 +11,7 @@ from django.db import connection
 from dlqadmin.deadletters.index.column_values import EPOCH
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import CountDay, DeadLetter, Fingerprint
+from dlqadmin.deadletters.search.fields import FILTER_FIELDS, FieldHome
 from dlqadmin.deadletters.search.query_compiler import MAX_VALUES
 
 MOST_ORIGINS = 500
@@ -31,7 +32,7 @@ _LEAP = """
 
 def names(field: str) -> list[str]:
     """Return all names of a field in order; of origin topics the first 500."""
-    return sorted({name for name in _NAMES[field]() if name})
+    return sorted({name for name in _stored_names(field) if name})
 
 
 def names_beginning(field: str, beginning: str) -> Sequence[str]:
@@ -53,11 +54,23 @@ def failing_origins(start: datetime, end: datetime) -> tuple[list[str], bool]:
 
     Only the first 500 origin topics are checked. With more topics the list may be incomplete.
     """
-    found = _leap("", MOST_ORIGINS, start, end)
+    found = _origin_topic_page("", MOST_ORIGINS, start, end)
     return [name for name, newest in found if name and newest], len(found) < MOST_ORIGINS
 
 
-def _leap(beginning: str, most: int, start: datetime = EPOCH, end: datetime = EPOCH) -> list[tuple[str, int | None]]:
+def _stored_names(field: str) -> Iterable[str]:
+    row = FILTER_FIELDS[field]
+    if row.home is FieldHome.COUNTER:
+        return CountDay.objects.values_list(row.column, flat=True).distinct()
+    if row.home is FieldHome.FINGERPRINT:
+        return Fingerprint.objects.values_list(row.column, flat=True).distinct()
+    assert field == "origin_topic"  # the only name that just dead letters have; an index starts with it
+    return islice(_origin_topics_from(""), MOST_ORIGINS)
+
+
+def _origin_topic_page(
+    beginning: str, most: int, start: datetime = EPOCH, end: datetime = EPOCH
+) -> list[tuple[str, int | None]]:
     """Return origin topics from `beginning` on, with their newest dead letter in this time.
 
     The statement takes one step along an index for each name. A DISTINCT query would read every row.
@@ -74,10 +87,10 @@ def _origin_topics_from(beginning: str) -> Iterator[str]:
 
     Each page but the first starts with the last name of the page before it.
     """
-    page = [name for name, _ in _leap(beginning, PAGE)]
+    page = [name for name, _ in _origin_topic_page(beginning, PAGE)]
     yield from page
     while len(page) == PAGE:
-        page = [name for name, _ in _leap(page[-1], PAGE)]
+        page = [name for name, _ in _origin_topic_page(page[-1], PAGE)]
         yield from page[1:]
 
 
@@ -90,12 +103,3 @@ def _origin_topics_beginning(beginning: str) -> Iterator[str]:
     for name in takewhile(lambda name: name.casefold().startswith(alike), _origin_topics_from(beginning)):
         if name.startswith(beginning):
             yield name
-
-
-_NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "topic": lambda: CountDay.objects.values_list("topic", flat=True).distinct(),
-    "connector": lambda: CountDay.objects.values_list("connector", flat=True).distinct(),
-    "stage": lambda: Fingerprint.objects.values_list("stage", flat=True).distinct(),
-    "exception": lambda: Fingerprint.objects.values_list("exception_class", flat=True).distinct(),
-    "origin_topic": lambda: islice(_origin_topics_from(""), MOST_ORIGINS),
-}

@@ -15,21 +15,21 @@ _SPAN = re.compile(r"(\d{1,19})\.\.(\d{1,19})", re.ASCII)
 _ONE = re.compile(r"\d{1,19}", re.ASCII)
 
 
-class Numbers(msgspec.Struct, frozen=True):
+class NumberConditions(msgspec.Struct, frozen=True):
     """Conditions that must all hold. Several bounds are combined with AND, all other values with OR."""
 
     lookups: dict[str, int]
     bound: bool
 
 
-def read_numbers(text: str) -> Numbers | None:
+def read_numbers(text: str) -> NumberConditions | None:
     """Parse a number filter; return None if it is invalid or no column can store the number."""
     if _ONE.fullmatch(text):
-        found = Numbers({"exact": int(text)}, bound=False)
+        found = NumberConditions({"exact": int(text)}, bound=False)
     elif bound := _BOUND.fullmatch(text):
-        found = Numbers({_LOOKUPS[bound[1]]: int(bound[2])}, bound=True)
+        found = NumberConditions({_LOOKUPS[bound[1]]: int(bound[2])}, bound=True)
     elif span := _SPAN.fullmatch(text):
-        found = Numbers({"gte": int(span[1]), "lte": int(span[2])}, bound=False)
+        found = NumberConditions({"gte": int(span[1]), "lte": int(span[2])}, bound=False)
     else:
         return None
     return found if max(found.lookups.values()) <= LARGEST else None

@@ -13,23 +13,23 @@ from django.db.models import QuerySet
 from dlqadmin.deadletters.index.group_titles import short
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, Group
 from dlqadmin.deadletters.search.candidates import Place, nearest_newer, newest, tally
-from dlqadmin.deadletters.search.counters import Cell, cells, count
-from dlqadmin.deadletters.search.filters import COUNTED, Filters
-from dlqadmin.deadletters.search.time_limits import Budget, TimedOut, bounded
+from dlqadmin.deadletters.search.counters import CounterCell, cells, count
+from dlqadmin.deadletters.search.documents import FacetValue, MatchTotal, NeighbourIds
+from dlqadmin.deadletters.search.fields import COUNTED, FACETS, FILTER_FIELDS, FieldHome, FieldKind
+from dlqadmin.deadletters.search.filters import Filters
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, TimeBudget, bounded
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.problems import ParameterError
 
 WINDOW = 10_000
-FACETS = ("stage", "exception", "group", "connector", "topic", "origin_partition", "replay_state")
-OF_FINGERPRINT = ("stage", "exception", "group")
 MAX_FACET_VALUES = 50
 
 
-class Page(msgspec.Struct, frozen=True):
+class RowPage(msgspec.Struct, frozen=True):
     """Rows of a list.
 
     `partial` if the time-out ended the reading. `searched` is the number of records whose bytes were read.
-    `blind` if some records could not be judged, see `Found`.
+    `blind` if some records could not be judged, see `MatchingRows`.
     """
 
     rows: list[DeadLetter]
@@ -39,40 +39,35 @@ class Page(msgspec.Struct, frozen=True):
     blind: bool = False
 
 
-class Total(msgspec.Struct, frozen=True):
-    """The number of matches. If it is not exact, it is a lower bound."""
-
-    count: int
-    exact: bool
-
-
-class Facets(msgspec.Struct, frozen=True):
+class FacetCounts(msgspec.Struct, frozen=True):
     """Counts by value. `sampled` names the fields counted over the newest `of` matching records only.
 
     `partial` if the time-out left some of them uncounted.
     """
 
-    facets: dict[str, list[dict[str, Any]]]
+    facets: dict[str, list[FacetValue]]
     exact: bool
     of: int | None
     sampled: list[str]
     partial: bool
 
 
-def page(filters: Filters, cursor: str | None, limit: int) -> Page:
+def page(filters: Filters, cursor: str | None, limit: int) -> RowPage:
     """Return the newest matching dead letters after the cursor. Raises ParameterError."""
     after = decode_cursor(cursor, str, int)
     place = (_time(str(after[0])), int(after[1])) if after is not None else None
+    # One row more than the page tells whether there is a next page. The scan reads times and ids; whole rows and
+    # their groups are read by id, for the rows of this page only.
     found = newest(filters, (), limit + 1, place)
     ids = [row[1] for row in found.rows[:limit]]
     by_id = DeadLetter.objects.select_related("fingerprint__group", "mark").in_bulk(ids)
     rows = [by_id[pk] for pk in ids if pk in by_id]
     more = len(found.rows) > limit
     last = (found.rows[limit - 1][0], found.rows[limit - 1][1]) if more else found.last
-    return Page(rows, _cursor(last), found.partial, found.searched, found.blind)
+    return RowPage(rows, _cursor(last), found.partial, found.searched, found.blind)
 
 
-def total(filters: Filters, first: Page | None = None) -> Total:
+def total(filters: Filters, first: RowPage | None = None) -> MatchTotal:
     """Return the exact total from counters if possible, else count up to 10 000.
 
     The function does not count if `first` contains all matches.
@@ -80,18 +75,18 @@ def total(filters: Filters, first: Page | None = None) -> Total:
     if filters.counted:
         try:
             with bounded():
-                return Total(count(filters), exact=True)
-        except TimedOut:
-            return Total(0, exact=False)
+                return MatchTotal(count(filters), exact=True)
+        except QueryTimedOut:
+            return MatchTotal(0, exact=False)
     if first is not None and (first.next is None or first.partial):  # a page that ran out of time would do so again
-        return Total(len(first.rows), exact=not (first.blind or first.partial))
+        return MatchTotal(len(first.rows), exact=not (first.blind or first.partial))
     found = newest(filters, (), WINDOW + 1)
-    return Total(min(len(found.rows), WINDOW), exact=found.complete)
+    return MatchTotal(min(len(found.rows), WINDOW), exact=found.complete)
 
 
-def facets(filters: Filters) -> Facets:
+def facets(filters: Filters) -> FacetCounts:
     """Count the values of each dimension, without the filter by that dimension."""
-    budget = Budget()
+    budget = TimeBudget()
     narrowed = [name for name in FACETS if name in filters.include or name in filters.exclude]
     others = [name for name in FACETS if name not in narrowed]
     counted: dict[str, Counter[Any]] = {}
@@ -104,7 +99,7 @@ def facets(filters: Filters) -> Facets:
             with bounded(budget.left):
                 found = cells(own) if known else {}
             counted |= {name: _by_cell(name, found) for name in known}
-        except TimedOut:
+        except QueryTimedOut:
             counted |= {name: Counter() for name in known}
             sampled, partial = [*sampled, *known], True
         if rest := [name for name in names if name not in known]:
@@ -117,15 +112,15 @@ def facets(filters: Filters) -> Facets:
                 partial = partial or window.partial
     answer = {name: _label(name, counted[name]) for name in FACETS}
     of = max(sizes, default=0) if sampled else None
-    return Facets(answer, not sampled, of, [name for name in FACETS if name in sampled], partial)
+    return FacetCounts(answer, not sampled, of, [name for name in FACETS if name in sampled], partial)
 
 
-def neighbours(filters: Filters, row: DeadLetter) -> dict[str, int | None]:
+def neighbours(filters: Filters, row: DeadLetter) -> NeighbourIds:
     """Return the ids before and after this row in the filtered list (newest first), if found."""
-    place, budget = (row.failed_at, row.pk), Budget()
+    place, budget = (row.failed_at, row.pk), TimeBudget()
     previous = nearest_newer(filters, place, budget).rows
     following = newest(filters, (), 1, place, budget).rows
-    return {"previous": previous[0][1] if previous else None, "next": following[0][1] if following else None}
+    return NeighbourIds(previous=previous[0][1] if previous else None, next=following[0][1] if following else None)
 
 
 def same_origin(row: DeadLetter, before: int, after: int) -> QuerySet[DeadLetter]:
@@ -150,11 +145,12 @@ def fingerprints(ids: Iterable[int]) -> Mapping[int, Fingerprint]:
     return {row.pk: row for row in Fingerprint.objects.filter(pk__in=set(ids)).select_related("group")}
 
 
-def _by_cell(name: str, found: Mapping[Cell, int]) -> Counter[Any]:
-    known = fingerprints(cell.fingerprint for cell in found) if name in OF_FINGERPRINT else {}
+def _by_cell(name: str, found: Mapping[CounterCell, int]) -> Counter[Any]:
+    column = FILTER_FIELDS[name].column
+    known = fingerprints(cell.fingerprint for cell in found) if _is_of_fingerprint(name) else {}
     counter: Counter[Any] = Counter()
     for cell, n in found.items():
-        counter[_of(name, known[cell.fingerprint]) if known else getattr(cell, name)] += n
+        counter[getattr(known[cell.fingerprint] if known else cell, column)] += n
     return counter
 
 
@@ -162,40 +158,38 @@ def _by_value(name: str, counts: Mapping[tuple[Any, ...], int], place: int) -> C
     counter: Counter[Any] = Counter()
     for values, n in counts.items():
         counter[values[place]] += n
-    if name not in OF_FINGERPRINT:
+    if not _is_of_fingerprint(name):
         return counter
-    known = fingerprints(counter)
+    column, known = FILTER_FIELDS[name].column, fingerprints(counter)
     merged: Counter[Any] = Counter()
     for fingerprint, n in counter.items():
-        merged[_of(name, known[fingerprint])] += n
+        merged[getattr(known[fingerprint], column)] += n
     return merged
 
 
 def _column(name: str) -> str:
-    return "fingerprint_id" if name in OF_FINGERPRINT else name
+    return "fingerprint_id" if _is_of_fingerprint(name) else name
 
 
-def _of(name: str, fingerprint: Fingerprint) -> Any:
-    if name == "stage":
-        return fingerprint.stage
-    return fingerprint.exception_class if name == "exception" else fingerprint.group_id
+def _is_of_fingerprint(name: str) -> bool:
+    return FILTER_FIELDS[name].home is FieldHome.FINGERPRINT
 
 
-def _label(name: str, counter: Counter[Any]) -> list[dict[str, Any]]:
+def _label(name: str, counter: Counter[Any]) -> list[FacetValue]:
     rows = sorted(
         ((value, n) for value, n in counter.items() if value not in (None, "")), key=lambda row: (-row[1], str(row[0]))
     )[:MAX_FACET_VALUES]
     titles: dict[int, str] = {}
     if name == "group":
         titles = dict(Group.objects.filter(pk__in=[value for value, _ in rows]).values_list("pk", "title"))
-    if name == "origin_partition":
+    if FILTER_FIELDS[name].kind is FieldKind.NUMBER:
         rows.sort()
     return [
-        {
-            "value": str(value),
-            "label": titles.get(value) or (short(value) if name == "exception" else str(value)),
-            "count": n,
-        }
+        FacetValue(
+            value=str(value),
+            label=titles.get(value) or (short(value) if name == "exception" else str(value)),
+            count=n,
+        )
         for value, n in rows
     ]
 

@@ -8,10 +8,10 @@ from datetime import datetime
 
 import msgspec
 
+from dlqadmin.deadletters.search.fields import DeadLetterField, FieldKind, find
 from dlqadmin.deadletters.search.number_ranges import read_numbers
-from dlqadmin.deadletters.search.query_fields import Field, Kind, find
-from dlqadmin.deadletters.search.query_lexer import PARAMETER, Span, wrong
-from dlqadmin.deadletters.search.query_parser import Placed, Value, parse, write_value
+from dlqadmin.deadletters.search.query_lexer import PARAMETER, CharacterRange, raise_at
+from dlqadmin.deadletters.search.query_parser import ClauseValue, PlacedClause, parse, write_value
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import parse_time
 
@@ -20,7 +20,7 @@ MAX_VALUES, MAX_LENGTH = 100, 1000
 Resolve = Callable[[str, str], Sequence[str]]
 
 
-class Compiled(msgspec.Struct, frozen=True):
+class CompiledQuery(msgspec.Struct, frozen=True):
     """The filters of a query. A time that the query does not contain is None."""
 
     include: dict[str, tuple[str, ...]]
@@ -29,7 +29,7 @@ class Compiled(msgspec.Struct, frozen=True):
     end: datetime | None = None
 
 
-def compile_query(text: str, resolve: Resolve, now: datetime) -> Compiled:
+def compile_query(text: str, resolve: Resolve, now: datetime) -> CompiledQuery:
     """Compile a query. Raises ParameterError of `q`.
 
     `resolve(field, beginning)` returns the existing names with this prefix.
@@ -41,75 +41,79 @@ def compile_query(text: str, resolve: Resolve, now: datetime) -> Compiled:
     for placed in parse(text):
         clause = placed.clause
         field = find(clause.field) if clause.field is not None else None
-        if field is not None and field.kind is Kind.TIME:
+        if field is not None and field.kind is FieldKind.TIME:
             times[field.name] = _time(field, placed, times, now)
             continue
-        name = field.filter if field else WORDS
+        name = field.name if field else WORDS
         target = (exclude if clause.negated else include).setdefault(name, {})
         for value, at in zip(clause.values, placed.values_at, strict=True):
             target |= dict.fromkeys(_values(field, value, at, resolve))
         if len(target) > MAX_VALUES:
-            wrong(f"names more than {MAX_VALUES} values", *placed.at)
+            raise_at(f"has more than {MAX_VALUES} values", *placed.at)
     if "after" in times and "before" in times and times["after"] >= times["before"]:
-        wrong("`after` must be before `before`", 0, len(text))
-    return Compiled(_frozen(include), _frozen(exclude), times.get("after"), times.get("before"))
+        raise_at("the time range is empty: `after` must be before `before`", 0, len(text))
+    return CompiledQuery(_freeze_values(include), _freeze_values(exclude), times.get("after"), times.get("before"))
 
 
-def _values(field: Field | None, value: Value, at: Span, resolve: Resolve) -> Sequence[str]:
+def _values(field: DeadLetterField | None, value: ClauseValue, at: CharacterRange, resolve: Resolve) -> Sequence[str]:
     if len(value.text) > MAX_LENGTH:
-        wrong(f"a value has at most {MAX_LENGTH} characters", *at)
+        raise_at(f"a value has at most {MAX_LENGTH} characters", *at)
     if field is None:
-        return [_word(value, at)]
-    if value.text == "" and field.kind is not Kind.PATH:
-        wrong(f"`{field.name}` needs a value", *at)
-    if field.kind is Kind.PATH:
+        return [_compile_word(value, at)]
+    if value.text == "" and field.kind is not FieldKind.PATH:
+        raise_at(f"`{field.term}` needs a value", *at)
+    if field.kind is FieldKind.PATH:
         return [write_value(value)]
     if value.prefix:
-        return _beginning(field, value, at, resolve)
-    return [_checked(field, value.text, at)]
+        return _names_with_prefix(field, value, at, resolve)
+    return [_check_value(field, value.text, at)]
 
 
-def _word(value: Value, at: Span) -> str:
+def _compile_word(value: ClauseValue, at: CharacterRange) -> str:
     if not any(letter.isalnum() for letter in value.text):
-        wrong("a search needs a letter or a digit", *at)
+        raise_at("a search term needs a letter or a digit", *at)
     if value.quoted and value.prefix:
-        wrong("`*` may follow a word, not a phrase", at.end - 1, at.end)
+        raise_at("`*` may follow a word, not a phrase", at.end - 1, at.end)
     return write_value(value)
 
 
-def _beginning(field: Field, value: Value, at: Span, resolve: Resolve) -> Sequence[str]:
+def _names_with_prefix(
+    field: DeadLetterField, value: ClauseValue, at: CharacterRange, resolve: Resolve
+) -> Sequence[str]:
     """Return the names with this prefix. If there are none, return a name that matches nothing."""
-    if field.kind is not Kind.NAME:
-        wrong(f"`{field.name}` takes no `*`", at.end - 1, at.end)
+    if field.kind is not FieldKind.NAME:
+        raise_at(f"`{field.term}` does not accept `*`", at.end - 1, at.end)
     found = resolve(field.name, value.text)
     if len(found) > MAX_VALUES:
-        wrong(f"more than {MAX_VALUES} names begin so", *at)
+        raise_at(f"more than {MAX_VALUES} names have this prefix", *at)
     return found or [f"{value.text}*"]
 
 
-def _checked(field: Field, text: str, at: Span) -> str:
-    if field.kind is Kind.ID and not (text.isdigit() and read_numbers(text)):
-        wrong(f"`{field.name}` takes a whole number", *at)
-    if field.kind is Kind.NUMBER and read_numbers(text) is None:
-        wrong(f"`{field.name}` takes a whole number: 3, >100 or 10..20", *at)
-    if field.kind is Kind.CHOICE and text not in field.choices:
-        wrong(f"`{field.name}` is one of {', '.join(field.choices)}", *at)
-    return field.choices.get(text, text)
+def _check_value(field: DeadLetterField, text: str, at: CharacterRange) -> str:
+    if field.kind is FieldKind.ID and not (text.isdigit() and read_numbers(text)):
+        raise_at(f"`{field.term}` must be a whole number", *at)
+    if field.kind is FieldKind.NUMBER and read_numbers(text) is None:
+        raise_at(f"`{field.term}` must be a whole number or a range, such as 3, >100 or 10..20", *at)
+    if field.kind is FieldKind.CHOICE and text not in field.words:
+        raise_at(f"`{field.term}` must be one of {', '.join(field.words)}", *at)
+    return field.words.get(text, text)
 
 
-def _time(field: Field, placed: Placed, known: dict[str, datetime], now: datetime) -> datetime:
+def _time(field: DeadLetterField, placed: PlacedClause, known: dict[str, datetime], now: datetime) -> datetime:
     """Parse a time; `-6h` is six hours before now."""
     if placed.clause.negated:
         other = "before" if field.name == "after" else "after"
-        wrong(f"`-{field.name}` is no filter; say `{other}`", *placed.at)
+        raise_at(f"`-{field.term}` is not a filter. Use `{other}`", *placed.at)
     if len(placed.clause.values) > 1 or placed.clause.values[0].prefix or field.name in known:
-        wrong(f"`{field.name}` takes one time", *placed.at)
+        raise_at(f"`{field.term}` accepts only one time", *placed.at)
     text = placed.clause.values[0].text
     try:
         return parse_time(PARAMETER, f"now{text}" if re.fullmatch(r"-\d{1,6}[smhdw]", text) else text, now)
     except ParameterError:
-        wrong(f"`{field.name}` takes -6h, -7d, 2026-01-31 or 2026-01-31T12:00Z", *placed.values_at[0])
+        raise_at(
+            f"`{field.term}` must be a time, such as -6h, -7d, 2026-01-31 or 2026-01-31T12:00Z", *placed.values_at[0]
+        )
 
 
-def _frozen(values: dict[str, dict[str, None]]) -> dict[str, tuple[str, ...]]:
+def _freeze_values(values: dict[str, dict[str, None]]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(some) for name, some in values.items()}

@@ -15,7 +15,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _BARE = {True: re.compile(r"[^\s,]+"), False: re.compile(r"\S+")}
 
 
-class Span(NamedTuple):
+class CharacterRange(NamedTuple):
     """A half-open range of the query's characters."""
 
     start: int
@@ -28,7 +28,7 @@ class Atom(msgspec.Struct, frozen=True):
     text: str
     quoted: bool
     prefix: bool
-    at: Span
+    at: CharacterRange
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -39,43 +39,43 @@ class Term(msgspec.Struct, frozen=True):
 
     negated: bool
     name: str | None
-    name_at: Span
+    name_at: CharacterRange
     atoms: tuple[Atom, ...]
-    at: Span
+    at: CharacterRange
 
 
-def wrong(message: str, start: int, end: int) -> NoReturn:
+def raise_at(message: str, start: int, end: int) -> NoReturn:
     """Raise the ParameterError that points at a part of the query."""
     raise ParameterError(PARAMETER, message, (start, end))
 
 
 def lex(text: str) -> list[Term]:
     """Return the terms in order. Raises ParameterError with the position."""
-    terms, at = [], _past_blanks(text, 0)
+    terms, at = [], _skip_blanks(text, 0)
     while at < len(text):
         term = _term(text, at)
         terms.append(term)
-        at = _past_blanks(text, term.at.end)
+        at = _skip_blanks(text, term.at.end)
     return terms
 
 
 def _term(text: str, start: int) -> Term:
     negated = text[start] == "-"
     at = start + negated
-    if _ends(text, at):
-        wrong("`-` needs a filter or a word behind it", start, at)
+    if _is_term_end(text, at):
+        raise_at("`-` must be followed by a filter or a word", start, at)
     named = NAME.match(text, at)
     if named is None:
         atom = _atom(text, at, listed=False)
-        return Term(negated, None, Span(at, at), (atom,), Span(start, atom.at.end))
+        return Term(negated, None, CharacterRange(at, at), (atom,), CharacterRange(start, atom.at.end))
     atoms = _values(text, named.end())
     end = atoms[-1].at.end if atoms else named.end()
-    return Term(negated, named[0][:-1], Span(at, named.end() - 1), atoms, Span(start, end))
+    return Term(negated, named[0][:-1], CharacterRange(at, named.end() - 1), atoms, CharacterRange(start, end))
 
 
 def _values(text: str, at: int) -> tuple[Atom, ...]:
     """Return the values, separated by commas; empty if nothing follows the colon."""
-    if _ends(text, at):
+    if _is_term_end(text, at):
         return ()
     atoms = [_atom(text, at, listed=True)]
     while text[atoms[-1].at.end : atoms[-1].at.end + 1] == ",":
@@ -88,32 +88,36 @@ def _atom(text: str, at: int, *, listed: bool) -> Atom:
         return _quoted(text, at, listed=listed)
     found = _BARE[listed].match(text, at)
     if found is None:
-        wrong("a value is missing here", max(0, at - 1), at)
+        raise_at("a value is missing here", max(0, at - 1), at)
     word, end = found[0], found.end()
     star = word.find("*")
     if 0 <= star < len(word) - 1:
-        wrong("`*` stands only at the end of a value; quote it to search for it", at + star, at + star + 1)
+        raise_at(
+            "`*` is allowed only at the end of a value. To search for it, quote the value", at + star, at + star + 1
+        )
     if word == "*":
-        wrong("`*` needs the beginning of a value before it", at, end)
-    return Atom(word.removesuffix("*"), quoted=False, prefix=star > 0, at=Span(at, end))
+        raise_at("`*` must follow the beginning of a value", at, end)
+    return Atom(word.removesuffix("*"), quoted=False, prefix=star > 0, at=CharacterRange(at, end))
 
 
 def _quoted(text: str, at: int, *, listed: bool) -> Atom:
     found = _QUOTED.match(text, at)
     if found is None:
-        wrong("this quote is not closed", at, len(text))
+        raise_at("this quote is not closed", at, len(text))
     prefix = text[found.end() : found.end() + 1] == "*"
     end = found.end() + prefix
-    if not _ends(text, end) and not (listed and text[end] == ","):
-        wrong("a blank belongs after the quote", end, end + 1)
-    return Atom(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL), quoted=True, prefix=prefix, at=Span(at, end))
+    if not _is_term_end(text, end) and not (listed and text[end] == ","):
+        raise_at("put a space after the quote", end, end + 1)
+    return Atom(
+        re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL), quoted=True, prefix=prefix, at=CharacterRange(at, end)
+    )
 
 
-def _ends(text: str, at: int) -> bool:
+def _is_term_end(text: str, at: int) -> bool:
     return at >= len(text) or text[at].isspace()
 
 
-def _past_blanks(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dlqadmin.deadletters.search.query_fields import find, unknown
-from dlqadmin.deadletters.search.query_lexer import NAME, Span, Term, lex, wrong
+from dlqadmin.deadletters.search.fields import find, unknown
+from dlqadmin.deadletters.search.query_lexer import NAME, CharacterRange, Term, lex, raise_at
 
 MAX_LENGTH, MAX_CLAUSES = 4000, 60
 _BARE_WORD = re.compile(r'(?![-"])[^\s*]+')
 _BARE_VALUE = re.compile(r'(?!")[^\s,*]+')
 
 
-class Value(msgspec.Struct, frozen=True):
+class ClauseValue(msgspec.Struct, frozen=True):
     """One alternative of a clause, or a word. `prefix` if it ended with a star."""
 
     text: str
@@ -27,27 +27,27 @@ class Clause(msgspec.Struct, frozen=True):
     """`field:value,value`; a word or phrase has no field. A minus negates it."""
 
     field: str | None
-    values: tuple[Value, ...]
+    values: tuple[ClauseValue, ...]
     negated: bool = False
 
 
-class Placed(msgspec.Struct, frozen=True):
+class PlacedClause(msgspec.Struct, frozen=True):
     """A clause with its position and the positions of its values."""
 
     clause: Clause
-    at: Span
-    values_at: tuple[Span, ...]
+    at: CharacterRange
+    values_at: tuple[CharacterRange, ...]
 
 
-def parse(text: str) -> tuple[Placed, ...]:
+def parse(text: str) -> tuple[PlacedClause, ...]:
     """Parse a query. Raises only ParameterError of `q`, with the position."""
     if len(text) > MAX_LENGTH:
-        wrong(f"is longer than {MAX_LENGTH} characters", MAX_LENGTH, len(text))
+        raise_at(f"is longer than {MAX_LENGTH} characters", MAX_LENGTH, len(text))
     if (nul := text.find("\0")) >= 0:
-        wrong("holds NUL", nul, nul + 1)
+        raise_at("contains NUL", nul, nul + 1)
     terms = lex(text)
     if len(terms) > MAX_CLAUSES:
-        wrong(f"has more than {MAX_CLAUSES} filters and words", terms[MAX_CLAUSES].at.start, len(text))
+        raise_at(f"has more than {MAX_CLAUSES} filters and words", terms[MAX_CLAUSES].at.start, len(text))
     return tuple(_placed(term) for term in terms)
 
 
@@ -56,7 +56,7 @@ def write(clauses: Iterable[Clause]) -> str:
     return " ".join(_clause(clause) for clause in clauses)
 
 
-def write_value(value: Value, *, word: bool = False) -> str:
+def write_value(value: ClauseValue, *, word: bool = False) -> str:
     """Return a value as query text: without quotes if possible."""
     bare = _BARE_WORD if word else _BARE_VALUE
     plain = not value.quoted and bare.fullmatch(value.text) and not (word and NAME.match(value.text))
@@ -64,29 +64,31 @@ def write_value(value: Value, *, word: bool = False) -> str:
     return text + "*" * value.prefix
 
 
-def read_value(text: str) -> Value:
+def read_value(text: str) -> ClauseValue:
     """Return the value that `write_value` wrote. Any other text is returned unchanged as a value."""
     prefix = text.endswith("*")
     body = text.removesuffix("*")
     if len(body) >= 2 and body[0] == body[-1] == '"':
-        return Value(re.sub(r"\\(.)", r"\1", body[1:-1], flags=re.DOTALL), quoted=True, prefix=prefix)
-    return Value(body, prefix=prefix)
+        return ClauseValue(re.sub(r"\\(.)", r"\1", body[1:-1], flags=re.DOTALL), quoted=True, prefix=prefix)
+    return ClauseValue(body, prefix=prefix)
 
 
-def _placed(term: Term) -> Placed:
+def _placed(term: Term) -> PlacedClause:
     places = tuple(atom.at for atom in term.atoms)
-    values = tuple(Value(atom.text, atom.quoted, atom.prefix) for atom in term.atoms)
+    values = tuple(ClauseValue(atom.text, atom.quoted, atom.prefix) for atom in term.atoms)
     if term.name is None:
-        return Placed(Clause(None, values, term.negated), term.at, places)
+        return PlacedClause(Clause(None, values, term.negated), term.at, places)
     field = find(term.name)
     if field is None and not values:  # `failed:` with neither a value nor a field of this name is text
-        word = Value(f"{term.name}:", quoted=True)
-        return Placed(Clause(None, (word,), term.negated), term.at, (Span(term.name_at.start, term.at.end),))
+        word = ClauseValue(f"{term.name}:", quoted=True)
+        return PlacedClause(
+            Clause(None, (word,), term.negated), term.at, (CharacterRange(term.name_at.start, term.at.end),)
+        )
     if field is None:
-        wrong(unknown(term.name), *term.name_at)
+        raise_at(unknown(term.name), *term.name_at)
     if not values:
-        wrong(f"`{term.name}:` needs a value", *term.name_at)
-    return Placed(Clause(field.name, values, term.negated), term.at, places)
+        raise_at(f"`{term.name}:` needs a value", *term.name_at)
+    return PlacedClause(Clause(field.term, values, term.negated), term.at, places)
 
 
 def _clause(clause: Clause) -> str:

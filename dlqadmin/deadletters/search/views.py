@@ -10,28 +10,22 @@ from django.db.models import Q
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import IsOperator, IsViewer
+from dlqadmin.audit.permissions import IsViewerOrWritingOperator
 from dlqadmin.deadletters.models import SavedSearch
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search import time_limits
 from dlqadmin.deadletters.search.completions import complete
-from dlqadmin.deadletters.search.filters import check_query, query_asks_content
+from dlqadmin.deadletters.search.documents import QueryCompletion, SavedSearchDocument, SavedSearchList, saved_document
+from dlqadmin.deadletters.search.filters import check_query, query_has_content_filter
 from dlqadmin.deadletters.search.query_parser import MAX_LENGTH
-from dlqadmin.deadletters.search.serializers import (
-    CompletionDocument,
-    SavedSearchDocument,
-    SavedSearchForm,
-    SavedSearchList,
-    saved_document,
-)
+from dlqadmin.deadletters.search.requests import SavedSearchBody
 from dlqadmin.rest.pagination import MAX_ID
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.problems import ParameterError, StateConflict
 
 MOST_SAVED = 200  # of one user
 
@@ -42,10 +36,10 @@ class Completions(APIView):
     @extend_schema(
         operation_id="dead_letters_complete",
         parameters=[
-            OpenApiParameter("q", str, description="The query as far as it is typed."),
-            OpenApiParameter("at", int, description="The cursor, in characters; at the end without it."),
+            OpenApiParameter("q", str, description="The query typed so far."),
+            OpenApiParameter("at", int, description="The cursor position in characters. Default: the end."),
         ],
-        responses=CompletionDocument,
+        responses=QueryCompletion,
     )
     def get(self, request: Request) -> Response:
         """Return at most 20 fields or values that fit at the cursor."""
@@ -53,9 +47,7 @@ class Completions(APIView):
         at = request.query_params.get("at") or str(len(text))
         if not (at.isascii() and at.isdigit() and len(at) < 6):
             raise ParameterError("at", "must be a whole number")
-        found = complete(text, min(int(at), len(text)))
-        items = [{"text": item.text, "label": item.label} for item in found.items]
-        return Response({"start": found.start, "end": found.end, "items": items})
+        return Response(complete(text, min(int(at), len(text))))
 
 
 class RunningQuery(APIView):
@@ -75,15 +67,10 @@ class RunningQuery(APIView):
         return Response(status=204)
 
 
-class WrittenByOperators(APIView):
-    """A view that all users can read and only operators can write."""
-
-    def get_permissions(self) -> list[BasePermission]:
-        return [IsViewer() if self.request.method == "GET" else IsOperator()]
-
-
-class SavedSearches(WrittenByOperators):
+class SavedSearches(APIView):
     """Saved searches."""
+
+    permission_classes = (IsViewerOrWritingOperator,)
 
     @extend_schema(operation_id="saved_searches_list", responses=SavedSearchList)
     def get(self, request: Request) -> Response:
@@ -91,60 +78,62 @@ class SavedSearches(WrittenByOperators):
         rows = SavedSearch.objects.select_related("owner").filter(Q(owner=request.user.pk) | Q(shared=True))
         found = [saved_document(row, request.user.pk) for row in rows.order_by("name", "id")[:500]]
         if not reader_of(request.user).may_read:  # they may not run these, and the queries may contain keys and values
-            found = [one for one in found if one["mine"] or not query_asks_content(one["query"])]
-        return Response({"results": found})
+            found = [one for one in found if one.mine or not query_has_content_filter(one.query)]
+        return Response(SavedSearchList(results=found))
 
-    @extend_schema(operation_id="saved_searches_create", request=SavedSearchForm, responses={201: SavedSearchDocument})
+    @extend_schema(operation_id="saved_searches_create", request=SavedSearchBody, responses={201: SavedSearchDocument})
     def post(self, request: Request) -> Response:
         """Save a search under a name. The name must be unique among the user's own searches."""
-        form = _form(request)
+        form = _validated_body(request)
         if SavedSearch.objects.filter(owner=request.user.pk).count() >= MOST_SAVED:
-            raise Conflict(f"You have {MOST_SAVED} saved searches already, the most there may be.")
+            raise StateConflict(f"You have {MOST_SAVED} saved searches, the maximum. Delete one first.")
         reader: Any = request.user
         assert isinstance(reader, User)
         row = SavedSearch(owner=reader, created_at=timezone.now())
-        return Response(_saved(request, row, form, "saved"), status=201)
+        return Response(_save(request, row, form, "saved"), status=201)
 
 
-class OneSavedSearch(WrittenByOperators):
+class OneSavedSearch(APIView):
     """One of the user's own saved searches."""
 
-    @extend_schema(operation_id="saved_searches_update", request=SavedSearchForm, responses=SavedSearchDocument)
+    permission_classes = (IsViewerOrWritingOperator,)
+
+    @extend_schema(operation_id="saved_searches_update", request=SavedSearchBody, responses=SavedSearchDocument)
     def put(self, request: Request, pk: int) -> Response:
         """Change its name, its query, or whether it is shared."""
-        return Response(_saved(request, _own(request, pk), _form(request), "changed"))
+        return Response(_save(request, _own_search(request, pk), _validated_body(request), "changed"))
 
     @extend_schema(operation_id="saved_searches_delete", request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Delete the saved search."""
-        row = _own(request, pk)
+        row = _own_search(request, pk)
         with transaction.atomic():
             record(request.user, "deleted", "saved search", row.name, {"query": row.query, "shared": row.shared})
             row.delete()
         return Response(status=204)
 
 
-def _form(request: Request) -> dict[str, Any]:
+def _validated_body(request: Request) -> dict[str, Any]:
     """Return the validated body. Raises ParameterError if the query is invalid."""
-    form = SavedSearchForm(data=request.data)
+    form = SavedSearchBody(data=request.data)
     form.is_valid(raise_exception=True)
     check_query(form.validated_data["query"])
     checked: dict[str, Any] = form.validated_data
     return checked
 
 
-def _saved(request: Request, row: SavedSearch, form: dict[str, Any], act: str) -> dict[str, Any]:
+def _save(request: Request, row: SavedSearch, form: dict[str, Any], act: str) -> SavedSearchDocument:
     row.name, row.query, row.shared = form["name"], form["query"], form["shared"]
     try:
         with transaction.atomic():
             row.save()
             record(request.user, act, "saved search", row.name, {"query": row.query, "shared": row.shared})
     except IntegrityError:
-        raise Conflict("You have a saved search of this name already.") from None
+        raise StateConflict("You already have a saved search with this name.") from None
     return saved_document(row, request.user.pk)
 
 
-def _own(request: Request, pk: int) -> SavedSearch:
+def _own_search(request: Request, pk: int) -> SavedSearch:
     rows = SavedSearch.objects.select_related("owner").filter(owner=request.user.pk)
     row = rows.filter(pk=pk).first() if pk <= MAX_ID else None
     if row is None:

@@ -8,40 +8,48 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.jobs.claims import JobKind, held
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.models import Disposal, DisposalAct, DisposalKind, Selection
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 
 INLINE = 5_000  # records that are done while the request waits
 SLICE = 2_000  # records in one transaction
 SITTING = 50_000  # records in one task, so that other tasks get their turn
-QUIET = timedelta(seconds=30)  # an act without progress for this long is queued again
 VERBS = {DisposalKind.DISCARDED: "discard", DisposalKind.PARKED: "park", DisposalKind.HANDLED: "handled elsewhere"}
 
 Rows = Callable[[Selection], QuerySet[DeadLetter]]
 
 
 def dispose(
-    selection: Selection, kind: str, reason: str, actor: User, once: Once, now: datetime, found: QuerySet[DeadLetter]
+    selection: Selection,
+    kind: str,
+    reason: str,
+    actor: User,
+    once: RequestKey,
+    now: datetime,
+    found: QuerySet[DeadLetter],
 ) -> DisposalAct:
     """Store the decision to dispose of the records of a selection, `found`. `go_on` applies it.
 
-    Raises Conflict, and stores nothing, if one of them is in a running replay.
+    Raises StateConflict, and stores nothing, if one of them is in a running replay.
     """
     under_way, replays = disposal_rows.replaying(found)
     if under_way:
         names = " and ".join(str(one) for one in replays)
         verb = "is" if under_way == 1 else "are"
-        raise Conflict(f"{under_way} of these records {verb} in {names}, not over yet: wait for it or cancel it.")
+        raise StateConflict(
+            f"{under_way} of these records {verb} in {names}, which has not ended. Wait for it or cancel it."
+        )
     return _write(selection, reason, actor, once, now, kind=kind)
 
 
-def restore(selection: Selection, reason: str, actor: User, once: Once, now: datetime) -> DisposalAct:
+def restore(selection: Selection, reason: str, actor: User, once: RequestKey, now: datetime) -> DisposalAct:
     """Store the decision to restore the records of a selection. `go_on` applies it."""
     return _write(selection, reason, actor, once, now)
 
@@ -49,46 +57,41 @@ def restore(selection: Selection, reason: str, actor: User, once: Once, now: dat
 def undo(act: DisposalAct, actor: User, now: datetime) -> DisposalAct:
     """Store the decision to undo an act, and stop it if it still runs. `go_on` applies the undo.
 
-    Returns the earlier undo if there is one. Raises Conflict if the act restored records.
+    Returns the earlier undo if there is one, and begins it again if it was given up. Raises StateConflict if the act
+    restored records.
     """
     if not act.kind:
-        raise Conflict(f"{act} restored records; decide about them again instead.")
+        raise StateConflict(
+            f"{act} restored records, so it can't be undone. Discard or park the records again instead."
+        )
     with transaction.atomic():
         DisposalAct.objects.select_for_update().get(pk=act.pk)
         if earlier := DisposalAct.objects.filter(undoes=act).first():
-            return earlier
+            return _begun_again(earlier, actor, now) if earlier.trouble else earlier
         DisposalAct.objects.filter(pk=act.pk, done_at__isnull=True).update(done_at=now)
-        return _write(act.selection, f"undo {act}", actor, Once(), now, undoes=act)
+        return _write(act.selection, f"undo {act}", actor, RequestKey(), now, undoes=act)
 
 
-def go_on(pk: int, rows: Rows, clock: Callable[[], datetime]) -> bool:
-    """Apply an act to the next records. Return whether some are left.
+def go_on(act: DisposalAct, rows: Rows, clock: Callable[[], datetime]) -> bool:
+    """Apply an act that this worker claimed to the next records. Return whether some are left.
 
     Calling it several times at once, or again after a crash, is harmless.
     """
-    act = DisposalAct.objects.select_related("selection", "undoes").get(pk=pk)
-    if act.done_at is not None:
-        return False
     left = array("q", _left(act, rows)[:SITTING].iterator(chunk_size=SLICE))
     for start in range(0, len(left), SLICE):
         if not _slice(act, left[start : start + SLICE], clock()):
             return False
     if len(left) == SITTING:
         return True
-    DisposalAct.objects.filter(pk=pk, done_at__isnull=True).update(done_at=clock(), touched_at=clock())
+    _open(act).update(done_at=clock(), heartbeat=clock())
     return False
-
-
-def unsettled(now: datetime) -> QuerySet[DisposalAct]:
-    """Return the acts that nobody works on: a worker died, or a message was lost."""
-    return DisposalAct.objects.filter(done_at__isnull=True, touched_at__lt=now - QUIET)
 
 
 def _write(
     selection: Selection,
     reason: str,
     actor: User,
-    once: Once,
+    once: RequestKey,
     now: datetime,
     *,
     kind: str = "",
@@ -102,7 +105,7 @@ def _write(
             reason=reason,
             actor=actor,
             created_at=now,
-            touched_at=now,
+            heartbeat=now,
             idempotency_key=once.key,
             request_digest=once.digest,
         )
@@ -128,9 +131,7 @@ def _slice(act: DisposalAct, dead_letters: Sequence[int], now: datetime) -> bool
     Return False if the act was ended, or if another worker handled them.
     """
     with transaction.atomic():
-        mine = DisposalAct.objects.select_for_update().filter(
-            pk=act.pk, done_at__isnull=True, progress__lt=dead_letters[0]
-        )
+        mine = _open(act).select_for_update().filter(progress__lt=dead_letters[0])
         if not list(mine.values_list("pk", flat=True)):
             return False
         done = (
@@ -143,6 +144,35 @@ def _slice(act: DisposalAct, dead_letters: Sequence[int], now: datetime) -> bool
             changed=F("changed") + done.changed,
             kept=F("kept") + done.kept,
             busy=F("busy") + done.busy,
-            touched_at=now,
+            heartbeat=now,
+            tries=0,
         )
     return True
+
+
+def _begun_again(act: DisposalAct, actor: User, now: datetime) -> DisposalAct:
+    act.done_at, act.trouble, act.claim_token, act.tries, act.heartbeat = None, "", "", 0, now
+    act.save(update_fields=["done_at", "trouble", "claim_token", "tries", "heartbeat"])
+    record(actor, "restore", "selection", str(act.selection), {"act": str(act), "reason": act.reason})
+    return act
+
+
+def _open(act: DisposalAct) -> QuerySet[DisposalAct]:
+    """Return a query that matches the act if it is not ended and this worker still holds it."""
+    return held(act).filter(done_at__isnull=True)
+
+
+def _give_up(act: DisposalAct, why: str, now: datetime) -> None:
+    """End an act that ends its workers. Records that it has handled stay so."""
+    _open(act).update(done_at=now, trouble=why)
+    detail = {"act": str(act), "why": why, "changed": act.changed}
+    record(act.actor or "disposal", "gave up", "selection", str(act.selection), detail)
+
+
+DISPOSALS = JobKind(
+    DisposalAct,
+    unfinished=Q(done_at__isnull=True),
+    lease=timedelta(seconds=30),
+    give_up=_give_up,
+    related=("selection", "undoes"),
+)

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-import logging
+from datetime import datetime
 
 from celery import shared_task
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
+from dlqadmin.jobs import messages, runs
 from dlqadmin.replays.disposals import disposal_jobs
+from dlqadmin.replays.models import DisposalAct
 from dlqadmin.replays.selections import frozen_selections
-
-log = logging.getLogger(__name__)
 
 
 def enqueue_disposal(pk: int) -> None:
-    """Queue the next records of a disposal.
-
-    If the message queue is unavailable, the periodic sweep queues them later.
-    """
-    try:
-        dispose.apply_async((pk,), retry=False)
-    except OperationalError as error:
-        log.warning("D-%s waits for the message queue: %s", pk, error)
+    """Queue the next records of a disposal."""
+    messages.enqueue(dispose, DisposalAct, pk)
 
 
 @shared_task
-def dispose(pk: int) -> None:
+def dispose(pk: int, seen: datetime | None = None) -> None:
     """Apply a disposal to the next records, then queue the rest."""
-    if disposal_jobs.go_on(pk, frozen_selections.rows, timezone.now):
+    if run_now(pk, seen):
         enqueue_disposal(pk)
+
+
+def run_now(pk: int, seen: datetime | None) -> bool:
+    """Apply a disposal to the next records, in this process. Return whether some are left."""
+
+    def go_on(act: DisposalAct) -> bool:
+        return disposal_jobs.go_on(act, frozen_selections.rows, timezone.now)
+
+    return runs.run(disposal_jobs.DISPOSALS, pk, seen, go_on)
 
 
 @shared_task
 def sweep_disposals() -> None:
     """Queue the disposals that no worker works on."""
-    for pk in disposal_jobs.unsettled(timezone.now()).values_list("pk", flat=True):
-        enqueue_disposal(pk)
+    messages.sweep(dispose, disposal_jobs.DISPOSALS.waiting(timezone.now()))

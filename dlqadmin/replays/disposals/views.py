@@ -9,35 +9,23 @@ from django.db import IntegrityError
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.replays.disposals import disposal_jobs
-from dlqadmin.replays.disposals.documents import ASKED, DisposalActDocument, act_document
-from dlqadmin.replays.disposals.tasks import enqueue_disposal
+from dlqadmin.replays.disposals.documents import DisposalActDocument, act_document
+from dlqadmin.replays.disposals.requests import ASKED, DisposalBody, RestoreBody
+from dlqadmin.replays.disposals.tasks import enqueue_disposal, run_now
 from dlqadmin.replays.models import DisposalAct, Selection
-from dlqadmin.replays.requests import WhyBody, actor, checked
+from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import IDEMPOTENCY, Once, made_by, once
+from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.pagination import MAX_ID
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.problems import ParameterError, StateConflict
 
 ANSWERS = {200: DisposalActDocument, 201: DisposalActDocument, 202: DisposalActDocument}
-
-
-class RestoreBody(WhyBody):
-    """The selection to restore, and the reason."""
-
-    selection = serializers.IntegerField(min_value=1, max_value=MAX_ID)
-
-
-class DisposalBody(RestoreBody):
-    """The selection, the decision about it, and the reason."""
-
-    kind = serializers.ChoiceField(list(ASKED))
 
 
 class DisposalList(APIView):
@@ -53,7 +41,7 @@ class DisposalList(APIView):
         worker continues the work. The same Idempotency-Key returns the same act.
         """
 
-        def dispose(body: dict[str, Any], chosen: Selection, asked: Once) -> DisposalAct:
+        def dispose(body: dict[str, Any], chosen: Selection, asked: RequestKey) -> DisposalAct:
             _refuse_drifted(chosen)
             found, kind = frozen_selections.rows(chosen), ASKED[body["kind"]]
             return disposal_jobs.dispose(chosen, kind, body["reason"], actor(request), asked, timezone.now(), found)
@@ -74,7 +62,7 @@ class DisposalRestore(APIView):
         Idempotency-Key returns the same act.
         """
 
-        def restore(body: dict[str, Any], chosen: Selection, asked: Once) -> DisposalAct:
+        def restore(body: dict[str, Any], chosen: Selection, asked: RequestKey) -> DisposalAct:
             _refuse_drifted(chosen)
             return disposal_jobs.restore(chosen, body["reason"], actor(request), asked, timezone.now())
 
@@ -104,7 +92,7 @@ class DisposalUndo(APIView):
 def _once(
     request: Request,
     form: type[RestoreBody],
-    act: Callable[[dict[str, Any], Selection, Once], DisposalAct],
+    act: Callable[[dict[str, Any], Selection, RequestKey], DisposalAct],
 ) -> Response:
     """Return the act of an earlier request with the same key, or act."""
     asked = once(request)
@@ -113,7 +101,7 @@ def _once(
     body = checked(form, request)
     chosen = Selection.objects.filter(pk=body["selection"]).first()
     if chosen is None:
-        raise ParameterError("selection", "is not there")
+        raise ParameterError("selection", "does not exist")
     try:
         made = act(body, chosen, asked)
     except IntegrityError:
@@ -125,15 +113,13 @@ def _once(
 
 def _refuse_drifted(chosen: Selection) -> None:
     if frozen_selections.drifted(chosen):
-        raise Conflict("These are other records by now than when they were chosen; choose them again.")
+        raise StateConflict("The selection no longer matches the records that were chosen. Choose them again.")
 
 
 def _begun(act: DisposalAct) -> Response:
     """Apply the act at once, or let a worker apply it if it is large."""
-    if act.selection.count > disposal_jobs.INLINE:
+    if act.selection.count > disposal_jobs.INLINE or run_now(act.pk, act.heartbeat):
         enqueue_disposal(act.pk)
-    else:
-        disposal_jobs.go_on(act.pk, frozen_selections.rows, timezone.now)
     done = _act(act.pk)
     return Response(act_document(done), status=202 if done.done_at is None else 201)
 

@@ -21,35 +21,37 @@ from typing import Any
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.deadletters.payloads import PayloadReader, release
+from dlqadmin.jobs.claims import JobKind, held
 from dlqadmin.replays.fixes import record_batches, undo
+from dlqadmin.replays.fixes.documents import BulkPreview, PreviewCounts, SampleDocument
 from dlqadmin.replays.fixes.draft_storage import keep
-from dlqadmin.replays.fixes.errors import Refused
+from dlqadmin.replays.fixes.errors import ProgramRefused
 from dlqadmin.replays.fixes.record_batches import Rows
 from dlqadmin.replays.fixes.record_changes import CHANGED, INVALID, UNTOUCHED, Change, Changer, changer
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, Selection
 from dlqadmin.replays.record_documents import letter_document, message_document
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.text import storable
 
 SLICE_S = 5.0
 TRY_S = 5.0  # how long a sample is tried; the rest of it is left out
 COUNT_S = 2.0  # how long a preview counts beyond its sample
-QUIET = timedelta(seconds=15)
 MAX_WHYS = 20
+STAY = "The drafts that it had not replaced yet stay."
 UNDER_WAY = (BulkFixStatus.RUNNING, BulkFixStatus.UNDOING)
 COUNTS = ("matched", CHANGED, UNTOUCHED, INVALID, "kept")
 
 Counts = dict[str, Any]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class BulkFixRequest(msgspec.Struct, frozen=True):
     """The change to make. `replace`: also replace the author's existing drafts."""
 
     kind: str
@@ -57,7 +59,7 @@ class Asked(msgspec.Struct, frozen=True):
     replace: bool = False
 
 
-def preview(found: QuerySet[DeadLetter], asked: Asked, author: User, reader: Reader) -> dict[str, Any]:
+def preview(found: QuerySet[DeadLetter], asked: BulkFixRequest, author: User, reader: PayloadReader) -> BulkPreview:
     """Return the sample before and after, and counts.
 
     The sample is limited to five seconds, the counts to two. Nothing is stored. Raises ParameterError if the program
@@ -70,11 +72,16 @@ def preview(found: QuerySet[DeadLetter], asked: Asked, author: User, reader: Rea
     shown = [
         _shown(row, message, found_change, reader, drafted=row.pk in drafted) for row, message, found_change in rows
     ]
-    return {"sample": shown, "counts": counts, "counted_all": whole}
+    return BulkPreview(sample=shown, counts=counts, counted_all=whole)
 
 
 def start(
-    found: QuerySet[DeadLetter], selection: Selection, asked: Asked, author: User, once: Once, now: datetime
+    found: QuerySet[DeadLetter],
+    selection: Selection,
+    asked: BulkFixRequest,
+    author: User,
+    once: RequestKey,
+    now: datetime,
 ) -> BulkFix:
     """Create a bulk fix. The caller queues it. Raises ParameterError."""
     with _usable(asked) as change:
@@ -84,7 +91,7 @@ def start(
     with transaction.atomic():
         made = BulkFix.objects.create(
             selection=selection, author=author, kind=asked.kind, program=asked.program, status=BulkFixStatus.RUNNING,
-            counts=fresh_counts(replace=asked.replace), sample=sample, created_at=now, touched_at=now,
+            counts=fresh_counts(replace=asked.replace), sample=sample, created_at=now, heartbeat=now,
             idempotency_key=once.key, request_digest=once.digest,
         )  # fmt: skip
         detail = {"selection": str(selection), "kind": asked.kind, "program": asked.program, "replace": asked.replace}
@@ -92,15 +99,15 @@ def start(
     return made
 
 
-def go_on(pk: int, rows: Rows, clock: Callable[[], datetime], budget_s: float = SLICE_S) -> bool:
-    """Change records, or take drafts back, for `budget_s` seconds. Return whether there is more to do."""
-    bulk = BulkFix.objects.select_related("selection", "author").filter(pk=pk, status__in=UNDER_WAY).first()
-    if bulk is None:
-        return False
+def go_on(bulk: BulkFix, rows: Rows, clock: Callable[[], datetime], budget_s: float = SLICE_S) -> bool:
+    """Change records, or take drafts back, for `budget_s` seconds. Return whether there is more to do.
+
+    This worker has claimed the bulk fix.
+    """
     if bulk.status == BulkFixStatus.UNDOING:
         return undo.go_on(bulk, clock, time.monotonic() + budget_s)
     if bulk.author is None:
-        return _failed(bulk, "The account that started it is gone.", clock)
+        return _failed(bulk, "The account that started the bulk fix no longer exists.", clock)
     found = rows(bulk.selection)
     try:
         with changer(bulk.kind, bulk.program) as change:
@@ -113,21 +120,16 @@ def go_on(pk: int, rows: Rows, clock: Callable[[], datetime], budget_s: float = 
                     return _done(bulk, clock())
                 if not _kept(bulk, bulk.author, ids, record_batches.changes(ids, change), clock(), ends):
                     return False
-    except Refused as error:
+    except ProgramRefused as error:
         # Replaced drafts are gone, so the new ones stay.
         if _is_second(bulk):
-            return _done(bulk, clock(), f"{error} Drafts that it had not replaced by then stay.")
+            return _done(bulk, clock(), f"{error} {STAY}")
         return _failed(bulk, str(error), clock)
     return True
 
 
-def unsettled(now: datetime) -> QuerySet[BulkFix]:
-    """Return the bulk fixes that nobody works on: a worker died, or a message was lost."""
-    return BulkFix.objects.filter(status__in=UNDER_WAY, touched_at__lt=now - QUIET)
-
-
 def cancel(bulk: BulkFix, author: User, now: datetime) -> None:
-    """Stop a bulk fix. Its drafts stay until it is undone. Raises Conflict."""
+    """Stop a bulk fix. Its drafts stay until it is undone. Raises StateConflict."""
     undo.own(bulk, author, "cancel")
     with transaction.atomic():
         undo.turn(bulk, (BulkFixStatus.RUNNING,), BulkFixStatus.CANCELLED, now)
@@ -181,12 +183,12 @@ def _kept(
             count(counts, row.pk, change)
         if change.message is not None:
             made[row.pk] = change.message
-        if time.monotonic() > ends:  # after QUIET, another worker would start with the same records
+        if time.monotonic() > ends:  # after the lease, another worker would start with the same records
             last = row.pk
             break
     progress = last + (_behind(bulk) if second else 0)
     with transaction.atomic():
-        if not _mine(bulk).update(progress=progress, touched_at=now):
+        if not _mine(bulk).update(progress=progress, heartbeat=now, tries=0):
             return False
         # Retention may have deleted some.
         there = set(DeadLetter.objects.filter(pk__in=made).values_list("pk", flat=True))
@@ -215,7 +217,7 @@ def _next(bulk: BulkFix, found: QuerySet[DeadLetter]) -> list[int]:
 def _second_begun(bulk: BulkFix, now: datetime) -> bool:
     """Start the second round, if there are drafts to replace. Return whether it was started."""
     wanted = bulk.counts["replace"] and bulk.counts["kept"] and not _is_second(bulk)
-    if not wanted or not _mine(bulk).update(progress=_behind(bulk), touched_at=now):
+    if not wanted or not _mine(bulk).update(progress=_behind(bulk), heartbeat=now):
         return False
     bulk.progress = _behind(bulk)
     return True
@@ -230,13 +232,13 @@ def _behind(bulk: BulkFix) -> int:
 
 
 def _mine(bulk: BulkFix) -> QuerySet[BulkFix]:
-    """Return a query that matches the bulk fix if it still runs and nobody else made progress."""
-    return BulkFix.objects.filter(pk=bulk.pk, status=BulkFixStatus.RUNNING, progress=bulk.progress)
+    """Return a query that matches the bulk fix if it still runs, and if nobody else claimed it or made progress."""
+    return held(bulk).filter(status=BulkFixStatus.RUNNING, progress=bulk.progress)
 
 
 def _done(bulk: BulkFix, now: datetime, trouble: str = "") -> bool:
     with transaction.atomic():
-        if _mine(bulk).update(status=BulkFixStatus.DONE, trouble=trouble, done_at=now, touched_at=now):
+        if _mine(bulk).update(status=BulkFixStatus.DONE, trouble=trouble, done_at=now, heartbeat=now):
             facts = {**figures(bulk.counts), "trouble": trouble} if trouble else figures(bulk.counts)
             record(bulk.author, "made drafts", "bulk fix", str(bulk), facts)
     return False
@@ -244,20 +246,35 @@ def _done(bulk: BulkFix, now: datetime, trouble: str = "") -> bool:
 
 def _failed(bulk: BulkFix, why: str, clock: Callable[[], datetime]) -> bool:
     """Undo a failed bulk fix, so that no draft of it stays."""
+    return _turned_back(bulk, why, clock()) and undo.go_on(bulk, clock, time.monotonic() + SLICE_S)
+
+
+def _turned_back(bulk: BulkFix, why: str, now: datetime) -> bool:
+    """Mark a running bulk fix as being undone. Return False if somebody else has changed it."""
     with transaction.atomic():
-        if not _mine(bulk).update(status=BulkFixStatus.UNDOING, trouble=why, touched_at=clock()):
+        if not _mine(bulk).update(status=BulkFixStatus.UNDOING, trouble=why, heartbeat=now, tries=0):
             return False
         record(bulk.author or "bulk fix", "failed", "bulk fix", str(bulk), {"why": why, "drafts": bulk.drafts.count()})
-    return undo.go_on(bulk, clock, time.monotonic() + SLICE_S)
+    return True
+
+
+def _give_up(bulk: BulkFix, why: str, now: datetime) -> None:
+    """Stop a bulk fix, or an undo, that ends its workers."""
+    if bulk.status == BulkFixStatus.UNDOING:
+        undo.give_up(bulk, why, now)
+    elif _is_second(bulk):
+        _done(bulk, now, f"{why} {STAY}")
+    else:
+        _turned_back(bulk, why, now)
 
 
 @contextmanager
-def _usable(asked: Asked) -> Iterator[Changer]:
+def _usable(asked: BulkFixRequest) -> Iterator[Changer]:
     """Yield a changer. Its refusals become errors of the request parameter."""
     try:
         with changer(asked.kind, asked.program) as change:
             yield change
-    except Refused as error:
+    except ProgramRefused as error:
         raise ParameterError("program", str(error)) from None
 
 
@@ -274,7 +291,7 @@ def _tried(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, Ou
             return
 
 
-def _counted(found: QuerySet[DeadLetter], change: Changer) -> tuple[dict[str, int], bool]:
+def _counted(found: QuerySet[DeadLetter], change: Changer) -> tuple[PreviewCounts, bool]:
     counts, last, ends = Counter[str](), 0, time.monotonic() + COUNT_S
     while ids := record_batches.after(found, last):
         for row, _, one in record_batches.changes(ids, change):
@@ -285,19 +302,30 @@ def _counted(found: QuerySet[DeadLetter], change: Changer) -> tuple[dict[str, in
     return _named(counts), True
 
 
-def _named(counts: Counter[str]) -> dict[str, int]:
-    return {"matched": counts.total(), **{name: counts[name] for name in (CHANGED, UNTOUCHED, INVALID)}}
+def _named(counts: Counter[str]) -> PreviewCounts:
+    return PreviewCounts(
+        matched=counts.total(), changed=counts[CHANGED], untouched=counts[UNTOUCHED], invalid=counts[INVALID]
+    )
 
 
 def _shown(
-    row: DeadLetter, message: Outgoing | None, change: Change, reader: Reader, *, drafted: bool
-) -> dict[str, Any]:
-    return {
-        "dead_letter": letter_document(row, reader),
-        "what": change.what,
-        "why": release(change.why, reader) or "",
-        "paths": list(change.paths),
-        "drafted": drafted,
-        "before": None if message is None else message_document(message, reader),
-        "after": None if change.message is None else message_document(change.message, reader),
-    }
+    row: DeadLetter, message: Outgoing | None, change: Change, reader: PayloadReader, *, drafted: bool
+) -> SampleDocument:
+    return SampleDocument(
+        dead_letter=letter_document(row, reader),
+        what=change.what,
+        why=release(change.why, reader) or "",
+        paths=list(change.paths),
+        drafted=drafted,
+        before=None if message is None else message_document(message, reader),
+        after=None if change.message is None else message_document(change.message, reader),
+    )
+
+
+BULK_FIXES = JobKind(
+    BulkFix,
+    unfinished=Q(status__in=UNDER_WAY),
+    lease=timedelta(seconds=15),  # three slices
+    give_up=_give_up,
+    related=("selection", "author"),
+)

@@ -20,35 +20,33 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.audit.entries import record
-from dlqadmin.audit.permissions import IsOperator, IsPayloadReader
+from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS, VIEW, IsOperator, IsPayloadReader, requires
 from dlqadmin.deadletters.payloads import reader_of
-from dlqadmin.replays.access import ReadOrOperate
+from dlqadmin.jobs import runs
 from dlqadmin.replays.fixes import bulk_fixes, file_fixes, undo
-from dlqadmin.replays.fixes.bulk_fixes import Asked
-from dlqadmin.replays.fixes.bulk_serializers import (
-    BulkFixBody,
+from dlqadmin.replays.fixes.bulk_fixes import BulkFixRequest
+from dlqadmin.replays.fixes.documents import (
     BulkFixDocument,
     BulkFixList,
     BulkPreview,
-    BulkPreviewBody,
     bulk_document,
     bulk_documents,
 )
 from dlqadmin.replays.fixes.file_fixes import MOST_IDS
+from dlqadmin.replays.fixes.requests import BulkFixBody, BulkPreviewBody
 from dlqadmin.replays.fixes.tasks import enqueue_bulk_fix
 from dlqadmin.replays.models import BulkFix, Fix, Selection
 from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.replays.selections.documents import selection_document
-from dlqadmin.replays.selections.serializers import SelectionDocument
-from dlqadmin.rest.idempotency import IDEMPOTENCY, Once, made_by, once
+from dlqadmin.replays.selections.documents import SelectionDocument, selection_document
+from dlqadmin.rest.idempotency import IDEMPOTENCY, RequestKey, made_by, once
 from dlqadmin.rest.negotiation import AnyFormat
 from dlqadmin.rest.pagination import MAX_ID
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.problems import ParameterError, StateConflict
 
 MOST = 50
 NDJSON = "application/x-ndjson"
-REPLACE = OpenApiParameter("replace", bool, description="Also where one has a draft already.")
+REPLACE = OpenApiParameter("replace", bool, description="Also fix records that have a draft already.")
 
 
 class NdjsonParser(BaseParser):
@@ -65,19 +63,16 @@ class NdjsonParser(BaseParser):
         return {"file": data}
 
 
-class BulkFixListing(ReadOrOperate):
+class BulkFixListing(APIView):
     """Bulk fixes."""
 
-    def get_permissions(self) -> list[Any]:
-        writes = self.request.method == "POST"
-        return [*super().get_permissions(), *([IsPayloadReader()] if writes else [])]
+    permission_classes = (requires(VIEW, to_write=(OPERATE, READ_PAYLOADS)),)
 
     @extend_schema(operation_id="bulk_fixes_list", responses=BulkFixList)
     def get(self, request: Request) -> Response:
         """Return the latest bulk fixes of all people."""
-        return Response(
-            {"results": bulk_documents(list(_bulk_fixes().order_by("-pk")[:MOST]), reader_of(request.user))}
-        )
+        latest = list(_bulk_fixes().order_by("-pk")[:MOST])
+        return Response(BulkFixList(results=bulk_documents(latest, reader_of(request.user))))
 
     @extend_schema(
         operation_id="bulk_fixes_create",
@@ -95,7 +90,7 @@ class BulkFixListing(ReadOrOperate):
             return Response(bulk_document(known, reader_of(request.user)))
         body = checked(BulkFixBody, request)
         chosen = _selection(body["selection"])
-        asked = Asked(body["kind"], body["program"], body["replace"])
+        asked = BulkFixRequest(body["kind"], body["program"], body["replace"])
         try:
             made = bulk_fixes.start(frozen_selections.rows(chosen), chosen, asked, who, asked_once, timezone.now())
         except IntegrityError:
@@ -120,9 +115,9 @@ class BulkFixPreview(APIView):
         body, reader = checked(BulkPreviewBody, request), reader_of(request.user)
         chosen = _selection(body["selection"])
         shown = bulk_fixes.preview(
-            frozen_selections.rows(chosen), Asked(body["kind"], body["program"]), actor(request), reader
+            frozen_selections.rows(chosen), BulkFixRequest(body["kind"], body["program"]), actor(request), reader
         )
-        reader.note("selection", str(chosen), {"what": "sample of a bulk fix"}, records=len(shown["sample"]))
+        reader.note("selection", str(chosen), {"what": "sample of a bulk fix"}, records=len(shown.sample))
         return Response(shown)
 
 
@@ -161,7 +156,11 @@ class BulkFixUndo(APIView):
         """
         found = _bulk(pk)
         undo.undo(found, actor(request), timezone.now())
-        if undo.go_on(found, timezone.now, time.monotonic() + undo.INLINE_S):
+
+        def go_on(bulk: BulkFix) -> bool:
+            return undo.go_on(bulk, timezone.now, time.monotonic() + undo.INLINE_S)
+
+        if runs.run(bulk_fixes.BULK_FIXES, found.pk, found.heartbeat, go_on):
             enqueue_bulk_fix(found.pk)
         return Response(bulk_document(_bulk(pk), reader_of(request.user)))
 
@@ -181,16 +180,16 @@ class BulkFixSelection(APIView):
         """
         found, asked = _bulk(pk), once(request)
         if asked.key:  # its body is empty, so the path tells which drafts are meant
-            asked = Once(asked.key, hashlib.sha256(f"{found} {asked.digest}".encode()).hexdigest())
+            asked = RequestKey(asked.key, hashlib.sha256(f"{found} {asked.digest}".encode()).hexdigest())
         if known := made_by(Selection, asked):
             return Response(selection_document(known), status=201)
         ids = list(Fix.objects.filter(bulk=found).values_list("dead_letter_id", flat=True)[: MOST_IDS + 1])
         if not ids:
-            raise Conflict(f"{found} has no drafts.")
+            raise StateConflict(f"{found} has no drafts.")
         if len(ids) > MOST_IDS:
-            raise Conflict(
-                f"{found} has more than {MOST_IDS:,} drafts, the most that are replayed alone. Undo it, and fix and"
-                " replay fewer records at a time."
+            raise StateConflict(
+                f"{found} has more than {MOST_IDS:,} drafts, the limit for a replay of its drafts alone. "
+                "Undo it, then fix and replay fewer records at a time."
             )
         made = frozen_selections.by_ids(ids, actor(request), asked, timezone.now())
         return Response(selection_document(made), status=201)
@@ -205,7 +204,11 @@ class BulkFixExport(APIView):
     @extend_schema(
         operation_id="bulk_fixes_export",
         parameters=[OpenApiParameter("selection", int, required=True)],
-        responses={(200, NDJSON): OpenApiResponse(OpenApiTypes.BINARY, "One record a line, as the import takes it.")},
+        responses={
+            (200, NDJSON): OpenApiResponse(
+                OpenApiTypes.BINARY, "One record per line, in the format that the import reads."
+            )
+        },
     )
     def get(self, request: Request) -> HttpResponse:
         """Return the selection's records in exact bytes, one per line.
@@ -248,20 +251,22 @@ class BulkFixImport(APIView):
         found = file_fixes.read(data)
         made = file_fixes.edits(found)
         who, now = actor(request), timezone.now()
-        chosen = frozen_selections.by_ids(list(found), who, Once(), now)
+        chosen = frozen_selections.by_ids(list(found), who, RequestKey(), now)
         try:
             kept = file_fixes.take(found, made, chosen, who, asked, now, replace=replace)
         except IntegrityError:
             if known := made_by(BulkFix, asked):  # two equal requests at the same time
                 return Response(bulk_document(known, reader_of(request.user)))
-            raise Conflict("A record, or a draft of yours, changed meanwhile. Nothing is kept: import again.") from None
+            raise StateConflict(
+                "A record or one of your drafts changed during the import. Nothing was saved. Import the file again."
+            ) from None
         return Response(bulk_document(kept, reader_of(request.user)), status=201)
 
 
 def _selection(pk: int) -> Selection:
     found = Selection.objects.select_related("created_by").filter(pk=pk).first() if pk <= MAX_ID else None
     if found is None:
-        raise ParameterError("selection", "is not there")
+        raise ParameterError("selection", "does not exist")
     return found
 
 

@@ -15,14 +15,14 @@ from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import Fix
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.times import iso
 from engine.record.record import Headers
 
 MILLISECOND = timedelta(milliseconds=1)
 
 
-class Edit(msgspec.Struct, frozen=True):
+class DraftChange(msgspec.Struct, frozen=True):
     """Changes to the parts of a message. An UNSET part stays as it is."""
 
     key: bytes | msgspec.UnsetType | None = msgspec.UNSET
@@ -38,15 +38,15 @@ class Edit(msgspec.Struct, frozen=True):
         )
 
 
-def save(row: DeadLetter, author: User, edit: Edit, base: datetime | None, now: datetime) -> Fix:
+def save(row: DeadLetter, author: User, edit: DraftChange, base: datetime | None, now: datetime) -> Fix:
     """Store the edit as the author's draft. The row's `body` must be loaded.
 
-    Raises Conflict if the draft was changed since `base`, or if the original bytes are lost.
+    Raises StateConflict if the draft was changed since `base`, or if the original bytes are lost.
     """
     try:
         return _save(row, author, edit, base, now)
     except IntegrityError:  # another window created the draft at the same time, or the record was deleted
-        raise Conflict("The record or your draft of it changed meanwhile. Reload it before you go on.") from None
+        raise StateConflict("The record or your draft of it changed in the meantime. Reload the page.") from None
 
 
 def discard(row: DeadLetter, author: User) -> bool:
@@ -73,16 +73,18 @@ def message_of(fix: Fix) -> Outgoing:
     return Outgoing(as_bytes(fix.key), as_bytes(fix.value), unpack_headers(bytes(fix.headers)))
 
 
-def _save(row: DeadLetter, author: User, edit: Edit, base: datetime | None, now: datetime) -> Fix:
+def _save(row: DeadLetter, author: User, edit: DraftChange, base: datetime | None, now: datetime) -> Fix:
     whole = original(row)
     if whole is None:
-        raise Conflict(f"The original bytes are {Original(row.original).label.lower()}; there is nothing to edit.")
+        raise StateConflict(
+            f"The original bytes are {Original(row.original).label.lower()}, so the record can't be edited."
+        )
     now = now.replace(microsecond=now.microsecond // 1000 * 1000)  # the API shows milliseconds
     with transaction.atomic():
         kept = Fix.objects.select_for_update().filter(dead_letter=row, author=author).first()
         if (kept and iso(kept.updated_at)) != (base and iso(base)):
             how = f"changed at {iso(kept.updated_at)}" if kept else "discarded"
-            raise Conflict(f"Your draft was {how}, in another window or by a bulk fix. Reload it before you go on.")
+            raise StateConflict(f"Your draft was {how}, in another window or by a bulk fix. Reload the page.")
         message = edit.of(message_of(kept) if kept else whole)
         before = kept.digest if kept else whole.digest
         draft = kept or Fix(dead_letter=row, author=author, created_at=now)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-class Refused(ValueError):
+class ProgramRefused(ValueError):
     """The program can't be used for any record. The text is a sentence for its author."""
 
 
-class Unusable(ValueError):
+class RecordUnusable(ValueError):
     """The record can't be changed. The text says why."""

@@ -23,16 +23,16 @@ from django.db.models import QuerySet, Sum
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.deadletters.payloads import Reader, release
+from dlqadmin.deadletters.payloads import PayloadReader, release
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.fixes.bulk_fixes import figures, fresh_counts
 from dlqadmin.replays.fixes.draft_storage import keep
 from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import BulkFix, BulkFixKind, BulkFixStatus, Selection
 from dlqadmin.replays.record_documents import place_document
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.pagination import MAX_ID
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.problems import ParameterError, StateConflict
 from engine.record.record import Headers
 from engine.record.replay import PREFIX
 
@@ -71,14 +71,14 @@ class Faulty(ValueError):
     """A line can't be used. The text says why."""
 
 
-def export(found: QuerySet[DeadLetter], reader: Reader) -> tuple[bytes, int]:
+def export(found: QuerySet[DeadLetter], reader: PayloadReader) -> tuple[bytes, int]:
     """Return the file, and the number of records left out because their bytes are lost.
 
-    Raises Conflict if the file would be too large.
+    Raises StateConflict if the file would be too large.
     """
     sizes = found.order_by().aggregate(value=Sum("value_size"), key=Sum("key_size"))
     if (sizes["value"] or 0) + (sizes["key"] or 0) > MAX_BYTES:
-        raise Conflict(f"The file would be larger than {TOO_LARGE}. Select fewer records.")
+        raise StateConflict(f"The file would be larger than {TOO_LARGE}. Select fewer records.")
     lines, size, left_out = [], 0, 0
     for row in found.select_related("body").defer("body__context").order_by("pk").iterator(chunk_size=100):
         message = original(row)
@@ -89,7 +89,7 @@ def export(found: QuerySet[DeadLetter], reader: Reader) -> tuple[bytes, int]:
         size += len(lines[-1])
         # base64 makes the file larger than the sum of the sizes.
         if size > MAX_BYTES:
-            raise Conflict(f"The file would be larger than {TOO_LARGE}. Select fewer records.")
+            raise StateConflict(f"The file would be larger than {TOO_LARGE}. Select fewer records.")
     return b"".join(lines), left_out
 
 
@@ -110,13 +110,13 @@ def read(data: bytes) -> dict[int, tuple[int, Line]]:
             troubles.append(f"line {number}: {error}")
             continue
         if line.id in found:
-            troubles.append(f"line {number}: record {line.id} stands in line {found[line.id][0]} already")
+            troubles.append(f"line {number}: record {line.id} is in line {found[line.id][0]} already")
         found[line.id] = (number, line)
         if len(found) > MOST_IDS:
-            raise ParameterError("file", f"holds more than {MOST_IDS:,} records. Import it in parts.")
+            raise ParameterError("file", f"contains more than {MOST_IDS:,} records. Import it in parts.")
     _refuse(troubles)
     if not found:
-        raise ParameterError("file", "holds no record")
+        raise ParameterError("file", "contains no record")
     return found
 
 
@@ -139,7 +139,7 @@ def edits(found: Mapping[int, tuple[int, Line]]) -> dict[int, Outgoing]:
             else:
                 if message is not None:
                     made[row.pk] = message
-        troubles |= {found[pk][0]: f"line {found[pk][0]}: there is no record {pk}" for pk in missing}
+        troubles |= {found[pk][0]: f"line {found[pk][0]}: record {pk} does not exist" for pk in missing}
         if len(troubles) > MAX_TROUBLES:
             break
     _refuse([troubles[number] for number in sorted(troubles)])
@@ -151,7 +151,7 @@ def take(
     made: Mapping[int, Outgoing],
     selection: Selection,
     author: User,
-    once: Once,
+    once: RequestKey,
     now: datetime,
     *,
     replace: bool,
@@ -160,7 +160,7 @@ def take(
     with transaction.atomic():
         bulk = BulkFix.objects.create(
             selection=selection, author=author, kind=BulkFixKind.OFFLINE, program="", status=BulkFixStatus.DONE,
-            created_at=now, touched_at=now, done_at=now, idempotency_key=once.key, request_digest=once.digest,
+            created_at=now, heartbeat=now, done_at=now, idempotency_key=once.key, request_digest=once.digest,
         )  # fmt: skip
         written = keep(bulk, author, made, now, replace=replace)
         looked = {"matched": len(found), "changed": written, "untouched": len(found) - len(made)}
@@ -170,9 +170,9 @@ def take(
     return bulk
 
 
-def _line(row: DeadLetter, message: Outgoing, reader: Reader) -> bytes:
+def _line(row: DeadLetter, message: Outgoing, reader: PayloadReader) -> bytes:
     document = {
-        **place_document(row),
+        **msgspec.structs.asdict(place_document(row)),
         "digest": message.digest,
         "key": _part(release(message.key, reader)),
         "value": _part(release(message.value, reader)),
@@ -197,7 +197,7 @@ def _edited(line: Line, row: DeadLetter) -> Outgoing | None:
     if whole is None:
         raise Faulty(f"the original bytes of record {line.id} are {Original(row.original).label.lower()}")
     if line.digest != whole.digest:
-        raise Faulty(f"the digest is not that of record {line.id}: it was exported from another record")
+        raise Faulty(f"the digest does not match record {line.id}: the line was exported from another record")
     headers = tuple(_header(index, header, whole.headers) for index, header in enumerate(line.headers))
     message = Outgoing(_bytes("key", line.key, {whole.key}), _bytes("value", line.value, {whole.value}), headers)
     return None if message == whole else message
@@ -210,7 +210,7 @@ def _header(index: int, header: HeaderLine, before: Headers) -> tuple[str, bytes
     headers of this name, and all headers. Raises Faulty.
     """
     if header.name.startswith(PREFIX):
-        raise Faulty(f"{PREFIX}* is put on when the record is sent")
+        raise Faulty(f"the replay adds the {PREFIX}* headers when it sends the record; remove this header")
     named = [value for name, value in before if name == header.name]
     placed = [value for name, value in before[index : index + 1] if name == header.name]
     value = _bytes(f"header {index + 1}", header.value, {*placed}, {*named}, {value for _, value in before})
@@ -223,7 +223,7 @@ def _bytes(what: str, part: Part, *before: Collection[bytes | None]) -> bytes | 
     `before` has the possible originals, the most likely first. Raises Faulty.
     """
     if part.base64 is msgspec.UNSET and part.text is msgspec.UNSET:
-        raise Faulty(f"{what}: neither base64 nor text; null is written as null")
+        raise Faulty(f"{what}: has neither base64 nor text; write null as null")
     if part.text is msgspec.UNSET:
         return _decoded(what, part.base64)
     typed = _encoded(what, part.text)
@@ -237,25 +237,27 @@ def _bytes(what: str, part: Part, *before: Collection[bytes | None]) -> bytes | 
                 break  # moved with its text edited, or its base64 edited in place
             return typed if exact in known else exact
     if any(exact in known for known in before):
-        raise Faulty(f"{what}: text and base64 differ, and which of them was edited can't be told; make them the same")
-    raise Faulty(f"{what}: text and base64 differ, and neither is as it was; make them the same, or leave one out")
+        raise Faulty(f"{what}: text and base64 differ, and it is unclear which of them was edited; make them equal")
+    raise Faulty(
+        f"{what}: text and base64 differ from each other and from the original; make them equal, or remove one"
+    )
 
 
 def _decoded(what: str, text: str | msgspec.UnsetType | None) -> bytes | None:
     try:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else None
     except (binascii.Error, ValueError):
-        raise Faulty(f"{what}: not base64") from None
+        raise Faulty(f"{what}: is not base64") from None
 
 
 def _encoded(what: str, text: str | None) -> bytes | None:
     try:
         return None if text is None else text.encode()
     except UnicodeEncodeError:
-        raise Faulty(f"{what}: the text holds half a character, which has no bytes") from None
+        raise Faulty(f"{what}: the text contains an unpaired surrogate, which UTF-8 can't encode") from None
 
 
 def _refuse(troubles: list[str]) -> None:
     if troubles:
         shown = [*troubles[:MAX_TROUBLES], *(["and more"] if len(troubles) > MAX_TROUBLES else [])]
-        raise ParameterError("file", f"Nothing is kept: {'; '.join(shown)}")
+        raise ParameterError("file", f"Nothing was imported: {'; '.join(shown)}")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dlqadmin.replays.fixes import json_values
-from dlqadmin.replays.fixes.errors import Refused, Unusable
+from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.replays.fixes.json_patch import Pointer, find, pointer, put, remove, written
 from dlqadmin.replays.fixes.json_values import Number, encodable
 from dlqadmin.replays.items.messages import Outgoing
@@ -25,7 +25,7 @@ WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.0+)?")
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-class Row(msgspec.Struct, frozen=True):
+class FormLine(msgspec.Struct, frozen=True):
     """One line of the form. `value` is parsed JSON, `name` the name of a header."""
 
     act: str
@@ -36,22 +36,22 @@ class Row(msgspec.Struct, frozen=True):
     value: Any = None
 
 
-def parse(text: str) -> list[Row]:
+def parse(text: str) -> list[FormLine]:
     """Parse the lines of a form. Raises Refused."""
     rows = json_values.program(text, "The form")
     if not isinstance(rows, list) or not rows:
-        raise Refused("The form has no line: say what to set, unset or cast.")
+        raise ProgramRefused("The form has no lines. Add one that sets, unsets or casts a field.")
     if len(rows) > MAX_ROWS:
-        raise Refused(f"A form has at most {MAX_ROWS} lines.")
+        raise ProgramRefused(f"A form has at most {MAX_ROWS} lines.")
     return [_row(f"Line {index}", row) for index, row in enumerate(rows, 1)]
 
 
-def touches_value(rows: list[Row]) -> bool:
+def touches_value(rows: list[FormLine]) -> bool:
     """Return whether any line needs the value to be JSON."""
     return any(row.act in OF_VALUE for row in rows)
 
 
-def apply(rows: list[Row], value: Any) -> Any:
+def apply(rows: list[FormLine], value: Any) -> Any:
     """Apply the lines that change the value, and return it. It is changed in place. Raises Unusable."""
     for row in rows:
         if row.act in OF_VALUE and _meant(row, value):
@@ -59,7 +59,7 @@ def apply(rows: list[Row], value: Any) -> Any:
     return value
 
 
-def frame(rows: list[Row], message: Outgoing) -> Outgoing:
+def frame(rows: list[FormLine], message: Outgoing) -> Outgoing:
     """Return the message after the lines that change its key and headers."""
     key, headers = message.key, list(message.headers)
     for row in rows:
@@ -76,10 +76,10 @@ def frame(rows: list[Row], message: Outgoing) -> Outgoing:
     return Outgoing(key, message.value, tuple(headers))
 
 
-def _meant(row: Row, value: Any) -> bool:
+def _meant(row: FormLine, value: Any) -> bool:
     try:
         found = find(value, row.path)
-    except Unusable:
+    except RecordUnusable:
         # The field is missing. By default only `set` creates it.
         return row.when in ("missing", "null_or_missing") or (row.when == "always" and row.act == "set")
     if row.when in ("null", "null_or_missing"):
@@ -87,24 +87,26 @@ def _meant(row: Row, value: Any) -> bool:
     return row.when != "missing"
 
 
-def _apply(row: Row, value: Any) -> Any:
+def _apply(row: FormLine, value: Any) -> Any:
     if row.act == "set":
         return put(value, row.path, copy.deepcopy(row.value), insert=False)
     if row.act == "unset":
         return remove(value, row.path)
     try:
         found = find(value, row.path)
-    except Unusable:
+    except RecordUnusable:
         return value
     return put(value, row.path, _cast(found, row), insert=False)
 
 
-def _cast(found: Any, row: Row) -> Any:
+def _cast(found: Any, row: FormLine) -> Any:
     """Convert a value to another type. Null stays null. Raises Unusable."""
     if found is None or (row.to == "boolean" and isinstance(found, bool)):
         return found
     if isinstance(found, dict | list):
-        raise Unusable(f"{written(row.path)} is an {'object' if isinstance(found, dict) else 'array'}, not one value")
+        raise RecordUnusable(
+            f"{written(row.path)} is an {'object' if isinstance(found, dict) else 'array'}, not a single value"
+        )
     # Booleans are spelled as in JSON.
     text = found.text if isinstance(found, Number) else found if isinstance(found, str) else str(found).lower()
     if row.to == "string":
@@ -116,38 +118,40 @@ def _cast(found: Any, row: Row) -> Any:
     if row.to == "integer" and (whole := WHOLE.fullmatch(text.strip())):
         return Number(whole[1])
     shown = text if len(text) <= 40 else f"{text[:40]}…"
-    raise Unusable(f'{written(row.path)} is "{shown}", which is no {row.to}')
+    raise RecordUnusable(f'{written(row.path)} is "{shown}", which can\'t be cast to {row.to}')
 
 
-def _row(name: str, row: Any) -> Row:
+def _row(name: str, row: Any) -> FormLine:
     if not isinstance(row, dict):
-        raise Refused(f"{name} is not an object.")
+        raise ProgramRefused(f"{name} is not an object.")
     act, when, to = row.get("act"), row.get("when", "always"), row.get("to", "")
     if act not in ACTS:
-        raise Refused(f'{name}: "act" must be one of {", ".join(ACTS)}.')
+        raise ProgramRefused(f'{name}: "act" must be one of {", ".join(ACTS)}.')
     if act in ("set", "set_header", "set_key") and "value" not in row:
-        raise Refused(f'{name} ({act}) has no "value".')
+        raise ProgramRefused(f'{name} ({act}) has no "value".')
     if act not in OF_VALUE:
         return _frame_row(name, act, row)
     if when not in WHEN:
-        raise Refused(f'{name}: "when" must be one of {", ".join(WHEN)}.')
+        raise ProgramRefused(f'{name}: "when" must be one of {", ".join(WHEN)}.')
     if act == "cast" and to not in TYPES:
-        raise Refused(f'{name}: "to" must be one of {", ".join(TYPES)}.')
-    return Row(act, _path(name, row.get("path")), when, to, value=row.get("value"))
+        raise ProgramRefused(f'{name}: "to" must be one of {", ".join(TYPES)}.')
+    return FormLine(act, _path(name, row.get("path")), when, to, value=row.get("value"))
 
 
-def _frame_row(name: str, act: str, row: dict[str, Any]) -> Row:
+def _frame_row(name: str, act: str, row: dict[str, Any]) -> FormLine:
     """Parse a line that changes the key or a header. Raises Refused."""
     if not isinstance(row.get("value"), str | None):
-        raise Refused(f"{name}: the value of a key or header is text, or null.")
+        raise ProgramRefused(f"{name}: the value of a key or header must be text or null.")
     header = row.get("name", "")
     if not all(encodable(text) for text in (row.get("value"), header) if isinstance(text, str)):
-        raise Refused(f"{name} holds half a character, which has no bytes.")
+        raise ProgramRefused(f"{name} contains an unpaired surrogate, which UTF-8 can't encode.")
     if act != "set_key" and (not isinstance(header, str) or not header):
-        raise Refused(f'{name} has no "name".')
+        raise ProgramRefused(f'{name} has no "name".')
     if act != "set_key" and header.startswith(PREFIX):
-        raise Refused(f"{name}: {PREFIX}* is put on when the record is sent.")
-    return Row(act, name=header, value=row.get("value"))
+        raise ProgramRefused(
+            f"{name}: the replay adds the {PREFIX}* headers when it sends the record. Choose another name."
+        )
+    return FormLine(act, name=header, value=row.get("value"))
 
 
 def _path(name: str, text: Any) -> Pointer:
@@ -156,10 +160,10 @@ def _path(name: str, text: Any) -> Pointer:
     Raises Refused.
     """
     if not isinstance(text, str) or not text:
-        raise Refused(f"{name} names no field.")
+        raise ProgramRefused(f"{name} names no field.")
     if not text.startswith("/"):
         return tuple(text.split("."))
     try:
         return pointer(text)
     except ValueError as error:
-        raise Refused(f"{name}: {error}.") from None
+        raise ProgramRefused(f"{name}: {error}.") from None

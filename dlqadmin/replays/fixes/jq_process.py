@@ -17,11 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from dlqadmin.replays.fixes.errors import Refused, Unusable
+from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.sandbox import trial
-from dlqadmin.sandbox.commands import Program, command
+from dlqadmin.sandbox.commands import ConfinedProgram, command
 from dlqadmin.sandbox.permission import JQ, refusal
-from dlqadmin.sandbox.trial import Verdict
+from dlqadmin.sandbox.trial import ConfinementVerdict
 
 START_S = 20.0
 VALUE_S = 2.0
@@ -49,20 +49,20 @@ class Jq:
     here.
     """
 
-    def __init__(self, program: str, value_s: float = VALUE_S, found: Verdict | None = None) -> None:
+    def __init__(self, program: str, value_s: float = VALUE_S, found: ConfinementVerdict | None = None) -> None:
         found = found or trial.verdict()
         if reason := refusal(JQ, found):
-            raise Refused(reason)
+            raise ProgramRefused(reason)
         self._value_s = value_s
         self._process = subprocess.Popen(
-            command(Program(str(WORKER), shown=(WORKER,)), found.means),
+            command(ConfinedProgram(str(WORKER), shown=(WORKER,)), found.means),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/",
             start_new_session=True,
         )  # fmt: skip
         try:
             sign, text = self._ask(program, START_S)
             if sign == "-":
-                raise Refused(_place(text))
+                raise ProgramRefused(_place(text))
         except BaseException:
             self.close()
             raise
@@ -80,9 +80,9 @@ class Jq:
         """
         sign, text = self._ask(value.decode(), self._value_s)
         if sign == "-":
-            raise Unusable(f"jq: {_one_line(text)}")
+            raise RecordUnusable(f"jq: {_one_line(text)}")
         if not text:
-            raise Refused("The program ends jq itself.")
+            raise ProgramRefused("The program stops jq itself. Remove the call, for example `halt`.")
         return text.encode()
 
     def close(self) -> None:
@@ -101,11 +101,11 @@ class Jq:
             self._process.stdin.write(struct.pack(">I", len(data)) + data)
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise Refused(self._ended()) from None
+            raise ProgramRefused(self._ended()) from None
         deadline = time.monotonic() + limit_s
         (size,) = struct.unpack(">I", self._take(4, deadline, limit_s))
         if size > MAX_OUTPUT_BYTES:
-            raise Refused(f"The program's result is larger than {MAX_OUTPUT_BYTES // 1024**2} MB.")
+            raise ProgramRefused(f"The program's result is larger than {MAX_OUTPUT_BYTES // 1024**2} MB.")
         answer = self._take(size, deadline, limit_s).decode()
         return answer[:1], answer[1:]
 
@@ -117,16 +117,16 @@ class Jq:
             while len(found) < size:
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
-                    raise Refused(f"The program does not end within {limit_s:g} s.")
+                    raise ProgramRefused(f"The program did not end within {limit_s:g} s.")
                 chunk = os.read(self._process.stdout.fileno(), min(size - len(found), 65536))
                 if not chunk:
-                    raise Refused(self._ended())
+                    raise ProgramRefused(self._ended())
                 found += chunk
         return bytes(found)
 
     def _ended(self) -> str:
         self._process.wait()
-        return "The program needs more memory or time than it may have, so jq was ended."
+        return "jq was stopped because the program exceeded its memory or CPU limit."
 
 
 def refuse_reaching_out(program: str) -> None:
@@ -137,8 +137,10 @@ def refuse_reaching_out(program: str) -> None:
     """
     if word := next(_words(_code(program)), None):
         own = f'."{word}", {{{word}}} as {{"{word}": ."{word}"}}'
-        instead = "" if word.startswith("$") else f" A member of that name is written {own}."
-        raise Refused(f"`{word}` is not available: a program sees one record's value and nothing else.{instead}")
+        instead = "" if word.startswith("$") else f" To use a member of that name, write {own}."
+        raise ProgramRefused(
+            f"`{word}` is not available, because a program sees only the value of one record.{instead}"
+        )
 
 
 def _words(code: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ class Unfaithful(ValueError):
     """The wanted value needs changes that nobody asked for. The text says which."""
 
 
-class Edit(msgspec.Struct, frozen=True):
+class ByteEdit(msgspec.Struct, frozen=True):
     """A replacement of the bytes [start, end) at a path. `put` are the new values."""
 
     start: int
@@ -54,20 +54,20 @@ def splice(original: bytes, wanted: bytes, *, was: Node | None = None, rounds: b
     made = b"".join([*parts, original[at:]])
     # A wrong edit must never be stored, so the result is compared with the wanted value.
     if edits and not same(read(made), want):
-        raise Unfaithful("what was asked for can't be written into these bytes")
+        raise Unfaithful("the requested change can't be written into these bytes")
     return Spliced(made, tuple(sorted({edit.path for edit in edits})))
 
 
-def _edits(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -> Iterator[Edit]:
+def _edits(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -> Iterator[ByteEdit]:
     if was.kind == want.kind == "object":
         yield from _members(original, was, wanted, want, path)
     elif was.kind == want.kind == "array":
         yield from _items(original, was, wanted, want, path)
     elif not same(was, want):
-        yield Edit(was.start, was.end, wanted[want.start : want.end], path, (want,))
+        yield ByteEdit(was.start, was.end, wanted[want.start : want.end], path, (want,))
 
 
-def _members(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -> Iterator[Edit]:
+def _members(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -> Iterator[ByteEdit]:
     mine, theirs = was.last(), want.last()
     for name, member in mine.items():
         if name in theirs:
@@ -85,10 +85,10 @@ def _members(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -
         yield msgspec.structs.replace(edit, path=f"{path}/{pointed(fresh[0].name)}", put=values)
     # One edit inserts all new members. Empty edits name the paths of the others.
     end = was.end - 1
-    yield from (Edit(end, end, b"", f"{path}/{pointed(one.name)}") for one in fresh[1:])
+    yield from (ByteEdit(end, end, b"", f"{path}/{pointed(one.name)}") for one in fresh[1:])
 
 
-def _items(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -> Iterator[Edit]:
+def _items(original: bytes, was: Node, wanted: bytes, want: Node, path: str) -> Iterator[ByteEdit]:
     old, new = was.items, want.items
     if len(old) == len(new):
         for index, (one, other) in enumerate(zip(old, new, strict=True)):
@@ -120,7 +120,7 @@ def _kept(spans: Sequence[Span], gone: Sequence[int]) -> list[int]:
     return [index for index in range(len(spans)) if index not in left]
 
 
-def _cut(spans: Sequence[Span], kept: Sequence[int], gone: Sequence[int], paths: dict[int, str]) -> Iterator[Edit]:
+def _cut(spans: Sequence[Span], kept: Sequence[int], gone: Sequence[int], paths: dict[int, str]) -> Iterator[ByteEdit]:
     """Yield edits that remove these elements with their commas.
 
     An element before the last kept one goes with the comma after it, all others with the comma before.
@@ -128,11 +128,11 @@ def _cut(spans: Sequence[Span], kept: Sequence[int], gone: Sequence[int], paths:
     last = kept[-1] if kept else -1
     for index in gone:
         if index < last:
-            yield Edit(spans[index][0], spans[index + 1][0], b"", paths[index])
+            yield ByteEdit(spans[index][0], spans[index + 1][0], b"", paths[index])
         else:
             start = spans[index - 1][1] if index > 0 and last >= 0 else spans[index][0]
             end = spans[index][1] if last >= 0 or index + 1 == len(spans) else spans[index + 1][0]
-            yield Edit(start, end, b"", paths[index])
+            yield ByteEdit(start, end, b"", paths[index])
 
 
 def _put(
@@ -142,7 +142,7 @@ def _put(
     kept: Sequence[int],
     texts: Sequence[bytes],
     before: int | None = None,
-) -> Iterator[Edit]:
+) -> Iterator[ByteEdit]:
     """Yield an edit that inserts the texts.
 
     They go after the last kept element, or before the element with the index `before`. Spaces are copied from the
@@ -152,13 +152,13 @@ def _put(
         return
     comma = _between(original, was, spans)
     if before is not None and before < len(spans) and kept:
-        yield Edit(spans[before][0], spans[before][0], comma.join([*texts, b""]), "")
+        yield ByteEdit(spans[before][0], spans[before][0], comma.join([*texts, b""]), "")
     elif kept:
         end = spans[kept[-1]][1]
-        yield Edit(end, end, b"".join(comma + text for text in texts), "")
+        yield ByteEdit(end, end, b"".join(comma + text for text in texts), "")
     else:
         start = spans[0][0] if spans else was.start + 1
-        yield Edit(start, start, comma.join(texts), "")
+        yield ByteEdit(start, start, comma.join(texts), "")
 
 
 def _between(original: bytes, was: Node, spans: Sequence[Span]) -> bytes:
@@ -196,7 +196,7 @@ def _missing(old: Sequence[Node], new: Sequence[Node]) -> list[int] | None:
     return missing if len(missing) == len(old) - len(new) else None
 
 
-def _refuse_rounded(was: Node, edits: Sequence[Edit]) -> None:
+def _refuse_rounded(was: Node, edits: Sequence[ByteEdit]) -> None:
     """Raise Unfaithful if a new number is an old one, rounded because no double can hold it."""
     lossy: dict[float, list[tuple[str, str]]] = {}
     for path, text in numbers(was):
@@ -210,9 +210,9 @@ def _refuse_rounded(was: Node, edits: Sequence[Edit]) -> None:
             rounded_to_it = lossy.get(_clamped(float(text)), [])
             if rounded_to_it and all(exact(before) != exact(text) for _, before in rounded_to_it):
                 path, before = rounded_to_it[0]
-                where = path or "the value itself"
+                where = path or "the root"
                 rounded = f"jq would round {_short(before)} at {where} to {_short(text)}"
-                raise Unfaithful(f"{rounded}; JSON Patch and the form keep it")
+                raise Unfaithful(f"{rounded}; use JSON Patch or the form, which keep the number")
 
 
 def _clamped(double: float) -> float:

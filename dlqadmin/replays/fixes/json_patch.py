@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from dlqadmin.replays.fixes import json_values
-from dlqadmin.replays.fixes.errors import Refused, Unusable
+from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 
 MAX_OPERATIONS = 100
 MAX_COPIED_BYTES = 4 * 1024 * 1024
@@ -41,9 +41,11 @@ def parse(text: str) -> list[Operation]:
     """Parse the operations of a patch. Raises Refused."""
     rows = json_values.program(text, "The patch")
     if not isinstance(rows, list) or not rows:
-        raise Refused('A JSON Patch is an array of operations, such as [{"op": "replace", "path": "/a", "value": 0}].')
+        raise ProgramRefused(
+            'A JSON Patch is an array of operations, such as [{"op": "replace", "path": "/a", "value": 0}].'
+        )
     if len(rows) > MAX_OPERATIONS:
-        raise Refused(f"A patch has at most {MAX_OPERATIONS} operations.")
+        raise ProgramRefused(f"A patch has at most {MAX_OPERATIONS} operations.")
     return [_operation(index, row) for index, row in enumerate(rows, 1)]
 
 
@@ -55,7 +57,7 @@ def apply(operations: list[Operation], value: Any) -> Any:
         if one.op == "copy":
             copied += _size_bytes(find(value, one.source))
             if copied > MAX_COPIED_BYTES:
-                raise Unusable(f"the patch would copy more than {MAX_COPIED_BYTES // 1024**2} MB")
+                raise RecordUnusable(f"the patch would copy more than {MAX_COPIED_BYTES // 1024**2} MB")
         value = _apply(one, value)
     return value
 
@@ -63,9 +65,9 @@ def apply(operations: list[Operation], value: Any) -> Any:
 def pointer(text: str) -> Pointer:
     """Parse a JSON Pointer (RFC 6901) into steps. Raises ValueError."""
     if text and not text.startswith("/"):
-        raise ValueError(f'"{text}" is no JSON Pointer: it begins with "/"')
+        raise ValueError(f'"{text}" is not a JSON Pointer: it must begin with "/"')
     if ESCAPES.search(text):
-        raise ValueError(f'"{text}" is no JSON Pointer: "~" is written ~0, and "/" within a name ~1')
+        raise ValueError(f'"{text}" is not a JSON Pointer: write "~" as ~0, and "/" within a name as ~1')
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
 
 
@@ -82,7 +84,7 @@ def find(value: Any, path: Pointer) -> Any:
         elif isinstance(value, list) and (index := _index(step)) is not None and index < len(value):
             value = value[index]
         else:
-            raise Unusable(f"there is no {written(path[: depth + 1])}")
+            raise RecordUnusable(f"{written(path[: depth + 1])} does not exist")
     return value
 
 
@@ -99,7 +101,9 @@ def put(value: Any, path: Pointer, new: Any, *, insert: bool) -> Any:
         return value
     index = len(parent) if isinstance(parent, list) and step == "-" else _index(step)
     if not isinstance(parent, list) or index is None or index > len(parent) - (0 if insert else 1):
-        raise Unusable(f"there is no place for {written(path)}")
+        raise RecordUnusable(
+            f"{written(path)} can't be set: its parent is not an object or array, or the index is out of range"
+        )
     if insert:
         parent.insert(index, new)
     else:
@@ -111,7 +115,7 @@ def remove(value: Any, path: Pointer) -> Any:
     """Remove the value at the path and return the rest. Raises Unusable."""
     find(value, path)
     if not path:
-        raise Unusable("the whole value can't be removed")
+        raise RecordUnusable("the whole value can't be removed")
     parent = find(value, path[:-1])
     del parent[path[-1] if isinstance(parent, dict) else int(path[-1])]
     return value
@@ -121,7 +125,7 @@ def _apply(one: Operation, value: Any) -> Any:
     if one.op == "test":
         try:
             holds = json_values.equal(find(value, one.path), one.value)
-        except Unusable:
+        except RecordUnusable:
             holds = False
         if not holds:
             raise Unmet
@@ -160,28 +164,28 @@ def _size_bytes(value: Any) -> int:
 def _operation(index: int, row: Any) -> Operation:
     name = f"Operation {index}"
     if not isinstance(row, dict):
-        raise Refused(f"{name} is not an object.")
+        raise ProgramRefused(f"{name} is not an object.")
     op = row.get("op")
     if op not in OPERATIONS:
-        raise Refused(f'{name}: "op" must be one of {", ".join(sorted(OPERATIONS))}.')
+        raise ProgramRefused(f'{name}: "op" must be one of {", ".join(sorted(OPERATIONS))}.')
     if op in VALUED and "value" not in row:
-        raise Refused(f'{name} ({op}) has no "value".')
+        raise ProgramRefused(f'{name} ({op}) has no "value".')
     path = _pointer(name, row, "path")
     source = _pointer(name, row, "from") if op in SOURCED else ()
     # RFC 6902, section 4.4: "from" must not be a proper prefix of "path".
     if op == "move" and path[: len(source)] == source and path != source:
-        raise Refused(f"{name} would move {written(source)} into itself.")
+        raise ProgramRefused(f"{name} would move {written(source)} into itself.")
     return Operation(op, path, source, row.get("value"))
 
 
 def _pointer(name: str, row: dict[str, Any], key: str) -> Pointer:
     text = row.get(key)
     if not isinstance(text, str):
-        raise Refused(f'{name} has no "{key}".')
+        raise ProgramRefused(f'{name} has no "{key}".')
     try:
         return pointer(text)
     except ValueError as error:
-        raise Refused(f"{name}: {error}.") from None
+        raise ProgramRefused(f"{name}: {error}.") from None
 
 
 def _index(step: str) -> int | None:

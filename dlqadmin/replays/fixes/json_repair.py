@@ -13,7 +13,7 @@ import msgspec
 
 from dlqadmin.replays.fixes.json_spans import NotJson, read, same
 from dlqadmin.sandbox import trial
-from dlqadmin.sandbox.commands import Program, command
+from dlqadmin.sandbox.commands import ConfinedProgram, command
 
 NEAR = 80  # bytes around the fault in which single edits are tried
 MAX_SEARCHED_BYTES = 32 * 1024
@@ -63,7 +63,7 @@ def _meant(value: bytes) -> bytes:
     """
     try:
         done = subprocess.run(
-            command(Program(str(WORKER), shown=(WORKER,)), trial.verdict().means),
+            command(ConfinedProgram(str(WORKER), shown=(WORKER,)), trial.verdict().means),
             input=value, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env={}, cwd="/", start_new_session=True, timeout=REPAIR_S, check=False,
         )  # fmt: skip
@@ -81,9 +81,9 @@ def _edits(value: bytes, at: int) -> Iterator[Repaired]:
     end = len(value.rstrip())
     for sign, name in SIGNS.items():
         for place in (*places, end):
-            yield Repaired(value[:place] + sign + value[place:], f"put a {name} in at byte {place}")
+            yield Repaired(value[:place] + sign + value[place:], f"insert a {name} at byte {place}")
     for closing in ENDS:
-        yield Repaired(value[:end] + closing + value[end:], f"put {closing.decode()} in at the end")
+        yield Repaired(value[:end] + closing + value[end:], f"append {closing.decode()}")
     for place in places:
         if (sign := value[place : place + 1]) in SIGNS:
-            yield Repaired(value[:place] + value[place + 1 :], f"take a {SIGNS[sign]} out at byte {place}")
+            yield Repaired(value[:place] + value[place + 1 :], f"remove a {SIGNS[sign]} at byte {place}")

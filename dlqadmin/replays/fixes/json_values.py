@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dlqadmin.replays.fixes.errors import Refused
+from dlqadmin.replays.fixes.errors import ProgramRefused
 from dlqadmin.replays.fixes.json_spans import NotJson, exact, read
 
 SURROGATES = ("\ud800", "\udfff")
@@ -46,7 +46,7 @@ def program(text: str, what: str) -> Any:
     try:
         return load(text.encode("utf-8", "surrogatepass"))
     except NotJson as error:
-        raise Refused(f"{what} is not JSON: {error}.") from None
+        raise ProgramRefused(f"{what} is not JSON: {error}.") from None
 
 
 def equal(one: Any, other: Any) -> bool:

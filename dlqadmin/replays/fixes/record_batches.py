@@ -56,7 +56,7 @@ def changes(ids: Sequence[int], change: Changer) -> Iterator[tuple[DeadLetter, O
     for pk in ids:
         if (row := whole.get(pk)) is None:
             if pk in rows:
-                why = f"the value is larger than {MAX_VALUE_BYTES // 1024**2} MB, the most that is changed in bulk"
+                why = f"the value is larger than {MAX_VALUE_BYTES // 1024**2} MB, the limit for bulk fixes"
                 yield rows[pk], None, Change(INVALID, why=why)
             continue
         message = original(row)

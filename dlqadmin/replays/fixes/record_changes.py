@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final, Literal
 
 import msgspec
 
 from dlqadmin.replays.fixes import form_changes, json_patch, json_values
-from dlqadmin.replays.fixes.errors import Refused, Unusable
+from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.replays.fixes.jq_process import VALUE_S, Jq, refuse_reaching_out
 from dlqadmin.replays.fixes.json_edits import Unfaithful, splice
 from dlqadmin.replays.fixes.json_spans import NotJson, read
@@ -20,7 +21,10 @@ from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFixKind
 from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES
 
-CHANGED, UNTOUCHED, INVALID = "changed", "untouched", "invalid"
+What = Literal["changed", "untouched", "invalid"]
+CHANGED: Final = "changed"
+UNTOUCHED: Final = "untouched"
+INVALID: Final = "invalid"
 MAX_VALUE_BYTES = MAX_SHOWN_BYTES
 MAX_PROGRAM = 20_000
 
@@ -28,7 +32,7 @@ MAX_PROGRAM = 20_000
 class Change(msgspec.Struct, frozen=True):
     """The result for one record: the new message, the changed paths, or why it is invalid."""
 
-    what: str
+    what: What
     message: Outgoing | None = None
     paths: tuple[str, ...] = ()
     why: str = ""
@@ -44,11 +48,11 @@ def changer(kind: str, program: str, value_s: float = VALUE_S) -> Iterator[Chang
     Raises Refused, now or with a record, if the program can't be used.
     """
     if not program.strip():
-        raise Refused("There is no program yet.")
+        raise ProgramRefused("The program is empty.")
     if len(program) > MAX_PROGRAM:
-        raise Refused(f"A program has at most {MAX_PROGRAM} characters.")
+        raise ProgramRefused(f"A program has at most {MAX_PROGRAM} characters.")
     if not encodable(program):
-        raise Refused("The program holds half a character, which has no bytes.")
+        raise ProgramRefused("The program contains an unpaired surrogate, which UTF-8 can't encode.")
     if kind == BulkFixKind.JQ:
         refuse_reaching_out(program)
         with Jq(program, value_s) as jq:
@@ -65,7 +69,7 @@ def _guarded(change: Changer) -> Changer:
     def guarded(message: Outgoing) -> Change:
         try:
             return change(message)
-        except (Unusable, Unfaithful) as error:
+        except (RecordUnusable, Unfaithful) as error:
             return Change(INVALID, why=str(error))
         except NotJson as error:
             return Change(INVALID, why=f"the value is not JSON: {error}")
@@ -80,9 +84,9 @@ def _of_value(message: Outgoing, wanted: Callable[[bytes], bytes | None], *, rou
     """
     value = message.value
     if value is None:
-        raise Unusable("the value is null: there is no JSON in it")
+        raise RecordUnusable("the value is null, not JSON")
     if len(value) > MAX_VALUE_BYTES:
-        raise Unusable(f"the value is larger than {MAX_VALUE_BYTES // 1024**2} MB, the most that is changed in bulk")
+        raise RecordUnusable(f"the value is larger than {MAX_VALUE_BYTES // 1024**2} MB, the limit for bulk fixes")
     was = read(value)
     result = wanted(value)
     if result is None:
@@ -90,7 +94,7 @@ def _of_value(message: Outgoing, wanted: Callable[[bytes], bytes | None], *, rou
     try:
         spliced = splice(value, result, was=was, rounds=rounds)
     except NotJson as error:
-        raise Unusable(f"the result is not JSON: {error}") from None
+        raise RecordUnusable(f"the result is not JSON: {error}") from None
     if spliced.data == value:
         return Change(UNTOUCHED)
     return Change(CHANGED, Outgoing(message.key, spliced.data, message.headers), spliced.paths)
@@ -101,9 +105,9 @@ def _only(results: bytes) -> bytes | None:
     try:
         found = read(results).items
     except NotJson as error:
-        raise Unusable(f"jq's result is not JSON: {error}") from None
+        raise RecordUnusable(f"jq's result is not JSON: {error}") from None
     if len(found) > 1:
-        raise Unusable("the program gives more than one result")
+        raise RecordUnusable("the program returns more than one result")
     return results[found[0].start : found[0].end] if found else None
 
 
@@ -114,7 +118,7 @@ def _patched(operations: list[json_patch.Operation], value: bytes) -> bytes | No
         return None
 
 
-def _filled(rows: list[form_changes.Row], message: Outgoing) -> Change:
+def _filled(rows: list[form_changes.FormLine], message: Outgoing) -> Change:
     """Apply the form to the key and headers, and to the value if a line changes it."""
     framed = form_changes.frame(rows, message)
     paths = ("key",) * (framed.key != message.key) + ("headers",) * (framed.headers != message.headers)

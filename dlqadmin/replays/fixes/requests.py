@@ -1,4 +1,4 @@
-"""Bodies of requests that write drafts."""
+"""Bodies of requests that write drafts, one by one or in bulk."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from dlqadmin.replays.fixes.drafts import Edit
-from dlqadmin.rest.documents import Document
+from dlqadmin.replays.fixes.drafts import DraftChange
+from dlqadmin.replays.fixes.record_changes import MAX_PROGRAM
+from dlqadmin.replays.models import BulkFixKind
+from dlqadmin.rest.documents import Form
 from dlqadmin.rest.fields import BoundedListField
+from dlqadmin.rest.pagination import MAX_ID
 from engine.record.replay import PREFIX
 
 MAX_HEADERS = 2000
+KINDS = [(kind.value, kind.label) for kind in BulkFixKind if kind != BulkFixKind.OFFLINE]
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -33,13 +37,13 @@ class Base64(serializers.Field[bytes, str, str, Any]):
         return base64.b64encode(value).decode()
 
 
-class BytesBody(Document):
+class BytesBody(Form):
     """Bytes to send. Null is null."""
 
     base64 = Base64(allow_null=True)
 
 
-class HeaderBody(Document):
+class HeaderBody(Form):
     """A header to send."""
 
     name = serializers.CharField(max_length=10_000, trim_whitespace=False, allow_blank=True)
@@ -48,11 +52,11 @@ class HeaderBody(Document):
     def validate_name(self, name: str) -> str:
         """Reject the replay's own headers, which are added when the record is sent."""
         if name.startswith(PREFIX):
-            raise serializers.ValidationError(f"{PREFIX}* is put on when the record is sent")
+            raise serializers.ValidationError(f"the replay adds the {PREFIX}* headers when it sends the record")
         return name
 
 
-class FixBody(Document):
+class FixBody(Form):
     """Parts of a draft. Missing parts stay as they are."""
 
     key = BytesBody(required=False)
@@ -60,13 +64,27 @@ class FixBody(Document):
     headers = BoundedListField(child=HeaderBody(), required=False, max_length=MAX_HEADERS)
     base_updated_at = serializers.DateTimeField(allow_null=True, required=False, default=None)
 
-    def edit(self) -> Edit:
+    def edit(self) -> DraftChange:
         """Return the validated body as an edit."""
         found = self.validated_data
-        return Edit(
+        return DraftChange(
             key=found["key"]["base64"] if "key" in found else msgspec.UNSET,
             value=found["value"]["base64"] if "value" in found else msgspec.UNSET,
             headers=tuple((row["name"], row["value"]["base64"]) for row in found["headers"])
             if "headers" in found
             else msgspec.UNSET,
         )
+
+
+class BulkPreviewBody(Form):
+    """The change to preview, and its selection."""
+
+    selection = serializers.IntegerField(min_value=1, max_value=MAX_ID)
+    kind = serializers.ChoiceField(choices=KINDS)
+    program = serializers.CharField(max_length=MAX_PROGRAM, trim_whitespace=False, allow_blank=True)
+
+
+class BulkFixBody(BulkPreviewBody):
+    """The change to make. `replace`: also replace the author's existing drafts."""
+
+    replace = serializers.BooleanField(required=False, default=False)

@@ -72,10 +72,15 @@ def _repairs(value: bytes, fault: NotJson) -> Iterator[Suggestion]:
         return
     if found.what:
         yield Suggestion(
-            f"Repair the JSON: {found.what}", f"The value is no JSON: {fault}. Every other byte stays.", found.data
+            f"Repair the JSON: {found.what}",
+            f"The value is not JSON: {fault}. All other bytes stay as they are.",
+            found.data,
         )
     else:
-        why = f"The value is no JSON: {fault}. It is written anew: spaces and the spelling of numbers may differ."
+        why = (
+            f"The value is not JSON: {fault}. The repair rewrites the value: spaces and the spelling of numbers "
+            "may change."
+        )
         yield Suggestion("Repair the JSON", why, found.data)
 
 
@@ -94,7 +99,10 @@ def _defaults(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
         node, default = nulls[path], DEFAULTS.get(kind.lower())
         # Without a known type, both a number and a string are suggested.
         for new in [b"0", b'""'] if default is None else [default]:
-            why = f"The error says that {name} is null, as it is here. {new.decode()} is a guess: nothing tells which."
+            why = (
+                f"The error says that {name} is null, and it is null here. {new.decode()} is a guess: the error "
+                "does not name a value."
+            )
             yield Suggestion(f"Set {path} to {new.decode()}", why, value[: node.start] + new + value[node.end :])
         return
 
@@ -117,7 +125,9 @@ def _nearest(value: bytes, root: Node, error: str) -> Iterator[Suggestion]:
         near = difflib.get_close_matches(node.text.lower(), folded, n=1, cutoff=0.5)
         if near:
             new = json.dumps(folded[near[0]], ensure_ascii=False)
-            why = f'The error cites "{node.text}" and lists what is allowed; this is the most alike of {len(allowed)}.'
+            why = (
+                f'The error cites "{node.text}" and lists {len(allowed)} allowed values. This one is the most similar.'
+            )
             yield Suggestion(f"Set {path} to {new}", why, value[: node.start] + new.encode() + value[node.end :])
 
 

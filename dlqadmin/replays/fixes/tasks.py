@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import logging
+from datetime import datetime
 
 from celery import shared_task
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
+from dlqadmin.jobs import messages, runs
 from dlqadmin.replays.fixes import bulk_fixes
+from dlqadmin.replays.models import BulkFix
 from dlqadmin.replays.selections import frozen_selections
-
-log = logging.getLogger(__name__)
 
 
 def enqueue_bulk_fix(pk: int) -> None:
-    """Queue the next slice of a bulk fix.
-
-    If the message queue is unavailable, the periodic sweep queues it later.
-    """
-    try:
-        run_bulk_fix.apply_async((pk,), retry=False)
-    except OperationalError as error:
-        log.warning("B-%s waits for the message queue: %s", pk, error)
+    """Queue the next slice of a bulk fix."""
+    messages.enqueue(run_bulk_fix, BulkFix, pk)
 
 
 @shared_task
-def run_bulk_fix(pk: int) -> None:
+def run_bulk_fix(pk: int, seen: datetime | None = None) -> None:
     """Run one slice of a bulk fix, then queue the next one."""
-    if bulk_fixes.go_on(pk, frozen_selections.rows, timezone.now):
+
+    def go_on(bulk: BulkFix) -> bool:
+        return bulk_fixes.go_on(bulk, frozen_selections.rows, timezone.now)
+
+    if runs.run(bulk_fixes.BULK_FIXES, pk, seen, go_on):
         enqueue_bulk_fix(pk)
 
 
 @shared_task
 def sweep_bulk_fixes() -> None:
     """Queue the bulk fixes that no worker works on."""
-    for pk in bulk_fixes.unsettled(timezone.now()).values_list("pk", flat=True):
-        enqueue_bulk_fix(pk)
+    messages.sweep(run_bulk_fix, bulk_fixes.BULK_FIXES.waiting(timezone.now()))

@@ -15,21 +15,24 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from dlqadmin.audit.entries import record
+from dlqadmin.jobs.claims import held
 from dlqadmin.replays.batches import PARAMETERS
 from dlqadmin.replays.fixes.draft_storage import CONTENT
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, ReplacedDraft
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 
 INLINE_S = 1.0  # how long the request works on it before a worker continues
 
 
 def undo(bulk: BulkFix, author: User, now: datetime) -> None:
-    """Mark the bulk fix as being undone. `go_on` does the work. Raises Conflict.
+    """Mark the bulk fix as being undone. `go_on` does the work. Raises StateConflict.
 
     Drafts that were edited by hand since do not belong to it any more.
     """
     own(bulk, author, "undo")
     with transaction.atomic():
+        if bulk.status == BulkFixStatus.CANCELLED:
+            BulkFix.objects.filter(pk=bulk.pk).update(trouble="")  # of an undo that was given up
         turn(bulk, (BulkFixStatus.DONE, BulkFixStatus.CANCELLED), BulkFixStatus.UNDOING, now)
         detail = {"drafts": bulk.drafts.count(), "replaced": bulk.replaced.filter(fix__bulk=bulk).count()}
         record(author, "undid", "bulk fix", str(bulk), detail)
@@ -43,26 +46,36 @@ def go_on(bulk: BulkFix, clock: Callable[[], datetime], ends: float) -> bool:
     return not _ended(bulk, clock())
 
 
+def give_up(bulk: BulkFix, why: str, now: datetime) -> None:
+    """Stop an undo that ends its workers. The remaining drafts stay, and a person can undo the bulk fix again."""
+    trouble = f"Its undo was given up: {why} Undo it again."
+    if bulk.done_at is None:  # it failed before
+        trouble = f"{bulk.trouble} {trouble}"
+    if _undoing(bulk).update(status=BulkFixStatus.CANCELLED, trouble=trouble, done_at=now, heartbeat=now):
+        record(bulk.author or "bulk fix", "gave up the undo of", "bulk fix", str(bulk), {"why": why})
+
+
 def own(bulk: BulkFix, author: User, act: str) -> None:
-    """Check that the bulk fix belongs to the author. Raises Conflict."""
+    """Check that the bulk fix belongs to the author. Raises StateConflict."""
     if bulk.author_id != author.pk:
-        whose = bulk.author.get_username() if bulk.author else "somebody whose account is gone"
-        raise Conflict(f"Its drafts belong to {whose}, who alone can {act} it.")
+        whose = bulk.author.get_username() if bulk.author else "an account that no longer exists"
+        raise StateConflict(f"Its drafts belong to {whose}. Only their author can {act} it.")
 
 
 def turn(bulk: BulkFix, before: tuple[BulkFixStatus, ...], after: BulkFixStatus, now: datetime) -> None:
-    """Move the bulk fix to another status. Raises Conflict if it has none of the expected ones."""
-    changed = {"status": after, "done_at": now, "touched_at": now}
+    """Move the bulk fix to another status. Raises StateConflict if it has none of the expected ones."""
+    # Without its token, a worker that is still at it can store nothing more.
+    changed = {"status": after, "done_at": now, "heartbeat": now, "claim_token": "", "tries": 0}
     if not BulkFix.objects.filter(pk=bulk.pk, status__in=before).update(**changed):
         bulk.refresh_from_db(fields=["status"])
-        raise Conflict(f"{bulk} is {bulk.status} already.")
+        raise StateConflict(f"{bulk} is {bulk.status} already.")
     bulk.refresh_from_db()
 
 
 def _slice(bulk: BulkFix, now: datetime) -> bool:
     """Undo one slice. Return whether there was any."""
     with transaction.atomic():
-        if not _undoing(bulk).update(touched_at=now):
+        if not _undoing(bulk).update(heartbeat=now, tries=0):
             return False
         # First the drafts that it owns, then its rows in the history of other drafts.
         if ids := list(bulk.drafts.values_list("pk", flat=True)[:PARAMETERS]):
@@ -108,8 +121,8 @@ def _ended(bulk: BulkFix, now: datetime) -> bool:
     left = [Exists(table.objects.filter(bulk=OuterRef("pk"))) for table in (Fix, ReplacedDraft)]
     after = BulkFixStatus.UNDONE if bulk.done_at else BulkFixStatus.FAILED
     over = _undoing(bulk).exclude(left[0] | left[1])
-    return bool(over.update(status=after, done_at=now, touched_at=now)) or not _undoing(bulk).exists()
+    return bool(over.update(status=after, done_at=now, heartbeat=now)) or not _undoing(bulk).exists()
 
 
 def _undoing(bulk: BulkFix) -> QuerySet[BulkFix]:
-    return BulkFix.objects.filter(pk=bulk.pk, status=BulkFixStatus.UNDOING)
+    return held(bulk).filter(status=BulkFixStatus.UNDOING)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from django.http import Http404, HttpResponse
 from django.utils import timezone
@@ -11,20 +11,29 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from dlqadmin.audit.permissions import IsPayloadReader, IsViewer
-from dlqadmin.deadletters.dialects.stack_traces import joined
+from dlqadmin.audit.permissions import IsPayloadReader, IsViewer, IsViewerOrWritingOperator
+from dlqadmin.deadletters.dialects.stack_traces import join
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader, reader_of
+from dlqadmin.deadletters.payloads import PayloadReader, reader_of
 from dlqadmin.deadletters.records.views import find, note_read
-from dlqadmin.replays.access import ReadOrOperate
 from dlqadmin.replays.fixes import drafts, suggestions
-from dlqadmin.replays.fixes.bulk_serializers import FixSuggestionList
+from dlqadmin.replays.fixes.documents import (
+    DraftDocument,
+    EarlierReplay,
+    FixDocument,
+    FixList,
+    FixRow,
+    FixSuggestionDocument,
+    FixSuggestionList,
+    NotReplayable,
+    OtherDraft,
+)
 from dlqadmin.replays.fixes.requests import FixBody
-from dlqadmin.replays.fixes.serializers import DraftDocument, FixDocument, FixList
 from dlqadmin.replays.items.messages import Outgoing, headers_of, original, stripped
 from dlqadmin.replays.models import Fix, ItemState, ReplayItem
 from dlqadmin.replays.record_documents import MAX_SHOWN_BYTES, bytes_document, letter_document, message_document
 from dlqadmin.replays.requests import actor
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import MAX_ID
 from dlqadmin.rest.times import iso
 
@@ -32,11 +41,10 @@ MOST = 200
 AT_ONCE = 5  # originals in memory: each may be as large as a topic allows
 
 
-class FixRecord(ReadOrOperate):
+class FixRecord(APIView):
     """A person's own draft of a dead letter's record."""
 
-    def get_permissions(self) -> list[Any]:
-        return [*super().get_permissions(), IsPayloadReader()]
+    permission_classes = (IsViewerOrWritingOperator, IsPayloadReader)
 
     @extend_schema(operation_id="fixes_retrieve", responses=FixDocument)
     def get(self, request: Request, pk: int) -> Response:
@@ -48,18 +56,18 @@ class FixRecord(ReadOrOperate):
         own = there.filter(author_id=request.user.pk).first()
         others = there.exclude(author_id=request.user.pk).order_by("-updated_at")
         return Response(
-            {
-                "original": None if whole is None else message_document(whole, reader),
-                "not_replayable": row.original if whole is None else None,
-                "stripped": stripped(headers_of(row)),
-                "draft": None if own is None else _draft(own, whole, reader),
-                "others": [
-                    {"author": author, "updated_at": iso(at)}
+            FixDocument(
+                original=None if whole is None else message_document(whole, reader),
+                not_replayable=cast("NotReplayable", row.original) if whole is None else None,
+                stripped=stripped(headers_of(row)),
+                draft=None if own is None else _draft(own, whole, reader),
+                others=[
+                    OtherDraft(author=author, updated_at=iso(at))
                     for author, at in others.values_list("author__username", "updated_at")
                 ],
-                "too_large": whole is not None and len(whole.value or b"") > MAX_SHOWN_BYTES,
-                "earlier": _earlier(row),
-            }
+                too_large=whole is not None and len(whole.value or b"") > MAX_SHOWN_BYTES,
+                earlier=_earlier(row),
+            )
         )
 
     @extend_schema(operation_id="fixes_save", request=FixBody, responses=DraftDocument)
@@ -90,14 +98,15 @@ class FixSuggestions(APIView):
         row, reader = _with_bytes(pk, "trace"), reader_of(request.user)
         note_read(reader, row, "suggested values")
         whole = original(row)
-        error = f"{row.message}\n{joined(row.body.trace_heads, row.trace.text) if row.trace else ''}"
+        error = f"{row.message}\n{join(row.body.trace_heads, row.trace.text) if row.trace else ''}"
         found = [] if whole is None else suggestions.suggestions(whole.value, error)
         return Response(
-            {
-                "results": [
-                    {"title": one.title, "why": one.why, "value": bytes_document(one.value, reader)} for one in found
+            FixSuggestionList(
+                results=[
+                    FixSuggestionDocument(title=one.title, why=one.why, value=bytes_document(one.value, reader))
+                    for one in found
                 ]
-            }
+            )
         )
 
 
@@ -112,7 +121,7 @@ class FixListing(APIView):
         light = own.defer("key", "value", "headers", "dead_letter__body__context").order_by("-updated_at")[:MOST]
         rows = [_row(fix, reader) for fix in light.iterator(chunk_size=AT_ONCE)]
         reader.note("drafts", "list", {"what": "keys of their records"}, records=len(rows))
-        return Response({"results": rows})
+        return Response(FixList(results=rows))
 
 
 def _with_bytes(pk: int, *related: str) -> DeadLetter:
@@ -124,32 +133,33 @@ def _with_bytes(pk: int, *related: str) -> DeadLetter:
     return row
 
 
-def _row(fix: Fix, reader: Reader) -> dict[str, Any]:
-    return {
-        "id": fix.pk,
-        "dead_letter": letter_document(fix.dead_letter, reader),
-        "updated_at": iso(fix.updated_at),
-        "identical": _identical(fix, original(fix.dead_letter)),
-    }
+def _row(fix: Fix, reader: PayloadReader) -> FixRow:
+    return FixRow(
+        id=fix.pk,
+        dead_letter=letter_document(fix.dead_letter, reader),
+        updated_at=iso(fix.updated_at),
+        identical=_identical(fix, original(fix.dead_letter)),
+    )
 
 
-def _draft(fix: Fix, whole: Outgoing | None, reader: Reader) -> dict[str, Any]:
-    return {
-        "id": fix.pk,
-        **message_document(drafts.message_of(fix), reader),
-        "updated_at": iso(fix.updated_at),
-        "digest": fix.digest,
-        "identical": _identical(fix, whole),
-    }
+def _draft(fix: Fix, whole: Outgoing | None, reader: PayloadReader) -> DraftDocument:
+    return extend(
+        DraftDocument,
+        message_document(drafts.message_of(fix), reader),
+        id=fix.pk,
+        updated_at=iso(fix.updated_at),
+        digest=fix.digest,
+        identical=_identical(fix, whole),
+    )
 
 
 def _identical(fix: Fix, whole: Outgoing | None) -> bool:
     return whole is not None and fix.digest == whole.digest
 
 
-def _earlier(row: DeadLetter) -> list[dict[str, Any]]:
+def _earlier(row: DeadLetter) -> list[EarlierReplay]:
     items = ReplayItem.objects.filter(dead_letter=row).exclude(state=ItemState.PLANNED).order_by("-pk")
     return [
-        {"replay": replay, "item_state": state, "reason": reason, "at": iso(at)}
+        EarlierReplay(replay=replay, item_state=ItemState(state), reason=reason, at=iso(at))
         for replay, state, reason, at in items.values_list("replay_id", "state", "reason", "state_at")[:MOST]
     ]

@@ -9,14 +9,16 @@ from collections.abc import Collection
 
 from django.conf import settings
 
-from dlqadmin.broker.internal_topics import Internal
+from dlqadmin.broker.internal_topics import InternalTopic
 from dlqadmin.broker.topic_patterns import matches
 from dlqadmin.connectors import queries as connectors
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import IndexPosition
 
 
-def forbidden(topic: str, internal: Internal | None, dead: Collection[str] | None = None, cluster: str = "") -> str:
+def forbidden(
+    topic: str, internal: InternalTopic | None, dead: Collection[str] | None = None, cluster: str = ""
+) -> str:
     """Return why no replay may write to the topic, as a clause, or "" if it may.
 
     Queries only the database.
@@ -36,7 +38,7 @@ def forbidden(topic: str, internal: Internal | None, dead: Collection[str] | Non
     if follows(topic) or (topic in known and not cluster):
         return "is a dead letter topic"
     if allowed is not None and not matches(allowed, name):
-        return "is not among REPLAY_TARGETS"
+        return "is not in REPLAY_TARGETS"
     return ""
 
 

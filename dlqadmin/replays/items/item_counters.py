@@ -13,10 +13,10 @@ from typing import NamedTuple
 from django.db import connection, transaction
 from django.db.models import F, Sum
 
-from dlqadmin.deadletters.index.bulk_insert import Table, bulk
+from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.replays.models import ItemCount, ItemState, ReplayItem, ReplaySecond
 
-_COUNTS = Table(
+_COUNTS = BulkTable(
     ItemCount,
     {
         "replay_id": "bigint",
@@ -28,13 +28,13 @@ _COUNTS = Table(
     },
 )
 _SECONDS = {
-    name: Table(ReplaySecond, {"replay_id": "bigint", "at": "timestamptz", name: "integer"})
+    name: BulkTable(ReplaySecond, {"replay_id": "bigint", "at": "timestamptz", name: "integer"})
     for name in ("sent", "settled")
 }
 _BY_KIND = "replay_id, state, reason, watched, edited"
 
 
-class Kind(NamedTuple):
+class CounterKey(NamedTuple):
     """The columns that items are counted by."""
 
     replay: int
@@ -44,7 +44,7 @@ class Kind(NamedTuple):
     edited: bool
 
 
-def add(changes: Counter[Kind]) -> None:
+def add(changes: Counter[CounterKey]) -> None:
     """Add these changes, which may be negative, to the counters.
 
     Call it last in a transaction: all transactions of a replay wait for these few rows.

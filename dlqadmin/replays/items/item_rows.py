@@ -81,7 +81,7 @@ class Loaded(msgspec.Struct):
             else:
                 found, key, value, headers, own = self.body
                 if self.original in LOST:
-                    raise Unsendable("its original bytes are nowhere to be had")
+                    raise Unsendable("its original bytes are not available")
             if found is None:
                 raise Unsendable("its bytes are missing")
             packed = unpack_headers(bytes(headers if own is None else own))

@@ -15,12 +15,12 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from dlqadmin.deadletters import replay_marks
-from dlqadmin.deadletters.index.bulk_insert import Table, bulk
+from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.deadletters.models import DeadLetter, ReplayMark, ReplayState
 from dlqadmin.replays.batches import PARAMETERS
 from dlqadmin.replays.disposals.states import REPLAY_STATE
 from dlqadmin.replays.items import item_counters
-from dlqadmin.replays.items.item_counters import Kind
+from dlqadmin.replays.items.item_counters import CounterKey
 from dlqadmin.replays.items.item_rows import Loaded
 from dlqadmin.replays.models import ItemState, Replay, ReplayItem
 from dlqadmin.replays.reasons import Reason
@@ -32,7 +32,7 @@ BEFORE = (ItemState.PLANNED, ItemState.SKIPPED)  # of a record that its replay h
 ON_THEIR_WAY = (ItemState.QUEUED, ItemState.SENDING)
 UNSENT = (ItemState.PLANNED, *ON_THEIR_WAY)  # of a replay that was started
 SETTLED = (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)
-_SENT = Table(
+_SENT = BulkTable(
     ReplayItem,
     {
         "id": "bigint",
@@ -72,7 +72,7 @@ def without_waiting_for_the_disk() -> None:
             cursor.execute("SET LOCAL synchronous_commit = off")
 
 
-class _Row(NamedTuple):
+class _ItemRow(NamedTuple):
     pk: int
     dead_letter: int
     replay: int
@@ -100,7 +100,7 @@ def move(
     wanted = sorted({item if isinstance(item, int) else item.pk for item in items})
     states = (expected,) if isinstance(expected, ItemState) else tuple(expected)
     values = {"state": to, "state_at": now, "reason": reason, "evidence": evidence[:MAX_EVIDENCE], **fields}
-    moved: list[_Row] = []
+    moved: list[_ItemRow] = []
     with transaction.atomic():
         for start in range(0, len(wanted), PART):
             moved += _move(wanted[start : start + PART], states, to, values)
@@ -118,10 +118,10 @@ def move_all(items: QuerySet[ReplayItem], before: ItemState, to: ItemState, now:
     there = items.filter(state=before).order_by()
     kinds = list(there.values_list("replay_id", "state", "reason", "watched", "edited").annotate(n=Count("pk")))
     moved = there.update(state=to, state_at=now, reason=reason)
-    changes = Counter[Kind]()
+    changes = Counter[CounterKey]()
     for replay, state, why, watched, edited, n in kinds:
-        changes[Kind(replay, state, why, watched, edited)] -= n
-        changes[Kind(replay, to, reason, watched, edited)] += n
+        changes[CounterKey(replay, state, why, watched, edited)] -= n
+        changes[CounterKey(replay, to, reason, watched, edited)] += n
     item_counters.add(changes)
     return moved
 
@@ -140,7 +140,7 @@ def on_their_way(items: QuerySet[ReplayItem]) -> int:
     return replay_marks.show(theirs, Value(ReplayState.QUEUED.value), held=True)
 
 
-class Sent(NamedTuple):
+class SentState(NamedTuple):
     """The state of a record right after it was sent."""
 
     state: ItemState = ItemState.SENT
@@ -148,7 +148,7 @@ class Sent(NamedTuple):
     evidence: str = ""
 
 
-def sent(replay: int, rows: Sequence[Loaded], now: datetime, to: Sent) -> None:
+def sent(replay: int, rows: Sequence[Loaded], now: datetime, to: SentState) -> None:
     """Store the queued items of one committed chunk, as they were changed in memory.
 
     Only the sender that closed the chunk calls this, so the expected state is not checked. It does not update the marks
@@ -157,10 +157,10 @@ def sent(replay: int, rows: Sequence[Loaded], now: datetime, to: Sent) -> None:
     if not rows:
         return
     bulk().change(_SENT, [_as_sent(row, to, now) for row in rows])
-    changes = Counter[Kind]()
+    changes = Counter[CounterKey]()
     for row in rows:
-        changes[Kind(replay, row.state, row.reason, row.watched, row.edited)] -= 1
-        changes[Kind(replay, to.state, to.reason, row.watched, row.edited)] += 1
+        changes[CounterKey(replay, row.state, row.reason, row.watched, row.edited)] -= 1
+        changes[CounterKey(replay, to.state, to.reason, row.watched, row.edited)] += 1
     item_counters.add(changes)
     item_counters.sent(replay, len(rows), now)
     item_counters.settled(replay, len(rows) if to.state in SETTLED else 0, now)
@@ -179,17 +179,17 @@ def show_sent(replay: int, first: int, after: int) -> int:
     return in_step(DeadLetter.objects.filter(pk__in=behind))
 
 
-def _move(pks: Sequence[int], states: Sequence[ItemState], to: ItemState, values: dict[str, Any]) -> list[_Row]:
+def _move(pks: Sequence[int], states: Sequence[ItemState], to: ItemState, values: dict[str, Any]) -> list[_ItemRow]:
     # NO KEY, so that inserts that reference these rows do not wait.
     there = ReplayItem.objects.select_for_update(no_key=True).filter(pk__in=pks, state__in=states).order_by("pk")
     columns = ("pk", "dead_letter_id", "replay_id", "state", "reason", "watched", "edited")
-    rows = [_Row(*row) for row in there.values_list(*columns)]
+    rows = [_ItemRow(*row) for row in there.values_list(*columns)]
     _remember([row.pk for row in rows if row.state in SETTLED and row.state != to])
     ReplayItem.objects.filter(pk__in=[row.pk for row in rows]).update(**values)
     return rows
 
 
-def _show(moved: Sequence[_Row], to: ItemState) -> None:
+def _show(moved: Sequence[_ItemRow], to: ItemState) -> None:
     """Update the marks of the dead letters whose visible state changed.
 
     They are written by ascending id, as in all transactions, to prevent deadlocks.
@@ -215,12 +215,12 @@ def _shown(state: str) -> str:
     return ItemState.QUEUED if state in ON_THEIR_WAY else state
 
 
-def _count(moved: Sequence[_Row], to: ItemState, values: dict[str, Any], now: datetime) -> None:
-    changes = Counter[Kind]()
+def _count(moved: Sequence[_ItemRow], to: ItemState, values: dict[str, Any], now: datetime) -> None:
+    changes = Counter[CounterKey]()
     went_out, got_outcomes = Counter[int](), Counter[int]()
     for row in moved:
-        changes[Kind(row.replay, row.state, row.reason, row.watched, row.edited)] -= 1
-        changes[Kind(row.replay, to, values["reason"], row.watched, row.edited)] += 1
+        changes[CounterKey(row.replay, row.state, row.reason, row.watched, row.edited)] -= 1
+        changes[CounterKey(row.replay, to, values["reason"], row.watched, row.edited)] += 1
         # Items with lost coordinates become sent here. `sent` counts all others.
         went_out[row.replay] += row.state in (*BEFORE, *ON_THEIR_WAY) and values.get("sent_at") is not None
         got_outcomes[row.replay] += (to in SETTLED) - (row.state in SETTLED)
@@ -230,6 +230,6 @@ def _count(moved: Sequence[_Row], to: ItemState, values: dict[str, Any], now: da
         item_counters.settled(replay, got_outcomes[replay], now)
 
 
-def _as_sent(row: Loaded, to: Sent, now: datetime) -> tuple[Any, ...]:
+def _as_sent(row: Loaded, to: SentState, now: datetime) -> tuple[Any, ...]:
     where = (row.sent_partition, row.sent_offset, row.sent_digest, row.sent_at)
     return (row.pk, to.state.value, str(to.reason), to.evidence, now, *where)

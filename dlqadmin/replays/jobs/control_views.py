@@ -10,13 +10,14 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.replays.jobs import controls, queries
+from dlqadmin.replays.jobs.documents import ReplaySaid
 from dlqadmin.replays.jobs.requests import RateBody, RunBody
-from dlqadmin.replays.jobs.serializers import ReplaySaid
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ReplayStatus
 from dlqadmin.replays.plans.run_check import refusal
 from dlqadmin.replays.requests import MaybeWhyBody, actor, checked
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.documents import extend
+from dlqadmin.rest.problems import StateConflict
 
 
 class ReplayAct(APIView):
@@ -37,11 +38,11 @@ class ReplayRun(ReplayAct):
         body, replay = checked(RunBody, request), replay_of(pk)
         if replay.status == ReplayStatus.PLANNED and not replay.plan.get("runnable"):
             stops = [row["title"] for row in replay.plan.get("checks", []) if row["level"] == "stop"]
-            raise Conflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")
+            raise StateConflict(f"The plan can't be run: {'; '.join(stops)}. Check the plan again.")
         if replay.status == ReplayStatus.PLANNED and replay.plan.get("digest") != body["plan_digest"]:
-            raise Conflict(controls.CHANGED)
+            raise StateConflict(controls.CHANGED)
         if why_not := refusal(replay, actor(request), body["typed"], timezone.now()):
-            raise Conflict(why_not)
+            raise StateConflict(why_not)
         said = controls.run(
             replay, actor(request), body["reason"], body["plan_digest"], timezone.now(),
             resolve_groups=body["resolve_groups"],
@@ -90,4 +91,4 @@ class ReplayRate(ReplayAct):
 
 def _answer(pk: int, said: str) -> Response:
     """Return the replay after the action, with the action's message."""
-    return Response({**queries.documents([replay_of(pk)], plan=True)[0], "said": said})
+    return Response(extend(ReplaySaid, queries.document(replay_of(pk)), said=said))

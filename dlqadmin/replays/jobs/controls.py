@@ -23,10 +23,10 @@ from dlqadmin.replays.plans import approval_rules
 from dlqadmin.replays.plans.options import digest_of, options_of
 from dlqadmin.replays.sending import canary, cancellation, queueing
 from dlqadmin.replays.sending.tasks import enqueue
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import counted
 
-CHANGED = "The plan changed since you saw it; look at it again."
+CHANGED = "The plan changed since you opened it. Read it again."
 SETTLE_S = 1.0  # how long a response waits for the open chunk
 LOOK_S = 0.05
 
@@ -36,39 +36,42 @@ def run(
 ) -> str:
     """Start to send the records of the plan with this digest, which the person saw.
 
-    Raises Conflict if the plan has another digest by now, or is not valid any more. Then nothing has changed. For a
-    large plan, the sender later skips the records that others take or dispose of before it reaches them.
+    Raises StateConflict if the plan has another digest by now, or is not valid any more. Then nothing has changed. For
+    a large plan, the sender later skips the records that others take or dispose of before it reaches them.
     """
     with transaction.atomic():
         approval_rules.hold(replay, actor)
         begun = {"status": ReplayStatus.RUNNING, "reason": reason, "started_by": actor, "started_at": now}
         if not Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNED).update(**begun):
-            raise Conflict(f"{replay} was run or cancelled already.")
+            raise StateConflict(f"{replay} was run or cancelled already.")
         replay.refresh_from_db()
         if replay.plan.get("digest") != plan_digest:
-            raise Conflict(CHANGED)
+            raise StateConflict(CHANGED)
         # An approval may have been withdrawn just now.
         if missing := approval_rules.refusal(replay, actor, now):
-            raise Conflict(missing)
+            raise StateConflict(missing)
         if resolve_groups and not replay.resolve_groups and approval_rules.approved(replay):
-            raise Conflict(f"Nobody approved that {replay} resolves groups. Check the plan with it, and ask anew.")
+            raise StateConflict(
+                f"Nobody approved that {replay} resolves groups. Check the plan again with this option, then "
+                "ask for approval again."
+            )
         resolve_groups = resolve_groups or replay.resolve_groups
         planned = item_counters.count(replay.pk, ItemState.PLANNED)
         if not planned or not replay.plan.get("runnable", False):
-            raise Conflict(f"The plan of {replay} has nothing that can be sent. Check the plan again.")
+            raise StateConflict(f"The plan of {replay} has no records to send. Check the plan again.")
         first = replay.items.filter(state=ItemState.PLANNED).order_by("ordinal")
         topic = first.values_list("target_topic", flat=True)[0]
         _take(replay, planned, now)
         Replay.objects.filter(pk=replay.pk).update(progress_topic=topic, resolve_groups=resolve_groups)
         facts = {"reason": reason, "records": planned, "resend": replay.resend, "rate": replay.rate}
         facts |= {"resolve_groups": True} if resolve_groups else {}
-        _say(replay, actor, "run", f"began to send {counted(planned, 'record')}: {reason}", now, facts)
+        _say(replay, actor, "run", f"started to send {counted(planned, 'record')}: {reason}", now, facts)
         transaction.on_commit(lambda: enqueue(replay.pk))
     return f"sending {counted(planned, 'record')}"
 
 
 def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], None] = time.sleep) -> str:
-    """Stop after the open chunk. Raises Conflict if the replay does not run."""
+    """Stop after the open chunk. Raises StateConflict if the replay does not run."""
     with transaction.atomic():
         _change(replay, (ReplayStatus.RUNNING,), ReplayStatus.PAUSED, "paused")
         record(actor, "pause", "replay", str(replay), _facts(replay))
@@ -80,17 +83,17 @@ def pause(replay: Replay, actor: User, now: datetime, wait: Callable[[float], No
 def resume(replay: Replay, actor: User, now: datetime, reason: str = "") -> str:
     """Continue a paused replay.
 
-    Raises Conflict if it is not paused. A person must give a reason to continue past a canary that did not pass;
+    Raises StateConflict if it is not paused. A person must give a reason to continue past a canary that did not pass;
     without one, Conflict is raised.
     """
     with transaction.atomic():
         _change(replay, (ReplayStatus.PAUSED,), ReplayStatus.RUNNING, "resumed", trouble="")
         left = item_counters.count(replay.pk, *item_states.UNSENT)
-        said = f"went on with {counted(left, 'record')}"
+        said = f"resumed with {counted(left, 'record')} left"
         step = {}
         if canary.is_stopped(replay):
             if not reason:
-                raise Conflict(f"The canary of {replay} did not pass; say why it goes on all the same.")
+                raise StateConflict(f"The canary of {replay} did not pass. Give a reason to go on.")
             step = {"steps": canary.as_sent(replay), "step": replay.step + 1}
             said = f"{said}, past the canary: {reason}"
         Replay.objects.filter(pk=replay.pk).update(accepted=canary.accepted(replay), **step)
@@ -100,7 +103,7 @@ def resume(replay: Replay, actor: User, now: datetime, reason: str = "") -> str:
 
 
 def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callable[[float], None] = time.sleep) -> str:
-    """Stop sending for good. Sent records stay in Kafka. Raises Conflict if there is nothing to stop.
+    """Stop sending for good. Sent records stay in Kafka. Raises StateConflict if there is nothing to stop.
 
     Unsent items are skipped at once if they are few, else by a worker.
     """
@@ -124,14 +127,14 @@ def cancel(replay: Replay, actor: User, reason: str, now: datetime, wait: Callab
 def set_rate(replay: Replay, actor: User, rate: int, now: datetime) -> str:
     """Set the rate in records per second, 0 for no limit.
 
-    The rate of a plan is part of its digest. Raises Conflict if nothing is left to send, or if a second person approved
-    a lower rate.
+    The rate of a plan is part of its digest. Raises StateConflict if nothing is left to send, or if a second person
+    approved a lower rate.
     """
     with transaction.atomic():
         open_ = (ReplayStatus.PLANNED, ReplayStatus.RUNNING, ReplayStatus.PAUSED)
         kept = Replay.objects.select_for_update().filter(pk=replay.pk, status__in=open_).first()
         if kept is None:
-            raise Conflict(f"{replay} has nothing left to send.")
+            raise StateConflict(f"{replay} has no records left to send.")
         before = kept.rate
         kept.rate = rate
         if kept.status == ReplayStatus.PLANNED:
@@ -139,11 +142,14 @@ def set_rate(replay: Replay, actor: User, rate: int, now: datetime) -> str:
                 _plan_anew(kept, actor)
             kept.save(update_fields=["rate", "plan", "authors"])
         elif approval_rules.approved(kept) and _is_faster(rate, most := kept.plan.get("rate", before)):
-            raise Conflict(f"{replay} was approved for {most} a second. Cancel it, and have a faster plan approved.")
+            raise StateConflict(
+                f"{replay} was approved for {most} records a second. To send faster, cancel it and have a "
+                "faster plan approved."
+            )
         else:
             kept.save(update_fields=["rate"])
         replay.refresh_from_db()
-        said = f"now {rate} a second" if rate else "now without a limit"
+        said = f"rate set to {rate} a second" if rate else "rate limit removed"
         _say(replay, actor, "rate", said, now, {"rate": rate})
     return said
 
@@ -163,7 +169,7 @@ def _is_faster(rate: int, than: int) -> bool:
 def _change(replay: Replay, before: tuple[str, ...], after: ReplayStatus, word: str, **fields: Any) -> None:
     if not Replay.objects.filter(pk=replay.pk, status__in=before).update(status=after, **fields):
         replay.refresh_from_db()
-        raise Conflict(f"{replay} can't be {word}: it is {replay.status}.")
+        raise StateConflict(f"{replay} can't be {word}: it is {replay.status}.")
     replay.refresh_from_db()
 
 
@@ -178,7 +184,7 @@ def _settled(replay: Replay, wait: Callable[[float], None]) -> int:
 def _on_the_way(replay: Replay) -> str:
     """Return a note about the records in an open chunk. Their fate is not known yet."""
     sending = _sending(replay)
-    return f", {sending} on the way" if sending else ""
+    return f", {sending} still being sent" if sending else ""
 
 
 def _sending(replay: Replay) -> int:
@@ -207,7 +213,7 @@ def _facts(replay: Replay) -> dict[str, str]:
 def _take(replay: Replay, planned: int, now: datetime) -> None:
     """Queue all planned items. The sender queues the items of a large plan slice by slice instead.
 
-    Raises Conflict if some were taken, or disposed of, since the plan was made.
+    Raises StateConflict if some were taken, or disposed of, since the plan was made.
     """
     held = lineage_claims.taken(replay)
     if planned <= queueing.AT_ONCE:
@@ -217,16 +223,19 @@ def _take(replay: Replay, planned: int, now: datetime) -> None:
         held = held.filter(item__replay__in=list(since.values_list("pk", flat=True)))
         lost = held.count()
     if lost:
-        raise Conflict(_taken(held, lost, planned))
+        raise StateConflict(_taken(held, lost, planned))
     # A disposal of one of these records waits for our lock, or is stored already.
     if disposed := disposal_rows.standing(replay):
-        since_then = f"{counted(disposed, 'record')} of the plan were discarded, parked or handled elsewhere since."
-        raise Conflict(f"{since_then} Check the plan again.")
+        since_then = (
+            f"{counted(disposed, 'record')} of the plan were discarded, parked or handled elsewhere after the "
+            "plan was made."
+        )
+        raise StateConflict(f"{since_then} Check the plan again.")
 
 
 def _taken(held: QuerySet[LedgerEntry], lost: int, planned: int) -> str:
     """Name the replays that took the records first, in one sentence."""
     others = lineage_claims.holders(held, 3)
     names = [f"{one} ({one.started_by.get_username() if one.started_by else 'somebody'})" for one in others]
-    by = " and ".join(names) or "another record of it"
-    return f"{lost} of {planned} records are taken by {by} since the plan was made. Check the plan again."
+    by = " and ".join(names) or "another record of this replay"
+    return f"{lost} of {planned} records now belong to {by}, after the plan was made. Check the plan again."

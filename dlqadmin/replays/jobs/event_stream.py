@@ -9,9 +9,11 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
 
-import orjson
+import msgspec
+
+from dlqadmin.replays.jobs.documents import ReplaySummary
+from dlqadmin.replays.models import ReplayStatus
 
 LOOK_EVERY_S = 0.5
 COMMENT_EVERY_S = 15.0
@@ -19,7 +21,7 @@ GOES_ON_S = 5.0  # after the end, so that clients receive the last change
 LIFETIME_S = 600.0
 PENDING = ("queued", "sending", "waiting")
 
-Look = Callable[[], Awaitable[dict[str, Any] | None]]
+Look = Callable[[], Awaitable[ReplaySummary | None]]
 
 
 async def events(
@@ -38,7 +40,7 @@ async def events(
         document = await look()
         if document is None:
             return
-        data = orjson.dumps(document)
+        data = msgspec.json.encode(document)
         if data != before:
             before, spoke = data, now
             yield b"event: replay\ndata: " + data + b"\n\n"
@@ -58,14 +60,14 @@ class Shared:
     """
 
     def __init__(
-        self, read: Callable[[int], dict[str, Any] | None], clock: Callable[[], float] = time.monotonic
+        self, read: Callable[[int], ReplaySummary | None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._read = read
         self._clock = clock
         self._lock = threading.Lock()
-        self._seen: dict[int, tuple[float, dict[str, Any] | None]] = {}
+        self._seen: dict[int, tuple[float, ReplaySummary | None]] = {}
 
-    def __call__(self, pk: int) -> dict[str, Any] | None:
+    def __call__(self, pk: int) -> ReplaySummary | None:
         """Return the replay's document, None if there is no such replay."""
         with self._lock:
             now = self._clock()
@@ -75,6 +77,7 @@ class Shared:
             return self._seen[pk][1]
 
 
-def over(document: dict[str, Any]) -> bool:
+def over(document: ReplaySummary) -> bool:
     """Return whether the replay is done or cancelled and no outcome is awaited."""
-    return document["status"] in ("done", "cancelled") and not any(document["counts"][name] for name in PENDING)
+    is_ended = document.status in (ReplayStatus.DONE, ReplayStatus.CANCELLED)
+    return is_ended and not any(getattr(document.counts, name) for name in PENDING)

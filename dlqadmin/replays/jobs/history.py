@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from dlqadmin.accounts.names import username
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.disposals.documents import disposal_document
-from dlqadmin.replays.jobs.documents import OUT, item_document
-from dlqadmin.replays.models import Fix, ItemState, ReplayItem
+from dlqadmin.replays.jobs.documents import OUT
+from dlqadmin.replays.jobs.item_documents import (
+    ItemOfReplay,
+    LineageEntry,
+    ReplayLink,
+    WayDocument,
+    WayEvent,
+    item_document,
+)
+from dlqadmin.replays.models import Fix, ItemState, ReplayItem, ReplayStatus
 from dlqadmin.replays.plans.lineage import roots
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.times import iso
 
 WORDS = {
@@ -23,51 +31,52 @@ WORDS = {
 MOST = 200
 
 
-def way(row: DeadLetter, reader: Reader) -> dict[str, Any]:
+def way(row: DeadLetter, reader: PayloadReader) -> WayDocument:
     """Return the items of this dead letter, the timeline of its whole lineage, and its disposal."""
     rows = ReplayItem.objects.filter(lineage=roots([row])[row.pk]).exclude(state=ItemState.PLANNED)
     related = rows.select_related("dead_letter", "refailure", "replay__started_by").prefetch_related("outcomes")
     items = list(related.order_by("-replay_id", "ordinal")[:MOST])
     events = [*_edits(row), *(event for item in items if item.state in OUT for event in _events(item, row))]
-    return {
-        "results": [_with_replay(item, reader) for item in items if item.dead_letter_id == row.pk],
-        "timeline": sorted(events, key=lambda event: str(event["at"])),
-        "lineage": _lineage(items, row),
-        "disposal": disposal_document(disposal_rows.of([row.pk]).get(row.pk)),
-    }
+    return WayDocument(
+        results=[_with_replay(item, reader) for item in items if item.dead_letter_id == row.pk],
+        timeline=sorted(events, key=lambda event: event.at),
+        lineage=_lineage(items, row),
+        disposal=disposal_document(disposal_rows.of([row.pk]).get(row.pk)),
+    )
 
 
-def _with_replay(item: ReplayItem, reader: Reader) -> dict[str, Any]:
+def _with_replay(item: ReplayItem, reader: PayloadReader) -> ItemOfReplay:
     replay = item.replay
-    link = {
-        "id": replay.pk,
-        "title": replay.title,
-        "status": replay.status,
-        "started_by": username(replay.started_by),
-    }
-    return {**item_document(item, reader), "replay": link}
+    link = ReplayLink(
+        id=replay.pk,
+        title=replay.title,
+        status=ReplayStatus(replay.status),
+        started_by=username(replay.started_by),
+    )
+    return extend(ItemOfReplay, item_document(item, reader), replay=link)
 
 
-def _edits(row: DeadLetter) -> Iterator[dict[str, Any]]:
+def _edits(row: DeadLetter) -> Iterator[WayEvent]:
     for fix in Fix.objects.filter(dead_letter=row).select_related("author"):
         text = f"{fix.author.get_username()} saved draft {fix}"
-        yield {"at": iso(fix.updated_at), "kind": "edited", "text": text, "replay": None, "dead_letter": None}
+        yield WayEvent(at=iso(fix.updated_at), kind="edited", text=text, replay=None, dead_letter=None)
 
 
-def _events(item: ReplayItem, row: DeadLetter) -> Iterator[dict[str, Any]]:
-    about = {"replay": item.replay_id, "dead_letter": None if item.dead_letter_id == row.pk else item.dead_letter_id}
+def _events(item: ReplayItem, row: DeadLetter) -> Iterator[WayEvent]:
+    replay, other = item.replay_id, None if item.dead_letter_id == row.pk else item.dead_letter_id
     where = f"{item.target_topic} / {item.sent_partition} / {item.sent_offset}"
     place = where if item.sent_offset is not None else item.target_topic
     edited = "edited, " if item.edited else ""
     sent = f"Sent by {item.replay} to {place} ({edited}attempt {item.attempt})"
-    yield {"at": iso(item.sent_at or item.state_at), "kind": "replay_sent", "text": sent, **about}
+    at = iso(item.sent_at or item.state_at)
+    yield WayEvent(at=at, kind="replay_sent", text=sent, replay=replay, dead_letter=other)
     for earlier in item.history:
         text = _outcome(earlier["state"], earlier["reason"], earlier["evidence"])
-        yield {"at": earlier["at"], "kind": "replay_outcome", "text": text, **about}
+        yield WayEvent(at=earlier["at"], kind="replay_outcome", text=text, replay=replay, dead_letter=other)
     if item.state in WORDS:
-        back = {"dead_letter": item.refailure_id} if item.refailure_id not in (None, row.pk) else {}
+        back = item.refailure_id if item.refailure_id not in (None, row.pk) else other
         text = _outcome(item.state, item.reason, item.evidence)
-        yield {"at": iso(item.state_at), "kind": "replay_outcome", "text": text, **about, **back}
+        yield WayEvent(at=iso(item.state_at), kind="replay_outcome", text=text, replay=replay, dead_letter=back)
 
 
 def _outcome(state: str, reason: str, evidence: str) -> str:
@@ -75,7 +84,7 @@ def _outcome(state: str, reason: str, evidence: str) -> str:
     return f"{word}{f' ({reason})' if reason else ''}{f': {evidence}' if evidence else ''}"
 
 
-def _lineage(items: Iterable[ReplayItem], row: DeadLetter) -> list[dict[str, Any]]:
+def _lineage(items: Iterable[ReplayItem], row: DeadLetter) -> list[LineageEntry]:
     """Return the dead letters of one record, oldest first. Only this one if it was never sent."""
     letters = {row.pk: row}
     for item in items:
@@ -83,4 +92,4 @@ def _lineage(items: Iterable[ReplayItem], row: DeadLetter) -> list[dict[str, Any
         if item.refailure is not None:
             letters[item.refailure.pk] = item.refailure
     ordered = sorted(letters.values(), key=lambda letter: (letter.failed_at, letter.pk))
-    return [{"dead_letter": one.pk, "at": iso(one.failed_at), "text": f"{one}: {one.message}"} for one in ordered]
+    return [LineageEntry(dead_letter=one.pk, at=iso(one.failed_at), text=f"{one}: {one.message}") for one in ordered]

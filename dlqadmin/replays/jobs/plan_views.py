@@ -10,12 +10,13 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsApprover, IsOperator
 from dlqadmin.replays.jobs import queries
-from dlqadmin.replays.jobs.serializers import ReplayDocument, ReplaySaid
+from dlqadmin.replays.jobs.documents import ReplayDocument, ReplaySaid
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ReplayStatus
 from dlqadmin.replays.plans import approvals, planner, tasks
 from dlqadmin.replays.plans.requests import ApproveBody, AskBody, OptionsBody
 from dlqadmin.replays.requests import WhyBody, actor, checked
+from dlqadmin.rest.documents import extend
 
 
 class ReplayPlan(APIView):
@@ -79,5 +80,5 @@ class ReplayReject(APIView):
 
 def _answer(pk: int, said: str | None = None) -> Response:
     """Return the replay after the action, with the action's message."""
-    document = queries.documents([replay_of(pk)], plan=True)[0]
-    return Response(document if said is None else {**document, "said": said})
+    document = queries.document(replay_of(pk))
+    return Response(document if said is None else extend(ReplaySaid, document, said=said))

@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import cast
 
 from django.db.models import Count, Q, Sum
 
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.replays import lookup
 from dlqadmin.replays.items import item_counters
 from dlqadmin.replays.jobs import paging
-from dlqadmin.replays.jobs.documents import Chunks, canary_document, item_document, replay_document
+from dlqadmin.replays.jobs.documents import (
+    Canary,
+    Chunks,
+    LogEntry,
+    ReplayDocument,
+    ReplaySummary,
+    SentAndSettled,
+    canary_document,
+    replay_document,
+)
+from dlqadmin.replays.jobs.item_documents import ItemDocument, item_document
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayStatus
+from dlqadmin.replays.plans.documents import PlanDocument
 from dlqadmin.replays.selections.documents import chosen_by
 from dlqadmin.replays.sending import canary
 from dlqadmin.replays.sending.pause_rules import Stop, decide
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.pagination import decode_cursor, encode_cursor
 from dlqadmin.rest.times import from_ms, iso
 
@@ -26,8 +38,8 @@ ORDERS = paging.ORDERS
 SECOND = timedelta(seconds=1)
 
 
-def documents(replays: Sequence[Replay], *, plan: bool = False) -> list[dict[str, Any]]:
-    """Return the documents of the replays. The counts come from the item counters."""
+def documents(replays: Sequence[Replay]) -> list[ReplaySummary]:
+    """Return the documents of the replays without their plans. The counts come from the item counters."""
     ids = [replay.pk for replay in replays]
     cells, chunks = item_counters.cells(ids), {pk: Chunks() for pk in ids}
     known = Chunk.objects.filter(replay_id__in=ids, state__in=(ChunkState.OPEN, ChunkState.COMMITTED)).order_by()
@@ -37,16 +49,22 @@ def documents(replays: Sequence[Replay], *, plan: bool = False) -> list[dict[str
         chunks[pk] = Chunks(sending, committed)
     chosen = chosen_by(replay.selection_id for replay in replays)
     return [
-        replay_document(replay, cells[replay.pk], chunks[replay.pk], chosen[replay.selection_id], plan=plan)
-        | _canary(replay)
+        replay_document(replay, cells[replay.pk], chunks[replay.pk], _canary(replay), chosen[replay.selection_id])
         for replay in replays
     ]
 
 
-def _canary(replay: Replay) -> dict[str, Any]:
-    """Return the canary's document of a replay in a canary step, else {}."""
+def document(replay: Replay) -> ReplayDocument:
+    """Return the document of one replay with its plan."""
+    # As it was stored: the plan of an older version may lack fields.
+    plan = cast("PlanDocument | None", replay.plan or None)
+    return extend(ReplayDocument, documents([replay])[0], plan=plan)
+
+
+def _canary(replay: Replay) -> Canary:
+    """Return the canary of a replay in a canary step; an empty one for other replays."""
     if replay.status not in (ReplayStatus.RUNNING, ReplayStatus.PAUSED) or replay.step >= len(replay.steps):
-        return {}
+        return Canary()
     stands = canary.situation(replay)
     is_paused = replay.status == ReplayStatus.PAUSED
     decision = decide(stands) if is_paused else None
@@ -54,7 +72,7 @@ def _canary(replay: Replay) -> dict[str, Any]:
     return canary_document(replay, stands.step, stands.left, is_stopped=is_stopped)
 
 
-def page(status: str | None, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+def page(status: str | None, cursor: str | None, limit: int) -> tuple[list[ReplaySummary], str | None]:
     """Return a page of replays without their plans, newest first. Raises ParameterError."""
     rows = lookup.replays().defer("plan").order_by("-pk")
     if status:
@@ -67,8 +85,8 @@ def page(status: str | None, cursor: str | None, limit: int) -> tuple[list[dict[
 
 
 def items(
-    replay: Replay, states: Sequence[str], order: str, cursor: str | None, limit: int, reader: Reader
-) -> tuple[list[dict[str, Any]], str | None, int]:
+    replay: Replay, states: Sequence[str], order: str, cursor: str | None, limit: int, reader: PayloadReader
+) -> tuple[list[ItemDocument], str | None, int]:
     """Return a page of items, the next cursor, and the total number. Raises ParameterError."""
     # The sender queues planned items later. They are shown as queued.
     if ItemState.QUEUED in states and replay.started_at is not None:
@@ -81,13 +99,13 @@ def items(
     return [item_document(item, reader) for item in shown], following, total
 
 
-def log(replay: Replay) -> list[dict[str, str]]:
+def log(replay: Replay) -> list[LogEntry]:
     """Return the log of the replay, newest first."""
     rows = replay.events.order_by("-pk")[:500]
-    return [{"at": iso(row.at), "actor": row.actor, "kind": row.kind, "text": row.text} for row in rows]
+    return [LogEntry(at=iso(row.at), actor=row.actor, kind=row.kind, text=row.text) for row in rows]
 
 
-def series(replay: Replay, now: datetime) -> dict[str, Any]:
+def series(replay: Replay, now: datetime) -> SentAndSettled:
     """Return the cumulative numbers of sent and settled items at the end of each time bucket."""
     start = replay.started_at or replay.planned_at
     end = max(replay.done_at or now, start)
@@ -102,13 +120,13 @@ def series(replay: Replay, now: datetime) -> dict[str, Any]:
         sent[place] += went
         settled[place] += came
     length = max(1, -(-(last - first) // bucket))
-    return {
-        "from": iso(start),
-        "to": iso(from_ms(first + length * bucket)),
-        "bucket_ms": bucket,
-        "sent": _cumulative(sent, length),
-        "settled": _cumulative(settled, length),
-    }
+    return SentAndSettled(
+        start=iso(start),
+        to=iso(from_ms(first + length * bucket)),
+        bucket_ms=bucket,
+        sent=_cumulative(sent, length),
+        settled=_cumulative(settled, length),
+    )
 
 
 def _bucket(at: datetime, first: int, bucket: int) -> int:

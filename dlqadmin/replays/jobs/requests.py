@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from dlqadmin.replays.plans.requests import MAX_RATE
 from dlqadmin.replays.requests import WhyBody
-from dlqadmin.rest.documents import Document
+from dlqadmin.rest.documents import Form
 
 
 class RunBody(WhyBody):
@@ -17,12 +17,12 @@ class RunBody(WhyBody):
     resolve_groups = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Resolve each group of which every record of the selection went out and passed, and none failed "
-        "since it was frozen, once no outcome is awaited any more.",
+        help_text="Resolve groups when the replay ends. A group is resolved if all of its records in the selection "
+        "were sent and passed, and none failed after the selection was frozen.",
     )
 
 
-class RateBody(Document):
+class RateBody(Form):
     """The rate in records per second. 0 means no limit."""
 
     rate = serializers.IntegerField(min_value=0, max_value=MAX_RATE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, connection
@@ -16,15 +15,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from dlqadmin.accounts.authentication import current_user
-from dlqadmin.audit.permissions import role_of
+from dlqadmin.audit.permissions import VIEW, IsViewerOrWritingOperator, has_permission
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.records.views import find, note_read
 from dlqadmin.deadletters.search.list_views import PAGING
 from dlqadmin.replays import lookup
-from dlqadmin.replays.access import ReadOrOperate
 from dlqadmin.replays.jobs import event_stream, history, queries
-from dlqadmin.replays.jobs.item_serializers import ItemPage, WayDocument
-from dlqadmin.replays.jobs.serializers import LogDocument, ReplayDocument, ReplayPage, SentAndSettled
+from dlqadmin.replays.jobs.documents import LogDocument, ReplayDocument, ReplayPage, ReplaySummary, SentAndSettled
+from dlqadmin.replays.jobs.item_documents import ItemPage, WayDocument
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans import planner, tasks
@@ -36,8 +34,10 @@ from dlqadmin.rest.pagination import parse_limit
 from dlqadmin.rest.problems import ParameterError
 
 
-class ReplayList(ReadOrOperate):
+class ReplayList(APIView):
     """Replays."""
+
+    permission_classes = (IsViewerOrWritingOperator,)
 
     @extend_schema(
         operation_id="replays_list",
@@ -51,7 +51,7 @@ class ReplayList(ReadOrOperate):
         if status and status not in ReplayStatus.values:
             raise ParameterError("status", f"must be one of {', '.join(ReplayStatus.values)}")
         rows, following = queries.page(status, params.get("cursor"), parse_limit(params.get("limit"), default=50))
-        return Response({"results": rows, "next": following})
+        return Response(ReplayPage(results=rows, next=following))
 
     @extend_schema(
         operation_id="replays_create",
@@ -73,7 +73,7 @@ class ReplayList(ReadOrOperate):
         body = form.validated_data
         chosen = Selection.objects.filter(pk=body["selection"]).first()
         if chosen is None:
-            raise ParameterError("selection", "is not there")
+            raise ParameterError("selection", "does not exist")
         try:
             made = planner.create(chosen, form.options(), body["title"], who, asked, now)
         except IntegrityError:
@@ -120,8 +120,8 @@ class ReplayItems(APIView):
         limit = parse_limit(params.get("limit"))
         replay, reader, cursor = replay_of(pk), reader_of(request.user), params.get("cursor")
         rows, following, total = queries.items(replay, states, order, cursor, limit, reader)
-        reader.note("replay", str(replay), {"what": "keys of its records", "order": order, "cursor": cursor})
-        return Response({"results": rows, "next": following, "total": total})
+        reader.note("replay", str(replay), {"what": "keys of the replay's records", "order": order, "cursor": cursor})
+        return Response(ItemPage(results=rows, next=following, total=total))
 
 
 class ReplayLog(APIView):
@@ -130,7 +130,7 @@ class ReplayLog(APIView):
     @extend_schema(operation_id="replays_log", responses=LogDocument)
     def get(self, request: Request, pk: int) -> Response:
         """Return the replay's log, newest first."""
-        return Response({"results": queries.log(replay_of(pk))})
+        return Response(LogDocument(results=queries.log(replay_of(pk))))
 
 
 class ReplaySeries(APIView):
@@ -170,11 +170,11 @@ class DeadLetterReplays(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return the dead letter's items, and the timeline of its lineage."""
         row, reader = find(pk), reader_of(request.user)
-        note_read(reader, row, "its key, with its replays")
+        note_read(reader, row, "replay's key and its replays")
         return Response(history.way(row, reader))
 
 
-def look(request: Request, pk: int) -> dict[str, Any] | None:
+def look(request: Request, pk: int) -> ReplaySummary | None:
     """Return the replay for a listener.
 
     None if there is no such replay, or if the person may not read any more. Closes the database connection until the
@@ -192,7 +192,7 @@ def _let_go() -> None:
         connection.close()
 
 
-def _document(pk: int) -> dict[str, Any] | None:
+def _document(pk: int) -> ReplaySummary | None:
     found = lookup.find(pk)
     return None if found is None else queries.documents([found])[0]
 
@@ -201,12 +201,12 @@ _shared = event_stream.Shared(_document)
 
 
 def _may_still_read(request: Request) -> bool:
-    """Return whether the request's session or token is still valid and has a role.
+    """Return whether the request's session or token is still valid and may view.
 
     The database is asked, not the user that the request has cached.
     """
-    return role_of(current_user(request)) is not None
+    return has_permission(current_user(request), VIEW)
 
 
 def _answer(replay: Replay, status: int = 200) -> Response:
-    return Response(queries.documents([replay_of(replay.pk)], plan=True)[0], status=status)
+    return Response(queries.document(replay_of(replay.pk)), status=status)

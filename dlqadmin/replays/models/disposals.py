@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.jobs.models import Job
 from dlqadmin.replays.models.selections import Selection
 
 
@@ -22,7 +23,7 @@ class DisposalKind(models.TextChoices):
     HANDLED = "handled"
 
 
-class DisposalAct(models.Model):
+class DisposalAct(Job):
     """One decision about a selection, applied slice by slice. An empty `kind` restores.
 
     - `undoes`: the act whose disposals it removes; it removes no others.
@@ -30,6 +31,7 @@ class DisposalAct(models.Model):
     - `changed`: number of dead letters that were disposed of or restored so far.
     - `kept`: number that were left as decided before.
     - `busy`: number that were in a running replay.
+    - `done_at`: when it was done, ended by its undo, or given up. If it was given up, `trouble` has the reason.
     """
 
     selection = models.ForeignKey(Selection, on_delete=models.PROTECT, related_name="+")
@@ -42,7 +44,6 @@ class DisposalAct(models.Model):
     kept = models.IntegerField(default=0)
     busy = models.IntegerField(default=0)
     created_at = models.DateTimeField()
-    touched_at = models.DateTimeField()
     done_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from dlqadmin.deadletters.models import DeadLetter
+from dlqadmin.jobs.models import Job
 from dlqadmin.replays.models.selections import Selection
 
 
@@ -23,6 +24,7 @@ class BulkFixStatus(models.TextChoices):
 
     - PREVIEWED: the sample was shown, nothing is stored yet.
     - DONE: its drafts are stored.
+    - CANCELLED: stopped by a person, or its undo was given up. Its drafts stay until it is undone.
     - UNDOING: its drafts are being deleted, slice by slice. It becomes UNDONE if it was done before, else FAILED.
     """
 
@@ -35,7 +37,7 @@ class BulkFixStatus(models.TextChoices):
     UNDONE = "undone"
 
 
-class BulkFix(models.Model):
+class BulkFix(Job):
     """One change to every record of a selection. It makes drafts of its author, linked to it.
 
     - `counts`: `{"matched", "changed", "untouched", "invalid", "kept"}` over the selection so far. Also `replace`,
@@ -53,10 +55,8 @@ class BulkFix(models.Model):
     status = models.CharField(max_length=10, choices=BulkFixStatus, default=BulkFixStatus.PREVIEWED)
     counts = models.JSONField(default=dict)
     sample = models.JSONField(default=list)
-    trouble = models.TextField(blank=True)
     progress = models.BigIntegerField(default=0)
     created_at = models.DateTimeField()
-    touched_at = models.DateTimeField()
     done_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key

@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from dlqadmin.jobs.models import Job
 from dlqadmin.replays.models.selections import Selection
 
 
@@ -34,20 +35,20 @@ class OrderGuard(models.TextChoices):
     LAST = "last"
 
 
-class Replay(models.Model):
+class Replay(Job):
     """A job that writes the records of a selection to Kafka.
 
     - `rate`: records per second, 0 for no limit.
     - `progress`: ordinal of the next item to send.
     - `shown`: dead letters of items before this ordinal are marked as sent.
-    - `trouble`: why the replay paused itself.
     - `steps`: sizes of the canary's steps. After each step the replay waits for its outcomes.
     - `step`: index of the canary step in progress. After the last step, all remaining items are sent.
     - `breaker_percent`: pause if more than this share of the outcomes failed again. Null: never.
     - `max_lag`: pause if more records than this wait in front of a reader. Null: never.
     - `watch`: consumer groups whose outcome counts, in addition to the engine's connectors.
     - `resolve_groups`: resolve the groups whose records all passed, for the person who started the replay.
-    - `sender`: the sender that holds the replay. It keeps `heartbeat` fresh.
+
+    The planner claims it while its status is PLANNING, senders claim it later. Only tries of the planner are counted.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -71,10 +72,8 @@ class Replay(models.Model):
     resolve_groups = models.BooleanField(default=False, db_default=False)
     status = models.CharField(max_length=10, choices=ReplayStatus, default=ReplayStatus.PLANNED)
     reason = models.TextField(blank=True)
-    trouble = models.TextField(blank=True)
     plan = models.JSONField(default=dict)
     planned_count = models.IntegerField(default=0)  # records that were planned so far
-    tries = models.IntegerField(default=0, db_default=0)  # tries to make the current plan
     authors = models.JSONField(default=list)  # ids of people who chose its options or wrote its drafts
     planned_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -94,8 +93,6 @@ class Replay(models.Model):
     # The stand-in group commits progress under this topic.
     progress_topic = models.CharField(max_length=249, blank=True)
     topic_ids = models.JSONField(default=dict)  # target topic → its id when sending began
-    sender = models.CharField(max_length=64, blank=True)
-    heartbeat = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=100, null=True, blank=True, unique=True)
     request_digest = models.CharField(max_length=64, blank=True)  # SHA-256 of the request body that came with the key
 

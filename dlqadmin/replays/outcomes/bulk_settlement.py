@@ -37,7 +37,7 @@ WAITING_FOR_INDEX = (Reason.INDEXING, Reason.INDEX_STOPPED)
 Rows = QuerySet[ReplayItem]
 
 
-class _Sent(NamedTuple):
+class _SentItem(NamedTuple):
     """The columns of a sent item."""
 
     pk: int
@@ -80,7 +80,7 @@ def _reported(spot: Spot, replay: Replay, seen: Seen, now: datetime) -> int:
     for sent in _slices(spot, past):
         words = _words(spot, replay, sent)
         named = _named(spot, replay, [row for row in sent if row.pk in words], keys)
-        alike: dict[tuple[str, datetime | None], list[_Sent]] = {}
+        alike: dict[tuple[str, datetime | None], list[_SentItem]] = {}
         for row in sent:
             if row.pk in words and row.pk not in named:
                 since = row.state_at if row.reason in WAITING_FOR_INDEX else None
@@ -90,12 +90,12 @@ def _reported(spot: Spot, replay: Replay, seen: Seen, now: datetime) -> int:
     return changed
 
 
-def _slices(spot: Spot, past: int) -> Iterator[Sequence[_Sent]]:
+def _slices(spot: Spot, past: int) -> Iterator[Sequence[_SentItem]]:
     """Yield the spot's items with an offset below `past`, in the order of their offsets."""
     after = spot.first - 1
     while True:
         rows = spot.rows.filter(sent_offset__gt=after, sent_offset__lt=past).order_by("sent_offset", "pk")
-        part = [_Sent(*row) for row in rows.values_list(*_Sent._fields)[:SLICE]]
+        part = [_SentItem(*row) for row in rows.values_list(*_SentItem._fields)[:SLICE]]
         if part:
             yield part
         if len(part) < SLICE:
@@ -103,7 +103,7 @@ def _slices(spot: Spot, past: int) -> Iterator[Sequence[_Sent]]:
         after = part[-1].sent_offset
 
 
-def _words(spot: Spot, replay: Replay, sent: Sequence[_Sent]) -> dict[int, str]:
+def _words(spot: Spot, replay: Replay, sent: Sequence[_SentItem]) -> dict[int, str]:
     """Return what the reader reported of each item, by the item's id.
 
     Only reports in SAID are included.
@@ -119,7 +119,7 @@ def _words(spot: Spot, replay: Replay, sent: Sequence[_Sent]) -> dict[int, str]:
     return {pk: word[1] for pk, ordinal, word in found if word and word[0] == token(replay, ordinal)}
 
 
-def _named(spot: Spot, replay: Replay, sent: Sequence[_Sent], keys: Sequence[int]) -> set[int]:
+def _named(spot: Spot, replay: Replay, sent: Sequence[_SentItem], keys: Sequence[int]) -> set[int]:
     """Return the ids of the items that a dead letter may belong to.
 
     A dead letter names an item by its coordinates, by its token, or by one of these keys. An edited item may have any
@@ -142,7 +142,7 @@ def _named(spot: Spot, replay: Replay, sent: Sequence[_Sent], keys: Sequence[int
     return named
 
 
-def _at(offset: str, sent: Sequence[_Sent]) -> Iterator[Q]:
+def _at(offset: str, sent: Sequence[_SentItem]) -> Iterator[Q]:
     """Yield conditions that find rows at the offsets of these items.
 
     One range if the offsets lie close together, else lists of offsets. A range would also match the records of other
@@ -203,7 +203,7 @@ def _decide(rows: Rows, replay: Replay, seen: Seen, now: datetime) -> int:
             return moved
 
 
-def _decide_once(sent: Sequence[_Sent], replay: Replay, seen: Seen, now: datetime, word: str) -> int:
+def _decide_once(sent: Sequence[_SentItem], replay: Replay, seen: Seen, now: datetime, word: str) -> int:
     """Decide for the newest item, and move all items if its state or reason changes."""
     one = ReplayItem.objects.filter(pk=max(sent, key=lambda row: row.ordinal).pk).first()
     decision = _decided(one, replay, seen, now, word) if one else None

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from dlqadmin.deadletters.index.bulk_insert import Table
+from dlqadmin.deadletters.index.bulk_insert import BulkTable
 
 
-def upsert(table: Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
+def upsert(table: BulkTable, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
     """Insert the rows, or update the rows that have the same key.
 
     No two of `rows` may have the same key.

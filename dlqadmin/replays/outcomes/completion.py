@@ -49,4 +49,4 @@ def go_on(replays: Collection[int]) -> None:
 def _summary(replay: Replay) -> str:
     counts = item_counters.states(replay.pk)
     words = [f"{counts[state]} {word}" for state, word in WORDS.items() if counts.get(state)]
-    return f"no outcome is awaited any more: {', '.join(words)}" if words else "no outcome is awaited any more"
+    return f"all outcomes are known: {', '.join(words)}" if words else "all outcomes are known"

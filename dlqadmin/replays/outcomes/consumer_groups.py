@@ -17,7 +17,7 @@ from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.items import item_counters
-from dlqadmin.replays.items.item_counters import Kind
+from dlqadmin.replays.items.item_counters import CounterKey
 from dlqadmin.replays.items.item_states import MAX_EVIDENCE, PART, SETTLED
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem
 from dlqadmin.replays.outcomes import foreign_groups, group_resolution
@@ -25,7 +25,7 @@ from dlqadmin.replays.outcomes.dead_letter_matches import kind_of, letter
 from dlqadmin.replays.outcomes.decision import WATCHED_FOR, decide
 from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts
 from dlqadmin.replays.outcomes.evidence_collection import recreated
-from dlqadmin.replays.outcomes.kafka_queries import Cluster
+from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries
 from dlqadmin.replays.outcomes.target_readers import Readers
 from dlqadmin.replays.outcomes.waiting_partitions import GROUP, Spot, awaited
 from dlqadmin.replays.reasons import Reason
@@ -37,7 +37,7 @@ Verdict = tuple[ReplayItem, Decision]
 
 
 def prepare(
-    spots: Sequence[Spot], known: Readers, now: datetime, cluster: Cluster, silent: dict[object, str]
+    spots: Sequence[Spot], known: Readers, now: datetime, cluster: ClusterQueries, silent: dict[object, str]
 ) -> set[tuple[int, str]]:
     """Store the readers of sent items that have none, and add outcomes for further readers.
 
@@ -88,7 +88,9 @@ def _asks(replay: Replay, topic: str, known: Readers) -> bool:
     return not (replay.target_cluster or replay.watch or known.of(topic))
 
 
-def _groups(topics: Iterable[str], cluster: Cluster, silent: dict[object, str], *, soon: bool) -> dict[str, list[str]]:
+def _groups(
+    topics: Iterable[str], cluster: ClusterQueries, silent: dict[object, str], *, soon: bool
+) -> dict[str, list[str]]:
     """Return the foreign groups that commit offsets in each topic.
 
     Empty if Kafka does not respond.
@@ -98,8 +100,8 @@ def _groups(topics: Iterable[str], cluster: Cluster, silent: dict[object, str], 
     try:
         there = cluster.groups_lately(wanted, foreign_groups.SOON_S if soon else foreign_groups.RARELY_S)
     except BrokerUnavailable as error:
-        log.warning("the readers of %s are not known: %s", ", ".join(wanted[:5]), error)
-        silent.update({("", topic): f"no answer about who reads {topic}: {error}" for topic in wanted})
+        log.warning("the consumer groups of %s are unknown: %s", ", ".join(wanted[:5]), error)
+        silent.update({("", topic): f"the consumer groups of {topic} are unknown: {error}" for topic in wanted})
         return {}
     return {topic: foreign_groups.readers(groups) for topic, groups in there.items()}
 
@@ -125,7 +127,7 @@ def as_seen(row: ItemOutcome) -> ReplayItem:
     return item  # type: ignore[no-any-return]  # a copy of a model instance
 
 
-def late(pairs: Iterable[tuple[ReplayItem, DeadLetter]], cluster: Cluster, now: datetime) -> list[Verdict]:
+def late(pairs: Iterable[tuple[ReplayItem, DeadLetter]], cluster: ClusterQueries, now: datetime) -> list[Verdict]:
     """Return items that failed again in a further group, by these dead letters.
 
     Raises BrokerUnavailable.
@@ -195,10 +197,10 @@ def _adopt_part(spot: Spot, name: str) -> int:
     The rows are locked: a sender adds others meanwhile, and the counters must match the changed rows.
     """
     rows = list(spot.rows.select_for_update().order_by("pk").values_list("pk", "reason", "edited")[:PART])
-    changes = Counter[Kind]()
+    changes = Counter[CounterKey]()
     for _, reason, edited in rows:
-        changes[Kind(spot.replay, spot.state, reason, "", edited)] -= 1
-        changes[Kind(spot.replay, spot.state, reason, name, edited)] += 1
+        changes[CounterKey(spot.replay, spot.state, reason, "", edited)] -= 1
+        changes[CounterKey(spot.replay, spot.state, reason, name, edited)] += 1
     ReplayItem.objects.filter(pk__in=[pk for pk, _, _ in rows]).update(watched=name)
     item_counters.add(changes)
     return len(rows)

@@ -17,7 +17,7 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.records.details import as_bytes
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ItemPayload, Replay, ReplayItem
-from dlqadmin.replays.outcomes.evidence import Letter
+from dlqadmin.replays.outcomes.evidence import LetterEvidence
 from dlqadmin.replays.outcomes.waiting_partitions import GROUP
 
 CHUNK = 500  # rows in memory at once: a stream job may copy one record's header to many records
@@ -31,11 +31,11 @@ class Found(msgspec.Struct):
     `possible` matches only by its key.
     """
 
-    exact: Letter | None = None
-    placed: Letter | None = None
-    attributed: Letter | None = None
-    downstream: Letter | None = None
-    possible: Letter | None = None
+    exact: LetterEvidence | None = None
+    placed: LetterEvidence | None = None
+    attributed: LetterEvidence | None = None
+    downstream: LetterEvidence | None = None
+    possible: LetterEvidence | None = None
 
     def __bool__(self) -> bool:
         return bool(self.exact or self.placed or self.attributed)
@@ -141,10 +141,10 @@ def failure_of(item: ReplayItem, row: DeadLetter) -> str:
     return "attributed" if lost or row.origin_offset is None else "downstream"
 
 
-def letter(row: DeadLetter) -> Letter:
+def letter(row: DeadLetter) -> LetterEvidence:
     """Return the dead letter as decisions need it. `fingerprint` must be loaded."""
     why = row.message[:WHY] or short(row.fingerprint.exception_class)
-    return Letter(row.pk, str(row), f"{why}, {row.fingerprint.stage}; ")
+    return LetterEvidence(row.pk, str(row), f"{why}, {row.fingerprint.stage}; ")
 
 
 def _by_place(rows: QuerySet[DeadLetter], items: Iterable[ReplayItem]) -> Iterator[tuple[ReplayItem, DeadLetter]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from dlqadmin.replays.models import ItemState
-from dlqadmin.replays.outcomes.evidence import Decision, Group, ItemFacts, Letter
+from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts, LetterEvidence, ReaderState
 from dlqadmin.replays.outcomes.offset_evidence import COMMIT_MAY_TAKE, observed
 from dlqadmin.replays.reasons import Reason
 
@@ -32,13 +32,13 @@ def _decide(facts: ItemFacts, now: datetime) -> Decision:
         return Decision(ItemState.SENT, Reason.WAITING, facts.silent)
     # Coordinates alone prove nothing if the topic was recreated, or if the record went to another cluster.
     if exact := facts.exact or (None if facts.recreated or facts.elsewhere else facts.placed):
-        return _failed(f"{exact.why}proven: its dead letter's origin is where it was sent", exact)
+        return _failed(f"{exact.why}proven: the origin in its dead letter is the position it was sent to", exact)
     if facts.attributed:
-        return _failed(f"{facts.attributed.why}proven: its dead letter carries this item and attempt", facts.attributed)
+        return _failed(f"{facts.attributed.why}proven: its dead letter names this item and attempt", facts.attributed)
     if why := _out_of_sight(facts):
         return why
     if facts.offset is None or facts.group is None:
-        return _unknown(Reason.NO_GROUP, "no connector of the engine and no consumer group is known to read the topic")
+        return _unknown(Reason.NO_GROUP, "no connector of the engine and no known consumer group reads the topic")
     if facts.group.observed is not None:
         return observed(facts, facts.offset, facts.group, facts.group.observed, now, _index_is_late)
     if facts.group.committed is None or facts.group.committed <= facts.offset:
@@ -49,28 +49,33 @@ def _decide(facts: ItemFacts, now: datetime) -> Decision:
 def _out_of_sight(facts: ItemFacts) -> Decision | None:
     """Return why the record can't be observed by any reader, or None if it can."""
     if facts.elsewhere:
-        return _unknown(Reason.NO_GROUP, f"sent to the cluster {facts.elsewhere}, whose groups are not watched")
+        return _unknown(Reason.NO_GROUP, f"sent to cluster {facts.elsewhere}, whose consumer groups are not watched")
     if facts.offset is None:
-        return _unknown(Reason.COORDINATES_LOST, "it was sent, but where it is in the topic could not be recovered")
+        return _unknown(Reason.COORDINATES_LOST, "it was sent, but its partition and offset could not be recovered")
     if facts.recreated:
-        return _unknown(Reason.TOPIC_RECREATED, "the topic is not the one it was sent to: deleted or made anew")
+        return _unknown(Reason.TOPIC_RECREATED, "the topic was deleted or recreated after it was sent")
     return None
 
 
-def _not_passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
+def _not_passed(facts: ItemFacts, offset: int, group: ReaderState, now: datetime) -> Decision:
     """Decide for a record that the group has not committed past."""
     if facts.begin > offset:
-        return _unknown(Reason.EXPIRED_OR_COMPACTED, f"the topic begins at {facts.begin}: gone before it was read")
+        return _unknown(
+            Reason.EXPIRED_OR_COMPACTED,
+            f"the topic now begins at offset {facts.begin}: the record was deleted before {group.name} read it",
+        )
     if group.stopped:
         return _unknown(Reason.GROUP_EMPTY, group.stopped)
     if group.parked:
-        return Decision(ItemState.SENT, Reason.IN_RETRY, f"{group.name} waits before it tries again; lag {group.lag}")
+        return Decision(ItemState.SENT, Reason.IN_RETRY, f"{group.name} is waiting for its next retry; lag {group.lag}")
     if group.committed is None and now - facts.sent_at > COMMIT_MAY_TAKE:
-        return _unknown(Reason.NO_COMMITTED_OFFSET, f"{group.name} runs, but has committed no offset for the partition")
+        return _unknown(
+            Reason.NO_COMMITTED_OFFSET, f"{group.name} is running, but has not committed an offset for the partition"
+        )
     return Decision(ItemState.SENT, Reason.WAITING, f"lag {group.lag}")
 
 
-def _passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decision:
+def _passed(facts: ItemFacts, offset: int, group: ReaderState, now: datetime) -> Decision:
     """Decide for a record that the group has committed past.
 
     The engine reports before it commits, so a missing report is evidence too.
@@ -78,7 +83,9 @@ def _passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decis
     if facts.report is None:
         return _unreported(facts, offset, group)
     if facts.report == "skipped":
-        return _failed(f"proven: {group.name} reported it skipped, without a dead letter", None, Reason.SKIPPED)
+        return _failed(
+            f"proven: {group.name} reported that it skipped the record, without a dead letter", None, Reason.SKIPPED
+        )
     if facts.report == "dead_lettered":
         return _reported_dead(facts, group, now)
     if group.unseen:
@@ -88,32 +95,35 @@ def _passed(facts: ItemFacts, offset: int, group: Group, now: datetime) -> Decis
         return _indexing(facts, group, now)
     if facts.possible:
         said = f"{group.name} reported it {facts.report}"
-        return _unknown(Reason.POSSIBLE_MATCH, f"{said}, but {facts.possible.name} has its key and names no origin")
+        return _unknown(
+            Reason.POSSIBLE_MATCH, f"{said}, but {facts.possible.name} has the same key and names no origin"
+        )
     if facts.report == "filtered":
-        return _proven(facts, f"proven: {group.name} reported it filtered, left out by a transform", Reason.FILTERED)
-    index = f"; index is past {group.dead_letters}" if group.dead_letters else ""
+        return _proven(facts, f"proven: {group.name} reported that a transform filtered the record", Reason.FILTERED)
+    index = f"; the index has read {group.dead_letters} to its end" if group.dead_letters else ""
     return _proven(facts, f"proven: {group.name} reported it delivered{index}")
 
 
-def _unreported(facts: ItemFacts, offset: int, group: Group) -> Decision:
+def _unreported(facts: ItemFacts, offset: int, group: ReaderState) -> Decision:
     """Decide for a record that was committed past without a report.
 
     Either nobody read the record, or the reports can't be read.
     """
     if not facts.reports:
-        return _unknown(Reason.NO_REPORTS, f"{group.name} is past it, but its reports can't be read")
+        return _unknown(Reason.NO_REPORTS, f"{group.name} committed past the record, but its reports can't be read")
     if facts.begin > offset or not facts.readable:
         return _unknown(
-            Reason.EXPIRED_OR_COMPACTED, f"{group.name} is past it, and the topic no longer has it: not read"
+            Reason.EXPIRED_OR_COMPACTED,
+            f"{group.name} committed past the record, but the topic no longer contained it, so it was not read",
         )
     if not facts.reporting:
-        return _unknown(Reason.NO_REPORTS, f"{group.name} is past it, and there is no report of it")
+        return _unknown(Reason.NO_REPORTS, f"{group.name} committed past the record, but did not report it")
     return _unknown(
-        Reason.OFFSET_MOVED_BY_HAND, f"{group.name} is past it without having read it: its offset was moved"
+        Reason.OFFSET_MOVED_BY_HAND, f"{group.name} committed past the record without reading it: its offset was moved"
     )
 
 
-def _reported_dead(facts: ItemFacts, group: Group, now: datetime) -> Decision:
+def _reported_dead(facts: ItemFacts, group: ReaderState, now: datetime) -> Decision:
     """Decide for a record that the engine reported as dead-lettered.
 
     It failed again. The decision links its dead letter once the index has it.
@@ -122,18 +132,20 @@ def _reported_dead(facts: ItemFacts, group: Group, now: datetime) -> Decision:
     if group.unseen:
         return _failed(f"{said}; {group.unseen}", None)
     if group.behind and not _index_is_late(facts, group, now):
-        return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
+        return Decision(
+            ItemState.SENT, Reason.INDEXING, f"waiting until the index reaches the end of {group.dead_letters}"
+        )
     return _failed(f"{said}; its dead letter is not in the index", None)
 
 
-def _indexing(facts: ItemFacts, group: Group, now: datetime) -> Decision:
+def _indexing(facts: ItemFacts, group: ReaderState, now: datetime) -> Decision:
     if _index_is_late(facts, group, now):
         evidence = f"{group.name} reported it {facts.report}, but the index has not read {group.dead_letters} for 60 s"
         return _unknown(Reason.INDEX_STOPPED, evidence)
-    return Decision(ItemState.SENT, Reason.INDEXING, f"the index must reach the end of {group.dead_letters}")
+    return Decision(ItemState.SENT, Reason.INDEXING, f"waiting until the index reaches the end of {group.dead_letters}")
 
 
-def _index_is_late(facts: ItemFacts, group: Group, now: datetime) -> bool:
+def _index_is_late(facts: ItemFacts, group: ReaderState, now: datetime) -> bool:
     """Return whether the index made no progress while the item waited.
 
     An index that makes progress is not late, however much it still has to read.
@@ -149,7 +161,7 @@ def _proven(facts: ItemFacts, evidence: str, reason: str = "") -> Decision:
     return Decision(ItemState.PASSED, reason, evidence, facts.downstream.id)
 
 
-def _failed(evidence: str, letter: Letter | None, reason: str = "") -> Decision:
+def _failed(evidence: str, letter: LetterEvidence | None, reason: str = "") -> Decision:
     return Decision(ItemState.FAILED_AGAIN, reason, evidence, letter.id if letter else None)
 
 

@@ -11,7 +11,7 @@ import orjson
 from django.conf import settings
 
 from dlqadmin.broker import topics
-from dlqadmin.deadletters.index.bulk_insert import Table
+from dlqadmin.deadletters.index.bulk_insert import BulkTable
 from dlqadmin.deadletters.index.column_values import EPOCH, MAX_INT, MAX_LONG, clean, moment
 from dlqadmin.deadletters.index.letter_rows import MAX_ITEM
 from dlqadmin.metrics.topic_positions import Read, follow
@@ -24,7 +24,7 @@ OUTCOMES = tuple(Outcome)
 Partitions = Callable[[str], int | None]
 Place = tuple[str, str, int, int]
 
-_TABLE = Table(
+_TABLE = BulkTable(
     OutcomeReport,
     {
         "token": "varchar",

@@ -9,7 +9,7 @@ import msgspec
 from dlqadmin.replays.models import ItemState
 
 
-class Letter(msgspec.Struct, frozen=True):
+class LetterEvidence(msgspec.Struct, frozen=True):
     """A dead letter that may belong to a record: its id in the index, its name and its error.
 
     `why` is the start of a sentence that names the error.
@@ -47,7 +47,7 @@ class Observed(msgspec.Struct, frozen=True):
     undescribed: str = ""
 
 
-class Group(msgspec.Struct, frozen=True):
+class ReaderState(msgspec.Struct, frozen=True):
     """The current state of the reader whose outcome counts: a connector or a consumer group.
 
     - `stopped`: why nothing reads the partition. Empty if it is read.
@@ -90,18 +90,18 @@ class ItemFacts(msgspec.Struct, frozen=True):
 
     sent_at: datetime
     offset: int | None
-    group: Group | None = None
+    group: ReaderState | None = None
     recreated: bool = False
     begin: int = 0
     readable: bool = True
     reports: bool = True
     reporting: bool = True
     report: str | None = None
-    exact: Letter | None = None
-    placed: Letter | None = None
-    attributed: Letter | None = None
-    downstream: Letter | None = None
-    possible: Letter | None = None
+    exact: LetterEvidence | None = None
+    placed: LetterEvidence | None = None
+    attributed: LetterEvidence | None = None
+    downstream: LetterEvidence | None = None
+    possible: LetterEvidence | None = None
     indexing_since: datetime | None = None
     settling_since: datetime | None = None
     established: bool = False

@@ -13,9 +13,9 @@ from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ItemState, OutcomeReport, ReplayItem
 from dlqadmin.replays.outcomes.dead_letter_matches import Found, find
 from dlqadmin.replays.outcomes.decision import INDEX_MAY_TAKE, WATCHED_FOR
-from dlqadmin.replays.outcomes.evidence import Group, ItemFacts
+from dlqadmin.replays.outcomes.evidence import ItemFacts, ReaderState
 from dlqadmin.replays.outcomes.index_progress import Reach
-from dlqadmin.replays.outcomes.kafka_queries import Cluster, Partition
+from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Partition
 from dlqadmin.replays.outcomes.snapshot import Seen, delayed
 from dlqadmin.replays.outcomes.waiting_partitions import foreign as group_of
 from dlqadmin.replays.reasons import Reason
@@ -34,7 +34,7 @@ ESTABLISHED = (
 )
 
 
-def gather(items: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> dict[int, ItemFacts]:
+def gather(items: Sequence[ReplayItem], seen: Seen, cluster: ClusterQueries) -> dict[int, ItemFacts]:
     """Return the facts of each item, by the item's id. `replay` must be loaded.
 
     An item is left out if not all of its facts could be asked for, unless it has been watched for too long.
@@ -102,13 +102,13 @@ def _given_up(items: Sequence[ReplayItem], unread: Mapping[int, str], seen: Seen
     return found
 
 
-def _group(item: ReplayItem, seen: Seen) -> Group | None:
+def _group(item: ReplayItem, seen: Seen) -> ReaderState | None:
     reader, where = seen.readers.get(item.watched), _place(item)
     if reader is None:
         return None
     reach = seen.reach.get(reader.followed, Reach())
     waits = item.reason in (Reason.INDEXING, Reason.INDEX_STOPPED)
-    return Group(
+    return ReaderState(
         name=item.watched,
         stopped=reader.stopped(*where),
         parked=reader.parked(*where, seen.now),
@@ -121,7 +121,7 @@ def _group(item: ReplayItem, seen: Seen) -> Group | None:
     )
 
 
-def _observed(item: ReplayItem, seen: Seen) -> Group | None:
+def _observed(item: ReplayItem, seen: Seen) -> ReaderState | None:
     where = _place(item)
     known = seen.foreign.get((item.watched, where[0]))
     if known is None:
@@ -132,7 +132,7 @@ def _observed(item: ReplayItem, seen: Seen) -> Group | None:
     since = item.state_at if item.reason in (Reason.INDEXING, Reason.INDEX_STOPPED) else None
     if item.reason == Reason.SETTLING:
         since = _settled_at(item, seen)
-    return Group(
+    return ReaderState(
         name=known.group.name,
         committed=known.group.committed.get(where),
         lag=_lag(item, seen),
@@ -199,7 +199,7 @@ def reports_of(items: Sequence[ReplayItem]) -> QuerySet[OutcomeReport]:
     )
 
 
-def _missing(silent: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> tuple[set[int], dict[int, str]]:
+def _missing(silent: Sequence[ReplayItem], seen: Seen, cluster: ClusterQueries) -> tuple[set[int], dict[int, str]]:
     """Check the records of items that were committed past without a report.
 
     Return the ids of items whose record is gone, and those not checked yet. The latter map to the part of Kafka that
@@ -219,7 +219,7 @@ def _missing(silent: Sequence[ReplayItem], seen: Seen, cluster: Cluster) -> tupl
     return missing, unread
 
 
-def _there(place: Partition, offsets: Sequence[int], cluster: Cluster) -> tuple[set[int], int, str]:
+def _there(place: Partition, offsets: Sequence[int], cluster: ClusterQueries) -> tuple[set[int], int, str]:
     """Read the offsets that the partition still has in the range of `offsets`.
 
     Return these offsets, the offset up to which the result is complete, and the part of Kafka that did not respond.

@@ -12,18 +12,17 @@ from django.db.models import Q
 
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.deadletters.dialects.facts import last, text
+from dlqadmin.deadletters.dialects.facts import GROUP_HEADER, last, text
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.replays.models import GroupSeen, ReplayItem
 from dlqadmin.replays.outcomes.evidence import Observed
-from dlqadmin.replays.outcomes.kafka_queries import Cluster, Partition
+from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Partition
 
 GAP = timedelta(minutes=5)  # after a longer gap between looks, the owner of a partition in between is unknown
 SAMPLE = 50  # newest dead letters of each topic that are searched for their origin
 LEAST_DELAY_MS = 100  # a smaller number at the end of a retry topic's name counts topics, not milliseconds
-GROUP_HEADERS = ("kafka_dlt-original-consumer-group",)  # Spring, KafkaHeaders
 TOPIC_HEADERS = ("kafka_dlt-original-topic", "kafka_original-topic")
 OF_ENGINE = "connect-"
 # Maximum age of a list of a topic's readers: while a topic has no known reader, and otherwise.
@@ -66,7 +65,7 @@ class Foreign(msgspec.Struct, frozen=True):
         )
 
 
-def look(name: str, topic: str, now: datetime, cluster: Cluster, topics: Sequence[str] = ()) -> Foreign:
+def look(name: str, topic: str, now: datetime, cluster: ClusterQueries, topics: Sequence[str] = ()) -> Foreign:
     """Return the current state of the group. Raises BrokerUnavailable.
 
     It also raises BrokerUnavailable if Kafka temporarily does not describe a group that may read the topic or one of
@@ -159,7 +158,7 @@ def retry_topics(topic: str, there: Iterable[str]) -> list[str]:
     return sorted((name for name in there if pattern.fullmatch(name)), key=lambda name: (_number(name), name))
 
 
-def _unseen(known: Paths, group: str, topic: str, cluster: Cluster, topics: Sequence[str]) -> str:
+def _unseen(known: Paths, group: str, topic: str, cluster: ClusterQueries, topics: Sequence[str]) -> str:
     """Return why the group's dead letters can't be followed, as a clause.
 
     Empty if they can, or if there are none. A group that Kafka does not describe may read the topic too. Raises
@@ -175,7 +174,7 @@ def _unseen(known: Paths, group: str, topic: str, cluster: Cluster, topics: Sequ
     if readers := [other.name for other in others if other.on and other.members > 0]:
         return f"{said} {readers[0]} reads {topic} too"
     other = _hidden(others)
-    return f"{said} {other}, which Kafka does not describe, may read {topic}" if other else ""
+    return f"{said} {other}, which Kafka can't describe, may read {topic}" if other else ""
 
 
 def _hidden(groups: Iterable[GroupOnTopic]) -> str:
@@ -187,7 +186,7 @@ def _hidden(groups: Iterable[GroupOnTopic]) -> str:
     if not found:
         return ""
     if found[0].passing:
-        raise BrokerUnavailable(f"Kafka does not describe {found[0].name}: {found[0].undescribed}")
+        raise BrokerUnavailable(f"Kafka can't describe {found[0].name}: {found[0].undescribed}")
     return found[0].name
 
 
@@ -209,7 +208,7 @@ def _said(name: str, group: str, topic: str, replayed: Sequence[int]) -> set[str
     said: set[str] = set()
     for row in (*some.filter(pk__in=replayed), *some[:SAMPLE]):
         headers = unpack_headers(bytes(row.body.headers)) if hasattr(row, "body") else ()
-        named = _first(headers, GROUP_HEADERS) or row.connector
+        named = text(last(headers, GROUP_HEADER)) or row.connector
         if named == group:
             return {group}
         if not named and topic in (row.origin_topic, _first(headers, TOPIC_HEADERS)):
@@ -222,7 +221,7 @@ def _first(headers: tuple[tuple[str, bytes | None], ...], names: Sequence[str]) 
     return next((text(value) for value in found if value), "")
 
 
-def _retries(name: str, retries: Sequence[str], cluster: Cluster) -> tuple[str, str]:
+def _retries(name: str, retries: Sequence[str], cluster: ClusterQueries) -> tuple[str, str]:
     """Return why a retry topic can't be followed, and a retry topic that still holds records.
 
     At most one of the two is set. The topics are checked in the order of retries, each with its commits read before its
@@ -239,9 +238,9 @@ def _retries(name: str, retries: Sequence[str], cluster: Cluster) -> tuple[str, 
         ends, begins = cluster.ends(wanted), cluster.begins(wanted)
         held = {place: end for place, end in ends.items() if end > begins.get(place, 0)}
         if held and (hidden := _hidden(others)):
-            return f"Kafka does not describe {hidden}, which may read its retry topic {topic}", ""
+            return f"Kafka can't describe {hidden}, which may read the retry topic {topic}", ""
         if held and not own:
-            return f"nobody is seen to commit in its retry topic {topic}", ""
+            return f"no group is known to commit in the retry topic {topic}", ""
         if any(group.committed.get(place, 0) < end for group in own for place, end in held.items()):
             return "", topic
     return "", ""

@@ -15,7 +15,8 @@ from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity, GroupS
 from dlqadmin.replays import events
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.replays.outcomes.documents import ResolvableGroup
+from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import counted
 
 KIND = "passed"
@@ -37,7 +38,7 @@ def note_passed(replay: Replay, now: datetime) -> int:
     return len(found)
 
 
-def resolvable(replay: Replay) -> list[dict[str, Any]]:
+def resolvable(replay: Replay) -> list[ResolvableGroup]:
     """Return the unresolved groups whose sent records all passed.
 
     Groups with a new dead letter since the replay began are left out.
@@ -45,7 +46,7 @@ def resolvable(replay: Replay) -> list[dict[str, Any]]:
     counts = dict(_all_passed(replay))
     rows = Group.objects.filter(pk__in=counts).exclude(status=GroupStatus.RESOLVED)
     quiet = rows.filter(last_seen__lt=replay.started_at) if replay.started_at else rows.none()
-    return [{"id": row.pk, "title": row.title, "count": counts[row.pk]} for row in quiet.order_by("pk")]
+    return [ResolvableGroup(id=row.pk, title=row.title, count=counts[row.pk]) for row in quiet.order_by("pk")]
 
 
 def resolve(replay: Replay, now: datetime) -> int:
@@ -69,8 +70,8 @@ def resolve(replay: Replay, now: datetime) -> int:
     passed = counts.keys() - _against(replay)  # checked again: a record may have failed again before the lock
     done = sum(_resolve(group, replay, actor, counts[group], now) for group in sorted(passed))
     left = counted(len(counts) - done, "group")
-    why = "not all of it passed, something failed since, or somebody decided about it"
-    said = f"resolved {counted(done, 'group')}" + (f"; left {left} as is: {why}" if done < len(counts) else "")
+    why = "not all of their records passed, a record failed since, or a person changed their status"
+    said = f"resolved {counted(done, 'group')}" + (f"; left {left} unresolved: {why}" if done < len(counts) else "")
     events.note(replay.pk, RESOLVED, said, now)
     return done
 
@@ -88,7 +89,7 @@ def reopen(failed: Sequence[ReplayItem], now: datetime) -> None:
         with transaction.atomic():
             _hold([group])
             if rows.update(status=GroupStatus.OPEN, regressed_at=now):
-                text = f"failed again in {replay} after it was resolved"
+                text = f"failed again in {replay} after the group was resolved"
                 GroupActivity.objects.create(group_id=group, at=now, actor=events.ITSELF, kind="regressed", text=text)
 
 
@@ -106,11 +107,11 @@ def groups_of(items: Sequence[ReplayItem]) -> list[tuple[int, Replay]]:
 def _resolve(group: int, replay: Replay, actor: User, n: int, now: datetime) -> bool:
     try:
         with transaction.atomic():
-            (row,) = triage.locked([group])  # locks the group against new changes
+            (row,) = triage.lock_groups([group])  # locks the group against new changes
             if row.last_seen >= replay.selection.created_at or _newer(group, replay).exists():
                 return False
             triage.resolve([group], actor, _passed(replay, n), now)
-    except Conflict:  # already resolved, or merged into another group
+    except StateConflict:  # already resolved, or merged into another group
         return False
     return True
 
@@ -147,7 +148,7 @@ def _items(replay: Replay) -> QuerySet[ReplayItem]:
 
 
 def _passed(replay: Replay, n: int) -> str:
-    return f"{'the one' if n == 1 else f'all {n:,}'} of its records that went out passed in {replay}"
+    return f"{('the only sent record' if n == 1 else f'all {n:,} sent records')} passed in {replay}"
 
 
 def _all_passed(replay: Replay) -> QuerySet[Any]:

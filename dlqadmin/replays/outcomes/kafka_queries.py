@@ -13,7 +13,7 @@ Partition = tuple[str, int]
 Offsets = Mapping[Partition, int]
 
 
-class Cluster(Protocol):
+class ClusterQueries(Protocol):
     """Queries to a cluster. All raise BrokerUnavailable."""
 
     def all_topics(self) -> Mapping[str, int]: ...
@@ -38,7 +38,7 @@ class Live:
     committed = staticmethod(topics.committed)
     topic_ids = staticmethod(topics.topic_ids)
     read_to_end = staticmethod(topics.read_to_end)
-    groups_lately = staticmethod(groups.lately)
+    groups_lately = staticmethod(groups.recent_groups_on)
 
     def all_topics(self) -> Mapping[str, int]:
         return topics.cluster().topics

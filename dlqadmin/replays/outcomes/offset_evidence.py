@@ -9,48 +9,52 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from dlqadmin.replays.models import ItemState
-from dlqadmin.replays.outcomes.evidence import Decision, Group, ItemFacts, Observed
+from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts, Observed, ReaderState
 from dlqadmin.replays.reasons import Reason
 
 COMMIT_MAY_TAKE = timedelta(seconds=60)  # a reader that has just started has committed nothing yet
 # From sending to the first look: an owner seen by then owned the partition before
 LOOK_MAY_TAKE = timedelta(seconds=30)
-Late = Callable[[ItemFacts, Group, datetime], bool]
+Late = Callable[[ItemFacts, ReaderState, datetime], bool]
 
 
-def observed(facts: ItemFacts, offset: int, group: Group, seen: Observed, now: datetime, is_late: Late) -> Decision:
+def observed(
+    facts: ItemFacts, offset: int, group: ReaderState, seen: Observed, now: datetime, is_late: Late
+) -> Decision:
     """Return the outcome in such a group.
 
     `is_late` tells whether the index made no progress while the item waited.
     """
     if seen.undescribed:
-        return _unknown(Reason.GROUP_UNKNOWN, f"Kafka does not describe {group.name}: {seen.undescribed}")
+        return _unknown(Reason.GROUP_UNKNOWN, f"Kafka can't describe {group.name}: {seen.undescribed}")
     if seen.kind == "share":
         return _unknown(
-            Reason.SHARE_GROUP, f"{group.name} is a share group: no committed offset says which records it has done"
+            Reason.SHARE_GROUP,
+            f"{group.name} is a share group: its committed offsets do not say which records it has processed",
         )
     if not seen.there:
-        return _unknown(Reason.NO_GROUP, f"there is no consumer group {group.name}")
+        return _unknown(Reason.NO_GROUP, f"consumer group {group.name} does not exist")
     if group.committed is None or group.committed <= offset:
         return _not_past(facts, offset, group, seen, now)
     return _past(facts, offset, group, seen) or _after(facts, group, seen, now, is_late)
 
 
-def _not_past(facts: ItemFacts, offset: int, group: Group, seen: Observed, now: datetime) -> Decision:
+def _not_past(facts: ItemFacts, offset: int, group: ReaderState, seen: Observed, now: datetime) -> Decision:
     if facts.begin > offset:
-        return _unknown(Reason.EXPIRED_OR_COMPACTED, f"the topic begins at {facts.begin}: gone before it was read")
+        return _unknown(
+            Reason.EXPIRED_OR_COMPACTED,
+            f"the topic now begins at offset {facts.begin}: the record was deleted before {group.name} read it",
+        )
     if not seen.owned:
-        return _unknown(Reason.GROUP_EMPTY, f"no member of {group.name} has the partition: nothing reads it")
+        return _unknown(Reason.GROUP_EMPTY, f"no member of {group.name} is assigned the partition, so nobody reads it")
     if group.committed is None and now - facts.sent_at > COMMIT_MAY_TAKE:
         if not seen.commits:
-            return _unknown(
-                Reason.EXTERNAL_OFFSETS, f"{group.name} reads, but keeps its offsets elsewhere: it commits none"
-            )
-        return _unknown(Reason.NO_COMMITTED_OFFSET, f"{group.name} has committed no offset for the partition")
+            return _unknown(Reason.EXTERNAL_OFFSETS, f"{group.name} is running, but does not commit offsets to Kafka")
+        return _unknown(Reason.NO_COMMITTED_OFFSET, f"{group.name} has not committed an offset for the partition")
     return Decision(ItemState.SENT, Reason.WAITING, f"lag {group.lag}")
 
 
-def _past(facts: ItemFacts, offset: int, group: Group, seen: Observed) -> Decision | None:
+def _past(facts: ItemFacts, offset: int, group: ReaderState, seen: Observed) -> Decision | None:
     """Return why a commit past the record proves nothing, or why failures can't be observed.
 
     None if the commit counts.
@@ -59,22 +63,25 @@ def _past(facts: ItemFacts, offset: int, group: Group, seen: Observed) -> Decisi
     if not facts.established:
         if seen.kind == "simple":
             return _unknown(
-                Reason.EXTERNAL_OFFSETS, f"{group.name} is past it, but has no members: who commits there is not known"
+                Reason.EXTERNAL_OFFSETS,
+                f"{group.name} committed past the record, but has no members, so it is unclear who committed",
             )
         if not _by_owner(facts, offset, seen):
             return _unknown(
                 Reason.OFFSET_MOVED_BY_HAND,
-                f"{group.name} is past it, and no member was seen that could have read it: its offset was moved",
+                f"{group.name} committed past the record, but no member was seen that could have read it: "
+                "its offset was moved",
             )
         if facts.begin > offset or not facts.readable:
             return _unknown(
-                Reason.EXPIRED_OR_COMPACTED, f"{group.name} is past it, and the topic no longer has it: not read"
+                Reason.EXPIRED_OR_COMPACTED,
+                f"{group.name} committed past the record, but the topic no longer contained it, so it was not read",
             )
     if group.unseen or not group.dead_letters:
-        why = group.unseen or f"no indexed topic has dead letters of {group.name}"
-        return _unknown(Reason.NO_DEAD_LETTER_PATH, f"{group.name} is past it, but {why}")
+        why = group.unseen or f"no indexed topic contains dead letters of {group.name}"
+        return _unknown(Reason.NO_DEAD_LETTER_PATH, f"{group.name} committed past the record, but {why}")
     if seen.unwatched:
-        return _unknown(Reason.RETRY_TOPICS_UNWATCHED, f"{group.name} is past it, but {seen.unwatched}")
+        return _unknown(Reason.RETRY_TOPICS_UNWATCHED, f"{group.name} committed past the record, but {seen.unwatched}")
     return None
 
 
@@ -89,7 +96,7 @@ def _by_owner(facts: ItemFacts, offset: int, seen: Observed) -> bool:
     return before or seen.owned_since <= facts.sent_at + LOOK_MAY_TAKE
 
 
-def _after(facts: ItemFacts, group: Group, seen: Observed, now: datetime, is_late: Late) -> Decision:
+def _after(facts: ItemFacts, group: ReaderState, seen: Observed, now: datetime, is_late: Late) -> Decision:
     """Decide for a record that its owner committed past.
 
     A dead letter arrives within the settle time, or later.
@@ -99,22 +106,28 @@ def _after(facts: ItemFacts, group: Group, seen: Observed, now: datetime, is_lat
     over = facts.settling_since is not None and now - facts.settling_since >= seen.settle
     waits = Reason.SETTLING if settling else Reason.INDEXING
     if seen.retrying and (over or not settling):
-        return Decision(ItemState.SENT, waits if settling else Reason.IN_RETRY, f"{seen.retrying} still holds records")
+        return Decision(
+            ItemState.SENT, waits if settling else Reason.IN_RETRY, f"{seen.retrying} still contains records"
+        )
     if group.behind and (over or not settling):
         if is_late(facts, group, now):
             return _unknown(
                 Reason.INDEX_STOPPED,
-                f"{group.name} is past it, but the index has not read {group.dead_letters} for 60 s",
+                f"{group.name} committed past the record, but the index has not read {group.dead_letters} for 60 s",
             )
-        return Decision(ItemState.SENT, waits, f"the index must reach the end of {group.dead_letters}")
+        return Decision(ItemState.SENT, waits, f"waiting until the index reaches the end of {group.dead_letters}")
     if facts.possible:
         return _unknown(
             Reason.POSSIBLE_MATCH,
-            f"{group.name} is past it, but {facts.possible.name} has its key and names no origin",
+            f"{group.name} committed past the record, but {facts.possible.name} has the same key and names no origin",
         )
     if not over:
-        return Decision(ItemState.SENT, Reason.SETTLING, f"committed past by {group.name}; settles for {seconds}")
-    evidence = f"observed: committed past by {group.name}, no re-failure in {seconds}"
+        return Decision(
+            ItemState.SENT,
+            Reason.SETTLING,
+            f"{group.name} committed past the record; waiting {seconds} for a dead letter",
+        )
+    evidence = f"observed: {group.name} committed past the record, and no dead letter arrived within {seconds}"
     if facts.downstream is None:
         return Decision(ItemState.PASSED, Reason.OBSERVED, evidence)
     return Decision(

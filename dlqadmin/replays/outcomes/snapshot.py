@@ -23,7 +23,7 @@ from dlqadmin.replays.models import ItemState
 from dlqadmin.replays.outcomes import engine_reports, foreign_groups, index_progress
 from dlqadmin.replays.outcomes.foreign_groups import Foreign
 from dlqadmin.replays.outcomes.index_progress import Reach
-from dlqadmin.replays.outcomes.kafka_queries import Cluster, Offsets, Partition
+from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Offsets, Partition
 from dlqadmin.replays.outcomes.target_readers import Reader, Readers
 from dlqadmin.replays.outcomes.waiting_partitions import Spot
 from dlqadmin.replays.outcomes.waiting_partitions import foreign as group_of
@@ -69,7 +69,7 @@ def look(
     spots: Sequence[Spot],
     known: Readers,
     now: datetime,
-    cluster: Cluster,
+    cluster: ClusterQueries,
     unanswered: Mapping[object, str],
     wait: Callable[[float], None] = time.sleep,
 ) -> Seen:
@@ -135,15 +135,15 @@ def delayed(what: object, silent: dict[object, str]) -> Iterator[None]:
     try:
         yield
     except BrokerUnavailable as error:
-        log.warning("outcomes wait for %s: %s", what, error)
-        silent[what] = f"no answer about {_named(what)}: {error}"
+        log.warning("outcomes are waiting for %s: %s", what, error)
+        silent[what] = f"{_named(what)} could not be read: {error}"
 
 
 def _committed(
     places: Mapping[tuple[str, str], set[Partition]],
     readers: Mapping[str, Reader],
     now: datetime,
-    cluster: Cluster,
+    cluster: ClusterQueries,
     silent: dict[object, str],
 ) -> tuple[dict[tuple[str, str], Foreign], dict[tuple[str, str, int], int]]:
     """Return the state of the foreign groups, and the committed offsets of all readers."""
@@ -163,7 +163,7 @@ def _committed(
     return groups, committed
 
 
-def _topic_ids(targets: Iterable[str], cluster: Cluster, silent: dict[object, str]) -> dict[str, str]:
+def _topic_ids(targets: Iterable[str], cluster: ClusterQueries, silent: dict[object, str]) -> dict[str, str]:
     """Return the ids of topics. Each has its own request, so that one denied topic does not hide the others."""
     found: dict[str, str] = {}
     for target in sorted(targets):
@@ -187,5 +187,5 @@ def _named(what: object) -> str:
     return f"{name} / {where}" if isinstance(where, int) else f"{group_of(name) or name} on {where}"
 
 
-def _whole(cluster: Cluster) -> Read:
+def _whole(cluster: ClusterQueries) -> Read:
     return lambda topic, partition, start: cluster.read_to_end(topic, partition, start, whole=True)

@@ -13,6 +13,7 @@ import msgspec
 from django.conf import settings
 
 from dlqadmin.connectors import queries as connectors
+from dlqadmin.connectors.documents import ConnectorDocument
 from dlqadmin.deadletters.index.followed_topics import follows
 from dlqadmin.deadletters.models import IndexPosition
 from dlqadmin.metrics import queries as metrics
@@ -79,7 +80,7 @@ class Reader(msgspec.Struct, frozen=True):
     def stopped(self, topic: str, partition: int) -> str:
         """Return why nothing reads the partition, as a sentence. Empty if it is read, or soon will be."""
         if self.gone:
-            return f"{self.name} is no more: nothing reads {topic}"
+            return f"{self.name} no longer exists, so nothing reads {topic}"
         if self.state in ("PAUSED", "STOPPED"):
             return f"{self.name} is {self.state.lower()}"
         if self.state == "FAILED":
@@ -126,9 +127,9 @@ def look() -> Readers:
     answer = connectors.connectors()
     figures = metrics.snapshots()
     return Readers(
-        by_name={row["name"]: _reader(row, figures.get(row["name"], [])) for row in answer["results"]},
-        away="" if answer["reachable"] else f"last heard {answer['as_of'] or 'never'}",
-        heard=answer["as_of"] is not None,
+        by_name={row.name: _reader(row, figures.get(row.name, [])) for row in answer.results},
+        away="" if answer.reachable else f"last response {answer.as_of or 'never'}",
+        heard=answer.as_of is not None,
     )
 
 
@@ -150,18 +151,18 @@ def left(where: tuple[str, int], positions: Offsets, ends: Offsets, begins: Offs
     return max(0, ends.get(where, 0) - max(positions.get(where, 0), begins.get(where, 0)))
 
 
-def _reader(row: Mapping[str, Any], figures: Iterable[TaskSnapshot]) -> Reader:
+def _reader(row: ConnectorDocument, figures: Iterable[TaskSnapshot]) -> Reader:
     known = {snapshot.task: snapshot.status for snapshot in figures}
-    elsewhere = next((row["config"][name] for name in OTHER_CLUSTER if row["config"].get(name)), "")
+    elsewhere = next((row.config[name] for name in OTHER_CLUSTER if row.config.get(name)), "")
     return Reader(
-        name=row["name"],
-        state=row["state"],
-        topics=tuple(row["topics"]),
-        lag=row["lag"],
-        dead_letters=row["dlq_topic"] or "",
-        value_converter=row["config"].get("value.converter") or "",
+        name=row.name,
+        state=row.state,
+        topics=tuple(row.topics),
+        lag=row.lag,
+        dead_letters=row.dlq_topic or "",
+        value_converter=row.config.get("value.converter") or "",
         elsewhere=elsewhere not in ("", settings.KAFKA_BOOTSTRAP_SERVERS),
-        tasks=tuple(_task(task["id"], task["state"], known.get(task["id"], {})) for task in row["tasks"]),
+        tasks=tuple(_task(task.id, task.state, known.get(task.id, {})) for task in row.tasks),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -11,21 +10,7 @@ from rest_framework.views import APIView
 from dlqadmin.audit.permissions import IsViewer
 from dlqadmin.replays.lookup import replay_of
 from dlqadmin.replays.outcomes import group_resolution
-from dlqadmin.rest.documents import Document
-
-
-class ResolvableGroup(Document):
-    """A group, and the number of its records that passed in the replay."""
-
-    id = serializers.IntegerField()
-    title = serializers.CharField()
-    count = serializers.IntegerField()
-
-
-class ResolvableDocument(Document):
-    """The resolvable groups of a replay."""
-
-    results = ResolvableGroup(many=True)
+from dlqadmin.replays.outcomes.documents import ResolvableDocument
 
 
 class ReplayResolvable(APIView):
@@ -39,4 +24,4 @@ class ReplayResolvable(APIView):
 
         Groups with a new dead letter since the replay began are left out.
         """
-        return Response({"results": group_resolution.resolvable(replay_of(pk))})
+        return Response(ResolvableDocument(results=group_resolution.resolvable(replay_of(pk))))

@@ -29,7 +29,7 @@ from dlqadmin.replays.outcomes.dead_letter_matches import kind_of, letter, match
 from dlqadmin.replays.outcomes.decision import decide
 from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts
 from dlqadmin.replays.outcomes.evidence_collection import gather, recreated, reports_of
-from dlqadmin.replays.outcomes.kafka_queries import Cluster, Live
+from dlqadmin.replays.outcomes.kafka_queries import ClusterQueries, Live
 from dlqadmin.replays.outcomes.snapshot import Seen, look
 from dlqadmin.replays.outcomes.target_readers import look as look_at_readers
 from dlqadmin.replays.outcomes.waiting_partitions import Spot
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 def watch(
     clock: Callable[[], datetime] = timezone.now,
-    cluster: Cluster | None = None,
+    cluster: ClusterQueries | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> int:
     """Decide all outcomes that can be decided now. Return how many items changed.
@@ -141,7 +141,7 @@ def named_since(start: int) -> Iterator[tuple[ReplayItem, DeadLetter]]:
     return matched(rows, _turnable())
 
 
-def late(letters: Sequence[tuple[ReplayItem, DeadLetter]], cluster: Cluster, now: datetime) -> list[Verdict]:
+def late(letters: Sequence[tuple[ReplayItem, DeadLetter]], cluster: ClusterQueries, now: datetime) -> list[Verdict]:
     """Return the items that failed again by these dead letters. Raises BrokerUnavailable."""
     kinds = [(item, row, kind_of(item, row)) for item, row in letters]
     ids = cluster.topic_ids(sorted({item.target_topic for item, _, kind in kinds if kind == "placed"}))
@@ -171,7 +171,7 @@ def settle(verdicts: Iterable[Verdict], now: datetime) -> int:
     return sum(_move(rows, *key, now) for key, rows in alike.items())
 
 
-def _turn(position: WatchPosition, cluster: Cluster, now: datetime) -> int:
+def _turn(position: WatchPosition, cluster: ClusterQueries, now: datetime) -> int:
     """Settle the items that new dead letters change. Return how many changed.
 
     If Kafka does not respond, the same dead letters are searched again.
@@ -183,7 +183,7 @@ def _turn(position: WatchPosition, cluster: Cluster, now: datetime) -> int:
             consumer_groups.late(letters, cluster, now), now
         )
     except BrokerUnavailable as error:
-        log.warning("dead letters of replayed records wait: %s", error)
+        log.warning("the outcomes of replayed records are delayed: %s", error)
         return 0
     # Guarded by the old position: another worker may have moved it.
     WatchPosition.objects.filter(pk=1, dead_letter=position.dead_letter).update(dead_letter=searched)
@@ -202,7 +202,7 @@ def _unsettled(rows: QuerySet[ReplayItem], spot: Spot, seen: Seen) -> QuerySet[R
     return rows.exclude(reason=Reason.SETTLING, state_at__gt=seen.now - known.settle) if known else rows
 
 
-def _judged(found: Sequence[ReplayItem], seen: Seen, cluster: Cluster, *, slow: bool) -> list[Verdict]:
+def _judged(found: Sequence[ReplayItem], seen: Seen, cluster: ClusterQueries, *, slow: bool) -> list[Verdict]:
     facts = gather(found, seen, cluster)
     verdicts = [(item, _decided(item, facts[item.pk], seen.now)) for item in found if item.pk in facts]
     return [verdict for verdict in verdicts if slow or _matters(*verdict)]
@@ -219,7 +219,7 @@ def _decided(item: ReplayItem, facts: ItemFacts, now: datetime) -> Decision:
     decision = decide(facts, now)
     settles = decision.reason == Reason.SETTLING  # starts to settle only once the item has this reason
     if item.state == ItemState.UNKNOWN and decision.state is ItemState.SENT and not settles:
-        again = f"read again since: {decision.evidence}"
+        again = f"unknown before, and waiting again: {decision.evidence}"
         return msgspec.structs.replace(decision, state=ItemState.UNKNOWN, reason=item.reason, evidence=again)
     return decision
 
@@ -253,7 +253,7 @@ def _tell(moved: Sequence[ReplayItem], before: ItemState, after: ItemState, now:
     """Log a changed outcome in its replay, and a repeated failure in its group."""
     if before in TURNED:
         for replay, n in Counter(item.replay_id for item in moved).items():
-            events.note(replay, "turned", f"{counted(n, 'record')} turned from {WORDS[before]} to {WORDS[after]}", now)
+            events.note(replay, "turned", f"{counted(n, 'record')} changed from {WORDS[before]} to {WORDS[after]}", now)
     if after is ItemState.FAILED_AGAIN:
         for group, where in group_resolution.groups_of(moved):
             entry = {"group_id": group, "kind": "failed_again", "text": f"failed again in {where}"}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -15,6 +14,7 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 
 from dlqadmin.replays.models import ItemCount, ItemState, Replay, ReplayStatus
+from dlqadmin.replays.plans.documents import ApprovalDocument
 from dlqadmin.rest.text import counted
 from dlqadmin.rest.times import iso_or_none
 
@@ -96,41 +96,41 @@ def hold(replay: Replay, runner: User) -> None:
 def barred(replay: Replay, actor: User) -> str:
     """Return why this person may not approve the plan, as a sentence. "" if they may."""
     if replay.asked_by_id == actor.pk:
-        return "You asked for it: somebody else must approve."
+        return "You asked for the approval, so another person must approve."
     if replay.created_by_id == actor.pk:
-        return "You planned it: somebody else must approve."
+        return "You made the plan, so another person must approve."
     if actor.pk in replay.authors:
-        return "You changed the plan, or wrote a draft that it sends: somebody else must approve."
+        return "You changed the plan or wrote a draft that it sends, so another person must approve."
     return ""
 
 
-def approval_document(replay: Replay, now: datetime | None = None) -> dict[str, Any]:
+def approval_document(replay: Replay, now: datetime | None = None) -> ApprovalDocument:
     """Return who asked for and who gave approval, and whether both are for the current plan.
 
     A list of replays does not load the plans, so it has no reasons.
     """
     is_plan = replay.status == ReplayStatus.PLANNED and "plan" not in replay.get_deferred_fields()
     why = reasons(replay, now or timezone.now()) if is_plan else []
-    return {
-        "needed": bool(why) or approved(replay),
-        "reasons": why,
-        "barred": _barred(replay) if is_plan and (why or replay.asked_digest) else [],
-        "above": settings.APPROVAL_ABOVE,
-        "asked_by": replay.asked_by.get_username() if replay.asked_by else None,
-        "asked_at": iso_or_none(replay.asked_at),
-        "approved_by": replay.approved_by.get_username() if replay.approved_by else None,
-        "approved_at": iso_or_none(replay.approved_at),
-        "void": bool(replay.asked_digest) and replay.asked_digest != replay.plan.get("digest", ""),
-        "approved": approved(replay),
-        "rate": replay.plan.get("rate", replay.rate) if approved(replay) else None,
-    }
+    return ApprovalDocument(
+        needed=bool(why) or approved(replay),
+        reasons=why,
+        barred=_barred(replay) if is_plan and (why or replay.asked_digest) else [],
+        above=settings.APPROVAL_ABOVE,
+        asked_by=replay.asked_by.get_username() if replay.asked_by else None,
+        asked_at=iso_or_none(replay.asked_at),
+        approved_by=replay.approved_by.get_username() if replay.approved_by else None,
+        approved_at=iso_or_none(replay.approved_at),
+        void=bool(replay.asked_digest) and replay.asked_digest != replay.plan.get("digest", ""),
+        approved=approved(replay),
+        rate=replay.plan.get("rate", replay.rate) if approved(replay) else None,
+    )
 
 
 def _many(person: User | None, before: int, to_send: int) -> str:
     above, hours = settings.APPROVAL_ABOVE, settings.APPROVAL_WINDOW_HOURS
     if not before or person is None:
         return f"it sends {counted(to_send, 'record')}, more than {above}"
-    total = f"{person.get_username()} would have sent {counted(before + to_send, 'record')} within {hours} hours"
+    total = f"{person.get_username()} would send {counted(before + to_send, 'record')} within {hours} hours"
     return f"{total}, more than {above}: {before} before and {to_send} now"
 
 

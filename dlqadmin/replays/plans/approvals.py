@@ -16,21 +16,21 @@ from dlqadmin.audit.entries import record
 from dlqadmin.replays import events
 from dlqadmin.replays.models import Replay, ReplayStatus
 from dlqadmin.replays.plans.approval_rules import approved, barred
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from dlqadmin.rest.text import counted
 
 
 def ask(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime) -> str:
     """Ask for approval of the plan with this digest.
 
-    Raises Conflict if the plan has another digest or can't be run.
+    Raises StateConflict if the plan has another digest or can't be run.
     """
     with transaction.atomic():
         _locked(replay, plan_digest)
         if not replay.plan.get("runnable"):
-            raise Conflict("The plan can't be run as it is; nobody can approve it.")
+            raise StateConflict("The plan has an error, so nobody can approve it. Check it again.")
         if approved(replay):
-            raise Conflict(f"{replay} is approved already.")
+            raise StateConflict(f"{replay} is already approved.")
         _store(replay, asked_by=actor, asked_at=now, asked_digest=plan_digest, reason=reason, **_NOBODY)
         said = f"asked for approval of {counted(replay.plan['to_send'], 'record')}: {reason}"
         _say(replay, actor, "ask", said, now, {"reason": reason})
@@ -40,7 +40,7 @@ def ask(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetim
 def approve(replay: Replay, actor: User, reason: str, plan_digest: str, now: datetime) -> str:
     """Approve the plan that somebody else asked for.
 
-    Raises Conflict if nobody asked for this plan, or if the person may not approve it.
+    Raises StateConflict if nobody asked for this plan, or if the person may not approve it.
     """
     with transaction.atomic():
         _locked(replay, plan_digest)
@@ -54,12 +54,12 @@ def approve(replay: Replay, actor: User, reason: str, plan_digest: str, now: dat
 def reject(replay: Replay, actor: User, reason: str, now: datetime) -> str:
     """Reject a request for approval, or withdraw an approval.
 
-    The plan stays and approval can be asked for again. Raises Conflict if nobody has asked.
+    The plan stays and approval can be asked for again. Raises StateConflict if nobody has asked.
     """
     with transaction.atomic():
         _locked(replay, None)
         if replay.asked_by_id is None and not replay.asked_digest:
-            raise Conflict(f"Nobody has asked for approval of {replay}.")
+            raise StateConflict(f"Nobody has asked for approval of {replay}.")
         _store(replay, asked_by=None, asked_at=None, asked_digest="", **_NOBODY)
         _say(replay, actor, "reject", f"rejected: {reason}", now, {"reason": reason})
     return "rejected"
@@ -71,23 +71,23 @@ _NOBODY: Mapping[str, Any] = {"approved_by": None, "approved_at": None, "approve
 def _locked(replay: Replay, plan_digest: str | None) -> None:
     """Lock and reload the replay.
 
-    Raises Conflict if it is not a plan any more, or not the plan that the person saw.
+    Raises StateConflict if it is not a plan any more, or not the plan that the person saw.
     """
     there = Replay.objects.select_for_update().filter(pk=replay.pk, status=ReplayStatus.PLANNED)
     if not there.exists():
-        raise Conflict(f"{replay} is not a plan that waits to be run.")
+        raise StateConflict(f"{replay} has no plan that is waiting to be run.")
     replay.refresh_from_db()
     if plan_digest is not None and replay.plan.get("digest") != plan_digest:
-        raise Conflict("The plan changed since you saw it; look at it again.")
+        raise StateConflict("The plan changed since you opened it. Read it again.")
 
 
 def _asked(replay: Replay, actor: User) -> None:
     if not replay.asked_digest:
-        raise Conflict(f"Nobody has asked for approval of {replay}.")
+        raise StateConflict(f"Nobody has asked for approval of {replay}.")
     if replay.asked_digest != replay.plan.get("digest"):
-        raise Conflict("The plan is another one than approval was asked for; ask again.")
+        raise StateConflict("The plan changed after the approval was requested. Ask for approval again.")
     if why := barred(replay, actor):
-        raise Conflict(why)
+        raise StateConflict(why)
 
 
 def _store(replay: Replay, **fields: Any) -> None:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-OK, WARN, STOP = "ok", "warn", "stop"
-Check = dict[str, str]
+from typing import Final, Literal
+
+from dlqadmin.rest.documents import Document
+
+Level = Literal["ok", "warn", "stop"]
+OK: Final = "ok"
+WARN: Final = "warn"
+STOP: Final = "stop"
 
 
-def check(level: str, title: str, text: str) -> Check:
+class CheckDocument(Document):
+    """One check of a plan. A plan with a check of the level `stop` can't be run."""
+
+    level: Level
+    title: str
+    text: str
+
+
+def check(level: Level, title: str, text: str) -> CheckDocument:
     """Return one check of a plan."""
-    return {"level": level, "title": title, "text": text}
+    return CheckDocument(level=level, title=title, text=text)
 
 
 def in_bytes(number: int) -> str:

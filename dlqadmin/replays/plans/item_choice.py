@@ -13,7 +13,7 @@ from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import Disposal, OrderGuard, Replay, ReplayItem
 from dlqadmin.replays.plans.newer_records import Behind
 from dlqadmin.replays.plans.options import Options
-from dlqadmin.replays.plans.targets import Target, Targets
+from dlqadmin.replays.plans.targets import Targets, TargetTopic
 
 FRAME_BYTES = 100  # overhead of batch and record headers around key, value and record headers
 MAX_ATTEMPTS = 5
@@ -57,7 +57,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return self.value_size is None if self.edited is None else self.edited.value is None
 
 
-class Known(msgspec.Struct, frozen=True):
+class CandidateFacts(msgspec.Struct, frozen=True):
     """Facts about some candidates: claims, number of attempts, and disposals.
 
     `owners` are the items that hold the claims. `claimants` are started replays that will claim the candidates later.
@@ -91,7 +91,7 @@ class Decided(msgspec.Struct, frozen=True):
     newer: bool = False
 
 
-def decide(one: Candidate, options: Options, targets: Targets, behind: Behind, known: Known) -> Decided:
+def decide(one: Candidate, options: Options, targets: Targets, behind: Behind, known: CandidateFacts) -> Decided:
     """Decide whether the record is sent.
 
     The reasons `same_lineage` and `superseded` need the whole selection and are set later.
@@ -139,25 +139,25 @@ def _hindrance(one: Candidate, targets: Targets) -> tuple[str, str] | None:
     if one.size is None:
         return _without_bytes(one)
     if not one.target:
-        return "no_target", "the dead letter does not say from which topic it came"
+        return "no_target", "the dead letter does not name its origin topic"
     target = targets.by_name[one.target]
     if target.forbidden:
-        return "forbidden_target", f"{one.target} {target.forbidden}: replays don't write there"
+        return "forbidden_target", f"{one.target} {target.forbidden}, so replays can't write to it"
     if targets.kafka or target.made:
         return None
     if target.partitions is None:
-        return "no_target", f"there is no topic {one.target}"
+        return "no_target", f"topic {one.target} does not exist"
     if target.limit_bytes is not None and one.size + FRAME_BYTES > target.limit_bytes:
-        return "oversize", f"{one.size} B; {one.target} takes {target.limit_bytes} B"
+        return "oversize", f"{one.size} B; {one.target} allows {target.limit_bytes} B"
     return None
 
 
 def _without_bytes(one: Candidate) -> tuple[str, str]:
     if one.original == Original.EXPIRED:
-        return "expired", "the original bytes are gone from the origin topic"
+        return "expired", "the origin topic no longer contains the original bytes"
     if one.original == Original.FORBIDDEN:
         return "not_allowed", f"not fetched: not allowed ({one.refused})"
-    return "unknown_bytes", "the original bytes are not known"
+    return "unknown_bytes", "the original bytes are unknown"
 
 
 def _sent(owner: ReplayItem | None, claimant: Replay | None, attempt: int, options: Options) -> tuple[str, str] | None:
@@ -191,7 +191,7 @@ def _outdated(one: Candidate, newer: int | None, options: Options) -> tuple[str,
     return "newer_exists", f"{one.origin_topic} / {one.origin_partition} / {newer} has the same key and is newer"
 
 
-def _partition(one: Candidate, target: Target, options: Options) -> int | None:
+def _partition(one: Candidate, target: TargetTopic, options: Options) -> int | None:
     """Return the original partition if the record goes back to its topic with the same key.
 
     Otherwise return None: the key decides.

@@ -13,17 +13,17 @@ from django.db.models import Count, F, Window
 from django.db.models.expressions import OrderBy
 from django.db.models.functions import FirstValue, RowNumber
 
-from dlqadmin.deadletters.index.bulk_insert import Table, bulk
+from dlqadmin.deadletters.index.bulk_insert import BulkTable, bulk
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.items.item_states import MAX_EVIDENCE
 from dlqadmin.replays.models import ItemPayload, ItemState, Replay, ReplayItem
 from dlqadmin.replays.plans.item_choice import Decided
-from dlqadmin.replays.plans.tally import Tally
+from dlqadmin.replays.plans.tally import PlanTally
 from dlqadmin.replays.plans.targets import Targets
 
 PART = 2_000
-ITEMS = Table(
+ITEMS = BulkTable(
     ReplayItem,
     {
         "id": "int8",
@@ -44,10 +44,10 @@ ITEMS = Table(
         "history": "jsonb",
     },
 )
-PAYLOADS = Table(
+PAYLOADS = BulkTable(
     ItemPayload, {"item_id": "int8", "key": "bytea", "value": "bytea", "headers": "bytea", "digest": "text"}
 )
-LEFT_OUT = Table(
+LEFT_OUT = BulkTable(
     ReplayItem, {"id": "int8", "state": "text", "reason": "text", "evidence": "text", "target_partition": "int4"}
 )
 
@@ -94,7 +94,7 @@ def write(replay: Replay, first: int, found: Sequence[Decided], targets: Targets
     )
 
 
-def one_of_each(replay: Replay, tally: Tally) -> None:
+def one_of_each(replay: Replay, tally: PlanTally) -> None:
     """Keep one dead letter of each lineage and target.
 
     Edited dead letters are preferred, then the newest one.
@@ -121,7 +121,7 @@ def one_of_each(replay: Replay, tally: Tally) -> None:
         )
 
 
-def last_of_each_key(replay: Replay, tally: Tally) -> None:
+def last_of_each_key(replay: Replay, tally: PlanTally) -> None:
     """Keep one record of each key: the one with the highest offset in its origin topic."""
     place: dict[str, Any] = {
         "partition_by": [F("target_topic"), F("dead_letter__origin_topic"), F("dead_letter__origin_partition"),
@@ -150,7 +150,7 @@ def _planned(replay: Replay) -> Any:
     return ReplayItem.objects.filter(replay=replay, state=ItemState.PLANNED)
 
 
-def _leave_out(rows: Sequence[tuple[int, int, str]], reason: str, tally: Tally) -> None:
+def _leave_out(rows: Sequence[tuple[int, int, str]], reason: str, tally: PlanTally) -> None:
     bulk().change(LEFT_OUT, [(pk, ItemState.SKIPPED.value, reason, said[:MAX_EVIDENCE], None) for pk, _, said in rows])
     for _, ordinal, _ in rows:
         tally.leave_out(ordinal, reason)

@@ -13,7 +13,7 @@ from engine.record.record import RawRecord
 Place = tuple[str, int]  # topic and partition
 
 
-class Cluster(Protocol):
+class SourceClusterQueries(Protocol):
     """Queries to the own cluster. All raise BrokerUnavailable."""
 
     def cluster(self) -> ClusterView: ...
@@ -25,7 +25,7 @@ class Cluster(Protocol):
     def read_to_end(self, topic: str, partition: int, start: int, timeout_s: float) -> Iterator[RawRecord]: ...
 
 
-class Target(Protocol):
+class TargetClusterQueries(Protocol):
     """Queries to the target cluster. All raise BrokerUnavailable."""
 
     def cluster(self) -> ClusterView: ...

@@ -16,14 +16,14 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.batches import parts
 from dlqadmin.replays.models import ReplayItem
 from dlqadmin.replays.outcomes.dead_letter_matches import named
-from dlqadmin.replays.plans.kafka_queries import Cluster, Place
+from dlqadmin.replays.plans.kafka_queries import Place, SourceClusterQueries
 from engine.record.record import RawRecord
 from engine.record.replay import ITEM
 
 Newest = dict[int, int]  # key hash → the offset of the newest record with this key
 
 
-class Limits(msgspec.Struct, frozen=True):
+class SearchLimits(msgspec.Struct, frozen=True):
     """The limits of a search: number of records, and seconds."""
 
     records: int = 20_000
@@ -60,7 +60,10 @@ class Behind(msgspec.Struct, frozen=True):
 
 
 def look(
-    first: Mapping[Place, int], cluster: Cluster, limits: Limits, clock: Callable[[], float] = time.monotonic
+    first: Mapping[Place, int],
+    cluster: SourceClusterQueries,
+    limits: SearchLimits,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Behind:
     """Read the records after the first failed offset of each partition."""
     try:
@@ -74,14 +77,14 @@ def look(
         there = sum(end - start for start, end in spans.values())
         return _read(spans, there, cluster, limits, clock)
     except BrokerUnavailable as error:
-        return Behind(away=str(error) or "no answer")
+        return Behind(away=str(error) or "no response")
 
 
 def _read(
     spans: Mapping[Place, tuple[int, int]],
     there: int,
-    cluster: Cluster,
-    limits: Limits,
+    cluster: SourceClusterQueries,
+    limits: SearchLimits,
     clock: Callable[[], float],
 ) -> Behind:
     until, left, looked = clock() + limits.seconds, limits.records, 0

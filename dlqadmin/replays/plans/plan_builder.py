@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from django.db.models import F, Q
@@ -16,23 +15,23 @@ from django.db.models import F, Q
 from dlqadmin.deadletters.index.origin_topics import refusal_by_name
 from dlqadmin.replays.models import ItemState, OrderGuard, Replay, ReplayItem
 from dlqadmin.replays.plans import approval_rules, item_writer, newer_records, selection_reader, targets
-from dlqadmin.replays.plans.document import document
-from dlqadmin.replays.plans.facts import Facts
+from dlqadmin.replays.plans.documents import PlanDocument, plan_document
 from dlqadmin.replays.plans.item_choice import Decided, decide
-from dlqadmin.replays.plans.kafka_queries import Cluster
-from dlqadmin.replays.plans.newer_records import Behind, Limits
+from dlqadmin.replays.plans.kafka_queries import SourceClusterQueries
+from dlqadmin.replays.plans.newer_records import Behind, SearchLimits
 from dlqadmin.replays.plans.options import Options
+from dlqadmin.replays.plans.plan_inputs import Facts
 from dlqadmin.replays.plans.selection_reader import Reading
-from dlqadmin.replays.plans.tally import Tally
+from dlqadmin.replays.plans.tally import PlanTally
 from dlqadmin.replays.plans.targets import Targets
 from dlqadmin.replays.plans.value_checks import Looked
-from dlqadmin.replays.rehearsals import source_records
+from dlqadmin.replays.rehearsals import corrected_source_records
 from dlqadmin.replays.selections import frozen_selections
 
-FAR = Limits(records=200_000, seconds=20.0)  # for a plan that is made in the background
+FAR = SearchLimits(records=200_000, seconds=20.0)  # for a plan that is made in the background
 
 
-class Slice(msgspec.Struct, frozen=True):
+class PlanSlice(msgspec.Struct, frozen=True):
     """Decisions on consecutive records.
 
     `not_json` are the ids of records whose value is not JSON. `holders` are the replays that may hold some of the
@@ -50,14 +49,18 @@ class Work:
     It writes items to the database and nothing else.
     """
 
-    def __init__(self, replay: Replay, options: Options, now: datetime, cluster: Cluster, limits: Limits) -> None:
+    def __init__(
+        self, replay: Replay, options: Options, now: datetime, cluster: SourceClusterQueries, limits: SearchLimits
+    ) -> None:
         self._began = time.perf_counter()
         self._replay, self._options, self._now = replay, options, now
         self._target = options.target_topic or (f"dlqadmin-shadow-{replay.uuid.hex}" if options.shadow else "")
         first, self._named = selection_reader.origins(replay.selection)
         author = replay.created_by if options.use_fixes else None
         names = [self._target] if self._target else [topic for topic, _ in first]
-        names += [] if self._target else source_records.topics(author, frozen_selections.rows(replay.selection))
+        names += (
+            [] if self._target else corrected_source_records.topics(author, frozen_selections.rows(replay.selection))
+        )
         self.targets: Targets = targets.look(names, options, cluster)
         self._behind = Behind()
         if options.home and not self.targets.kafka:
@@ -69,7 +72,7 @@ class Work:
             }
             refused = sorted(topic for topic, _ in first if topic and topic not in readable)
             self._behind = msgspec.structs.replace(newer_records.look(there, cluster, limits), refused=tuple(refused))
-        self.tally = Tally(options, self.targets, now)
+        self.tally = PlanTally(options, self.targets, now)
         self._values = Looked()
 
     def _readable(self) -> set[str]:
@@ -82,7 +85,7 @@ class Work:
         refused |= {name for name, target in self.targets.by_name.items() if target.forbidden}
         return {origin for _, origin in self._named if origin} - refused
 
-    def slices(self) -> Iterator[Slice]:
+    def slices(self) -> Iterator[PlanSlice]:
         """Yield the decisions on all records, in slices. Reads the database only."""
         author = self._replay.created_by if self._options.use_fixes else None
         timed = self._options.keep_timestamps
@@ -92,14 +95,14 @@ class Work:
             found = there.candidates(letters)
             known = there.known_of(found)
             rows = [decide(one, self._options, self.targets, self._behind, known) for one in found]
-            yield Slice(rows, self._values.not_json(rows, self.targets), known.holders)
+            yield PlanSlice(rows, self._values.not_json(rows, self.targets), known.holders)
 
-    def write(self, part: Slice) -> None:
+    def write(self, part: PlanSlice) -> None:
         """Insert the items of a slice, in the caller's transaction."""
         item_writer.write(self._replay, self.tally.total, part.rows, self.targets, self._now)
         self.tally.add(part.rows, part.not_json, part.holders)
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> PlanDocument:
         """Apply the rules that need all items, and return the plan. In the caller's transaction."""
         item_writer.one_of_each(self._replay, self.tally)
         if self._options.order == OrderGuard.LAST:
@@ -108,7 +111,7 @@ class Work:
         to_send = sum(n for *_, reason, n in cells if not reason)
         elsewhere = self._elsewhere(to_send)
         people = [self._replay.created_by]
-        return document(
+        return plan_document(
             Facts(
                 selection=self._replay.selection,
                 drifted=frozen_selections.drifted(self._replay.selection, self.tally.ids),

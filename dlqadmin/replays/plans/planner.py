@@ -6,33 +6,33 @@ Planning writes nothing to Kafka.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q
 
 from dlqadmin.audit.entries import record
+from dlqadmin.jobs.claims import JobKind, held
 from dlqadmin.replays import events
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import Replay, ReplayStatus, Selection
 from dlqadmin.replays.plans import item_writer
-from dlqadmin.replays.plans.document import broken
-from dlqadmin.replays.plans.kafka_queries import Cluster, Own
-from dlqadmin.replays.plans.newer_records import Limits
+from dlqadmin.replays.plans.documents import broken
+from dlqadmin.replays.plans.kafka_queries import Own, SourceClusterQueries
+from dlqadmin.replays.plans.newer_records import SearchLimits
 from dlqadmin.replays.plans.options import Options, keep, options_of, settled
 from dlqadmin.replays.plans.plan_builder import FAR, Work
 from dlqadmin.replays.plans.selection_reader import SLICE
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 
-__all__ = ["INLINE", "Options", "begin", "check_again", "create", "failed", "go_on", "options_of", "unsettled"]
+__all__ = ["INLINE", "PLANS", "Options", "check_again", "create", "go_on", "options_of"]
 
 INLINE = SLICE  # records that are planned while the request waits
-TRIES = 3  # tries to make a plan in total, if errors or killed workers end them
 FAILED = "plan_failed"
-KEPT = ("plan", "planned_at", "planned_count", "status", "sender", "heartbeat", "authors")
+KEPT = ("plan", "planned_at", "planned_count", "status", "claim_token", "heartbeat", "authors")
 
 
 def create(
@@ -40,9 +40,9 @@ def create(
     options: Options,
     title: str,
     actor: User,
-    once: Once,
+    once: RequestKey,
     now: datetime,
-    cluster: Cluster | None = None,
+    cluster: SourceClusterQueries | None = None,
 ) -> Replay:
     """Create a replay of the selection with its plan.
 
@@ -60,42 +60,25 @@ def create(
     return _plan(made, options, actor, now, cluster or Own())
 
 
-def check_again(replay: Replay, options: Options, actor: User, now: datetime, cluster: Cluster | None = None) -> Replay:
+def check_again(
+    replay: Replay, options: Options, actor: User, now: datetime, cluster: SourceClusterQueries | None = None
+) -> Replay:
     """Make the plan again with these options.
 
-    Raises Conflict if the plan is still being made, or if the replay was run or cancelled.
+    Raises StateConflict if the plan is still being made, or if the replay was run or cancelled.
     """
     if replay.status == ReplayStatus.PLANNING:
-        raise Conflict(f"{replay} is being planned; wait for its plan, or cancel it.")
+        raise StateConflict(f"{replay} is being planned. Wait for its plan, or cancel it.")
     if replay.status != ReplayStatus.PLANNED:
-        raise Conflict(f"{replay} is {replay.status}; its plan stands as it was run.")
+        raise StateConflict(f"{replay} is {replay.status}, so its plan can't change.")
     return _plan(replay, options, actor, now, cluster or Own())
 
 
-def begin(replay: Replay, seen: datetime | None, token: str, now: datetime, spared: int = 0) -> bool:
-    """Claim a plan that is still to be made.
-
-    Return False if somebody changed it since its heartbeat was `seen`. After TRIES tries the plan is given up: an error
-    that kills its workers would kill the next one too. `spared` is the number of tries that an unavailable database
-    ended; they do not count.
-    """
-    there = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, heartbeat=seen)
-    begun = {"heartbeat": now, "sender": token, "planned_count": 0, "tries": F("tries") + 1 - spared}
-    if there.filter(tries__lt=TRIES + spared).update(**begun):
-        return True
-    with transaction.atomic():
-        if (lost := there.select_for_update().first()) is not None:
-            events.note(replay.pk, FAILED, "whoever made the plan ended without a word, killed perhaps", now)
-            why = "its worker was killed, for want of memory perhaps; the log of its system tells"
-            _give_up(lost, f"{_LAST} ended without a word: {why}.", now)
-    return False
-
-
 def go_on(
-    replay: Replay, token: str, actor: User | None, clock: Callable[[], datetime], cluster: Cluster | None = None
+    replay: Replay, actor: User | None, clock: Callable[[], datetime], cluster: SourceClusterQueries | None = None
 ) -> bool:
-    """Make the whole plan of a replay that `begin` claimed. Return False if it was taken away."""
-    mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, sender=token)
+    """Make the whole plan of a replay that this worker claimed. Return False if it was taken away."""
+    mine = held(replay).filter(status=ReplayStatus.PLANNING)
     with transaction.atomic():
         if not mine.select_for_update().exists():
             return False
@@ -113,32 +96,6 @@ def go_on(
     return _gave_up(replay)
 
 
-def failed(replay: Replay, token: str, now: datetime, what: str = "an error") -> None:
-    """Store that `go_on` met an unexpected error.
-
-    The plan is tried again soon, up to TRIES times. `what` names the error in the text of a plan that is given up.
-    """
-    mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.PLANNING, sender=token)
-    with transaction.atomic():
-        there = mine.select_for_update().first()
-        if there is None:
-            return
-        events.note(replay.pk, FAILED, f"making the plan met {what}; the worker's log has its trace", now)
-        if there.tries < TRIES:
-            mine.update(sender="", heartbeat=None)
-        else:
-            _give_up(there, f"{_LAST} met {what}; the worker's log has its trace.", now)
-
-
-def unsettled(before: datetime) -> QuerySet[Replay]:
-    """Return the replays whose plan nobody has worked on since `before`."""
-    quiet = Q(heartbeat__isnull=True) | Q(heartbeat__lt=before)
-    return Replay.objects.filter(quiet, status=ReplayStatus.PLANNING)
-
-
-_LAST = f"The last of {TRIES} tries"
-
-
 def _give_up(replay: Replay, why: str, now: datetime) -> None:
     """Store a plan that tells why it could not be made, so that a person can check it again.
 
@@ -146,19 +103,20 @@ def _give_up(replay: Replay, why: str, now: datetime) -> None:
     """
     item_writer.clear(replay)
     item_states.created(replay)
-    replay.plan, replay.planned_count = broken(f"{why} Check the plan again, or cancel the replay.", now), 0
-    replay.planned_at, replay.status, replay.sender, replay.heartbeat = now, ReplayStatus.PLANNED, "", None
+    plan = broken(f"{why} Check the plan again, or cancel the replay.", now)
+    replay.plan, replay.planned_count = msgspec.to_builtins(plan), 0
+    replay.planned_at, replay.status, replay.claim_token, replay.heartbeat = now, ReplayStatus.PLANNED, "", None
     replay.save(update_fields=KEPT)
 
 
-def _plan(replay: Replay, asked: Options, actor: User, now: datetime, cluster: Cluster) -> Replay:
+def _plan(replay: Replay, asked: Options, actor: User, now: datetime, cluster: SourceClusterQueries) -> Replay:
     options = settled(asked, replay.selection.count)
     if replay._state.adding or options != options_of(replay):  # noqa: SLF001, as in `_hold`
         replay.authors = [*replay.authors, actor.pk]
     keep(replay, options)
     if replay.selection.count > INLINE:
         return _put_off(replay, now)
-    work = Work(replay, options, now, cluster, Limits())
+    work = Work(replay, options, now, cluster, SearchLimits())
     found = list(work.slices())  # before the transaction, because on SQLite it would block all other writers
     with transaction.atomic():
         _hold(replay, now)
@@ -183,7 +141,7 @@ def _put_off(replay: Replay, now: datetime) -> Replay:
 def _hold(replay: Replay, now: datetime) -> None:
     """Lock the replay's row, or insert it.
 
-    Raises Conflict if the replay was run meanwhile: it keeps the plan that it was run with.
+    Raises StateConflict if the replay was run meanwhile: it keeps the plan that it was run with.
     """
     replay.planned_at = now
     if replay._state.adding:  # noqa: SLF001, Django's documented way to ask whether it has a row
@@ -191,7 +149,7 @@ def _hold(replay: Replay, now: datetime) -> None:
         return
     there = Replay.objects.select_for_update().filter(pk=replay.pk, status=ReplayStatus.PLANNED).first()
     if there is None:
-        raise Conflict(f"{replay} was run while its plan was checked; its plan stands as it was run.")
+        raise StateConflict(f"{replay} was run while its plan was checked, so its plan can't change.")
     replay.authors = sorted({*there.authors, *replay.authors})  # somebody else may have changed it meanwhile
 
 
@@ -200,15 +158,15 @@ def _settle(replay: Replay, work: Work, actor: User | None, now: datetime) -> No
     plan = work.finish()
     item_states.created(replay)
     replay.authors = sorted({*replay.authors, *work.tally.authors})
-    replay.plan, replay.planned_at, replay.planned_count = plan, now, plan["total"]
-    replay.status, replay.sender, replay.heartbeat = ReplayStatus.PLANNED, "", None
+    replay.plan, replay.planned_at, replay.planned_count = msgspec.to_builtins(plan), now, plan.total
+    replay.status, replay.claim_token, replay.heartbeat = ReplayStatus.PLANNED, "", None
     replay.save(update_fields=[*Options.__struct_fields__, *KEPT])
-    left_out = plan["total"] - plan["to_send"]
-    text = f"checked the plan: {plan['to_send']} to send, {left_out} left out; nothing written"
+    left_out = plan.total - plan.to_send
+    text = f"checked the plan: {plan.to_send} to send, {left_out} left out; nothing was written"
     events.note(replay.pk, "planned", text, now, actor.get_username() if actor else events.ITSELF)
     detail = {
         "selection": str(replay.selection), "selection_digest": replay.selection.digest,
-        "plan_digest": plan["digest"], "total": plan["total"], "to_send": plan["to_send"],
+        "plan_digest": plan.digest, "total": plan.total, "to_send": plan.to_send,
         **msgspec.structs.asdict(options_of(replay)),
     }  # fmt: skip
     record(actor or events.ITSELF, "planned", "replay", str(replay), detail)
@@ -221,3 +179,18 @@ def _gave_up(replay: Replay) -> bool:
             item_writer.clear(replay)
             item_states.created(replay)
     return False
+
+
+def _note(replay: Replay, text: str, now: datetime) -> None:
+    events.note(replay.pk, FAILED, f"making the plan {text}", now)
+
+
+PLANS = JobKind(
+    Replay,
+    unfinished=Q(status=ReplayStatus.PLANNING),
+    lease=timedelta(seconds=60),
+    give_up=_give_up,
+    note=_note,
+    begun=lambda _: {"planned_count": 0},
+    related=("selection", "created_by"),
+)

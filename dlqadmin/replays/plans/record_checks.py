@@ -5,34 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlqadmin.replays.models import OrderGuard
-from dlqadmin.replays.plans.check_results import OK, WARN, Check, check
-from dlqadmin.replays.plans.facts import Facts
+from dlqadmin.replays.plans.check_results import OK, WARN, CheckDocument, Level, check
+from dlqadmin.replays.plans.plan_inputs import Facts
 from dlqadmin.replays.plans.tally import Mark
 from dlqadmin.rest.text import counted
 
 
-def order(facts: Facts) -> Iterator[Check]:
+def order(facts: Facts) -> Iterator[CheckDocument]:
     """Check for newer records of the same key, and tell how many records were searched."""
     superseded = facts.left_out("superseded")
-    older = f" {counted(superseded, 'record')} left out: another of this selection has the same key and is newer."
+    older = (
+        f" {counted(superseded, 'record')} left out: another record of this selection has the same key and is newer."
+    )
     if not facts.options.home:
-        text = "Not looked at: the records don't go back to where they came from."
+        text = "Not checked, because the records don't go back to their origin."
         yield check(WARN if superseded else OK, "Order per key", text + (older if superseded else ""))
         return
     if facts.targets.kafka:
         return
     if facts.behind.away:
         text = f"The origin topics could not be read: {facts.behind.away}."
-        yield check(WARN, "Order per key not known", text)
+        yield check(WARN, "Order per key unknown", text)
         return
     if hidden := [topic for topic in dict.fromkeys(facts.behind.refused) if facts.sent_to(topic)]:
         text = f"{', '.join(hidden)} may not be read for these dead letters; see POINTER_TOPICS."
-        yield check(WARN, "Order per key not known", text)
+        yield check(WARN, "Order per key unknown", text)
     newer, looked = facts.tally.newer, _looked(facts)
     if not newer:
-        text = f"No newer record of their keys was seen in the origin topic; {looked}."
+        text = f"The origin topic has no newer record of the same keys; {looked}."
         whole = facts.behind.looked >= facts.behind.there
-        level = OK if whole and not superseded else WARN
+        level: Level = OK if whole and not superseded else WARN
         yield check(level, "Order per key", text + (older if superseded else ""))
         return
     have = "has a newer record of its key" if newer == 1 else "have newer records of their keys"
@@ -45,63 +47,64 @@ def order(facts: Facts) -> Iterator[Check]:
 def _looked(facts: Facts) -> str:
     looked, there = facts.behind.looked, facts.behind.there
     if looked >= there:
-        return f"looked through all {there:,} records behind them" if there else "nothing is behind them"
-    return f"looked through {looked:,} of the {there:,} records behind them"
+        return f"searched all {there:,} records after them" if there else "no records come after them"
+    return f"searched {looked:,} of the {there:,} records after them"
 
 
-def json_values(facts: Facts) -> Iterator[Check]:
+def json_values(facts: Facts) -> Iterator[CheckDocument]:
     """Check for values that a JsonConverter can't read."""
     seen = facts.values
     if not seen.wanted:
         return
-    far = (
-        f"Looked into all {seen.wanted:,}"
-        if seen.count >= seen.wanted
-        else f"Looked into {seen.count:,} of {seen.wanted:,}"
-    )
+    far = f"Checked all {seen.wanted:,}" if seen.count >= seen.wanted else f"Checked {seen.count:,} of {seen.wanted:,}"
     names = ", ".join(sorted(seen.readers))
     if count := facts.tally.count(Mark.NOT_JSON):
         what = "value is not JSON: it" if count == 1 else "values are not JSON: they"
         text = f"{count} {what} will fail at VALUE_CONVERTER of {names}. {far}."
-        yield check(WARN, "Values that can't be read", text)
+        yield check(WARN, "Invalid values", text)
     else:
-        yield check(OK, "Values can be read", f"All JSON, as {names} expects. {far}.")
+        yield check(OK, "Valid values", f"All values are JSON, as {names} requires. {far}.")
 
 
-def of_sources(facts: Facts) -> Iterator[Check]:
+def of_sources(facts: Facts) -> Iterator[CheckDocument]:
     """Describe the records of a source connector. The message is what the source would have written."""
     for stages, count in sorted(facts.tally.through.items()):
         yield check(OK, "Records of a source", f"{counted(count, 'record')} {stages}.")
 
 
-def tombstones(facts: Facts) -> Iterator[Check]:
+def tombstones(facts: Facts) -> Iterator[CheckDocument]:
     """Check for null values."""
     if count := facts.tally.count(Mark.TOMBSTONE):
-        text = f"{counted(count, 'record')} with a null value: a compacted topic forgets the key by it."
+        text = (
+            f"{counted(count, 'record')} with a null value. A compacted topic deletes earlier records of the same keys."
+        )
         yield check(WARN, "Tombstones", text)
 
 
-def headers(facts: Facts) -> Iterator[Check]:
+def headers(facts: Facts) -> Iterator[CheckDocument]:
     """List the headers that are added and removed."""
     taken = sorted(facts.tally.stripped)
     listed = f"{', '.join(taken[:5])}{' …' if len(taken) > 5 else ''}"
-    text = f"3 added dlq.replay.*; {len(taken)} left off{': ' + listed if taken else ''}."
+    text = f"Adds 3 dlq.replay.* headers; removes {len(taken)}{(': ' + listed if taken else '')}."
     yield check(OK, "Headers", text)
 
 
-def times(facts: Facts) -> Iterator[Check]:
+def times(facts: Facts) -> Iterator[CheckDocument]:
     """Check which timestamps the records get, and whether their target's retention deletes them."""
     if not facts.options.keep_timestamps:
-        yield check(WARN, "Timestamps change", "Records get the time of sending.")
+        yield check(WARN, "Timestamps change", "Records get the time of sending as their timestamp.")
         return
     stamping = [target.topic for target in facts.targets.by_name.values() if target.stamps]
     if stamping:
-        text = f"{', '.join(stamping)} puts the time of writing on every record, whatever is sent."
+        text = f"{', '.join(stamping)} replaces every timestamp with the time of writing (LogAppendTime)."
         yield check(WARN, "Timestamps change", text)
     if old := facts.tally.count(Mark.OLD):
-        text = f"{counted(old, 'record')} older than the target's retention: Kafka may delete them as soon as written."
+        text = (
+            f"{counted(old, 'record')} older than the target's retention: Kafka may delete them right after "
+            "they are written."
+        )
         yield check(WARN, "Timestamps too old", text)
     timeless = facts.tally.count(Mark.TIMELESS)
-    rest = f" {counted(timeless, 'record')} without one: the time of sending." if timeless else ""
+    rest = f" {counted(timeless, 'record')} without a timestamp: they get the time of sending." if timeless else ""
     if not stamping:
-        yield check(OK, "Timestamps are kept", f"Records keep the time that they had.{rest}")
+        yield check(OK, "Timestamps are kept", f"Records keep their original timestamp.{rest}")

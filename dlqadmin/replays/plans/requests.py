@@ -11,7 +11,7 @@ from dlqadmin.broker import clusters
 from dlqadmin.replays.models import OrderGuard
 from dlqadmin.replays.plans.options import Options
 from dlqadmin.replays.requests import WhyBody
-from dlqadmin.rest.documents import Document
+from dlqadmin.rest.documents import Form
 from dlqadmin.rest.fields import BoundedListField
 from dlqadmin.rest.pagination import MAX_ID
 
@@ -21,7 +21,7 @@ MAX_RATE = 1_000_000
 MAX_CHUNK = 2000  # records in one transaction
 
 
-class OptionsBody(Document):
+class OptionsBody(Form):
     """The options of a replay. Missing options stay as they are."""
 
     target_topic = serializers.RegexField(r"^[A-Za-z0-9._-]*\Z", max_length=249, required=False, allow_blank=True)
@@ -45,14 +45,14 @@ class OptionsBody(Document):
         """Check that the cluster is configured."""
         if name and name not in clusters.names():
             raise serializers.ValidationError(
-                f"there is no cluster {name}; configured are: {_listed(clusters.names())}"
+                f"cluster {name} does not exist; configured are: {_listed(clusters.names())}"
             )
         return name
 
     def validate_steps(self, steps: list[int]) -> list[int]:
         """Check that the steps grow."""
         if steps != sorted(set(steps)):
-            raise serializers.ValidationError("must grow: 1, 10, 100")
+            raise serializers.ValidationError("must increase, for example 1, 10, 100")
         return steps
 
     def options(self, before: Options | None = None) -> Options:
@@ -75,7 +75,7 @@ class AskBody(WhyBody):
     plan_digest = serializers.CharField(max_length=64)
 
 
-class ApproveBody(Document):
+class ApproveBody(Form):
     """The digest of the plan that the approver saw, and a reason."""
 
     plan_digest = serializers.CharField(max_length=64)

@@ -21,10 +21,10 @@ from dlqadmin.replays.fixes.drafts import drafts_of, message_of
 from dlqadmin.replays.items import lineage_claims
 from dlqadmin.replays.items.messages import STRIPPED, Outgoing, kept
 from dlqadmin.replays.models import Disposal, Fix, LedgerEntry, ReplayItem, Selection
-from dlqadmin.replays.plans.item_choice import Candidate, Known
+from dlqadmin.replays.plans.item_choice import Candidate, CandidateFacts
 from dlqadmin.replays.plans.lineage import roots
-from dlqadmin.replays.rehearsals import source_records
-from dlqadmin.replays.rehearsals.source_records import Written
+from dlqadmin.replays.rehearsals import corrected_source_records
+from dlqadmin.replays.rehearsals.corrected_source_records import SourceMessage
 from dlqadmin.replays.selections.frozen_selections import rows
 from engine.record.record import Headers
 
@@ -33,7 +33,7 @@ ADDED_BYTES = 160  # the replay's own headers
 BYTES_AT_ONCE = 16_000_000  # values that are read in one batch
 
 
-class Letter(NamedTuple):
+class SelectedLetter(NamedTuple):
     """A dead letter without its value, which may be large. `value_size` has its size."""
 
     pk: int
@@ -82,24 +82,24 @@ class Reading:
         self._author = author if Fix.objects.filter(author=author).exists() else None
         self._disposals = Disposal.objects.exists()
 
-    def slices(self, size: int = SLICE) -> Iterator[Sequence[Letter]]:
+    def slices(self, size: int = SLICE) -> Iterator[Sequence[SelectedLetter]]:
         """Yield the dead letters in the order of their failure."""
-        there = rows(self._selection).order_by("failed_at", "pk").values_list(*Letter._fields)
-        found = [Letter._make(row) for row in there[:size]]
+        there = rows(self._selection).order_by("failed_at", "pk").values_list(*SelectedLetter._fields)
+        found = [SelectedLetter._make(row) for row in there[:size]]
         while found:
             yield found
             if len(found) < size:
                 return
             at, pk = found[-1].failed_at, found[-1].pk
             later = there.filter(Q(failed_at__gte=at) & (Q(failed_at__gt=at) | Q(pk__gt=pk)))
-            found = [Letter._make(row) for row in later[:size]]
+            found = [SelectedLetter._make(row) for row in later[:size]]
 
-    def candidates(self, letters: Sequence[Letter]) -> list[Candidate]:
+    def candidates(self, letters: Sequence[SelectedLetter]) -> list[Candidate]:
         """Return the message to send for each dead letter: the author's draft, or the original."""
         drafts = drafts_of(self._author, [row.pk for row in letters])
         originals = _originals([row for row in letters if row.pk in drafts])
         lineages, times = roots(letters), self._times(letters)
-        written = source_records.written(self._author, [row.pk for row in letters if row.lost])
+        written = corrected_source_records.written(self._author, [row.pk for row in letters if row.lost])
         found = [
             _candidate(
                 row,
@@ -113,28 +113,28 @@ class Reading:
         ]
         return [_of_source(one, written.get(one.dead_letter), self._target) for one in found]
 
-    def known_of(self, found: Sequence[Candidate]) -> Known:
+    def known_of(self, found: Sequence[Candidate]) -> CandidateFacts:
         """Return the claims, replays and disposals that concern these candidates."""
         disposed = disposal_rows.of([one.dead_letter for one in found]) if self._disposals else {}
         lineages = list({one.lineage for one in found})
         # Read before the entries: a claim made in between is found as an entry.
         claimants = lineage_claims.to_claim(lineages, self._cluster)
         if not LedgerEntry.objects.exists():  # every sent record has an entry
-            return Known(disposed=disposed, claimants=claimants)
+            return CandidateFacts(disposed=disposed, claimants=claimants)
         targets = {lineage_claims.name_of(one.target, self._cluster) for one in found}
         entries = LedgerEntry.objects.filter(lineage__in=lineages, target_topic__in=targets)
         owned = entries.select_related("item__replay__started_by")
         sent = ReplayItem.objects.filter(lineage__in=lineages, sent_at__isnull=False).order_by()
         there = sent.filter(replay__target_cluster=self._cluster)
         tried = there.values_list("lineage", "target_topic").annotate(last=Max("attempt"))
-        return Known(
+        return CandidateFacts(
             owners={(entry.lineage, entry.item.target_topic): entry.item for entry in owned},
             tries={(lineage, topic): last for lineage, topic, last in tried},
             disposed=disposed,
             claimants=claimants,
         )
 
-    def _times(self, letters: Sequence[Letter]) -> dict[int, datetime | None]:
+    def _times(self, letters: Sequence[SelectedLetter]) -> dict[int, datetime | None]:
         """Return the timestamps of the records, if the replay keeps them."""
         if not self._timed:
             return {}
@@ -184,7 +184,7 @@ def _values(part: Sequence[int]) -> Iterator[tuple[int, bytes | None]]:
         yield pk, as_bytes(value)
 
 
-def _originals(letters: Sequence[Letter]) -> dict[int, Outgoing]:
+def _originals(letters: Sequence[SelectedLetter]) -> dict[int, Outgoing]:
     """Return the original messages of these records.
 
     Their digests are compared with the drafts' digests, because a draft may change nothing.
@@ -200,7 +200,7 @@ def _authors(fix: Fix) -> frozenset[int]:
     return frozenset({fix.author_id} if bulk is None else {fix.author_id, bulk})
 
 
-def _of_source(one: Candidate, written: Written | None, target: str) -> Candidate:
+def _of_source(one: Candidate, written: SourceMessage | None, target: str) -> Candidate:
     """Return the candidate with the message that the remaining stages made of a source's record."""
     if written is None:
         return one
@@ -219,7 +219,7 @@ def _of_source(one: Candidate, written: Written | None, target: str) -> Candidat
 
 
 def _candidate(
-    row: Letter, target: str, lineage: str, timestamp: datetime | None, fix: Fix | None, whole: Outgoing | None
+    row: SelectedLetter, target: str, lineage: str, timestamp: datetime | None, fix: Fix | None, whole: Outgoing | None
 ) -> Candidate:
     edited = message_of(fix) if fix is not None and whole is not None and fix.digest != whole.digest else None
     headers = row.headers

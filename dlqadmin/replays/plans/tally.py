@@ -28,7 +28,7 @@ class Mark(IntFlag):
     TIMELESS = 64
 
 
-class Tally:
+class PlanTally:
     """The figures of the records so far. A record that is skipped later loses its marks."""
 
     def __init__(self, options: Options, targets: Targets, now: datetime) -> None:

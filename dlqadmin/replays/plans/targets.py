@@ -7,30 +7,29 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from dlqadmin.broker import internal_topics
-from dlqadmin.broker.groups import GroupOnTopic
+from dlqadmin.broker.groups import GroupKind, GroupOnTopic
 from dlqadmin.broker.messages import BrokerUnavailable
 from dlqadmin.replays.items.forbidden_topics import dead_letter_topics, forbidden
 from dlqadmin.replays.outcomes import target_readers
 from dlqadmin.replays.outcomes.target_readers import Reader
-from dlqadmin.replays.plans.kafka_queries import Cluster, Other
-from dlqadmin.replays.plans.kafka_queries import Target as Asked
+from dlqadmin.replays.plans.kafka_queries import Other, SourceClusterQueries, TargetClusterQueries
 from dlqadmin.replays.plans.options import Options
 
 
-class Group(msgspec.Struct, frozen=True):
+class TargetGroup(msgspec.Struct, frozen=True):
     """A consumer group on a target.
 
     `lag` is the number of records up to the ends, None if it has committed nothing.
     """
 
     name: str
-    kind: str
+    kind: GroupKind
     state: str
     members: int
     lag: int | None
 
 
-class Target(msgspec.Struct, frozen=True):
+class TargetTopic(msgspec.Struct, frozen=True):
     """One topic that a replay writes to. `partitions` is None if there is no such topic.
 
     - `forbidden`: why no replay may write to it, as a clause. Empty if replays may.
@@ -45,7 +44,7 @@ class Target(msgspec.Struct, frozen=True):
     retention_ms: int | None = None
     stamps: bool = False
     readers: tuple[Reader, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[TargetGroup, ...] = ()
     forbidden: str = ""
     made: bool = False
 
@@ -68,7 +67,7 @@ class Targets(msgspec.Struct, frozen=True):
     - `cluster`: the name of the target cluster, if it is another one.
     """
 
-    by_name: Mapping[str, Target]
+    by_name: Mapping[str, TargetTopic]
     behind: Mapping[str, int] = {}
     kafka: str = ""
     engine: str = ""
@@ -85,7 +84,7 @@ class Targets(msgspec.Struct, frozen=True):
         return connector if connector in names else next(iter(names), "")
 
 
-def look(names: Iterable[str], options: Options, cluster: Cluster) -> Targets:
+def look(names: Iterable[str], options: Options, cluster: SourceClusterQueries) -> Targets:
     """Return the current state of the targets.
 
     If Kafka or the engine does not respond, the result says so.
@@ -96,14 +95,16 @@ def look(names: Iterable[str], options: Options, cluster: Cluster) -> Targets:
     known = target_readers.look()
     dead = dead_letter_topics()
     # Names alone forbid some topics. `_asked` repeats the check with Kafka's answers.
-    found = {name: Target(name, readers=known.of(name), forbidden=_forbidden_by_name(name, dead)) for name in wanted}
+    found = {
+        name: TargetTopic(name, readers=known.of(name), forbidden=_forbidden_by_name(name, dead)) for name in wanted
+    }
     try:
         there = cluster.cluster().topics
         asked = _asked(found, there, cluster, options, dead)
         behind = _behind(found.values(), there, cluster)
         known_groups = _groups([name for name in wanted if name in there], there, cluster)
     except BrokerUnavailable as error:
-        return Targets(found, kafka=str(error) or "no answer", engine=known.away)
+        return Targets(found, kafka=str(error) or "no response", engine=known.away)
     on = known_groups.on
     seen = {name: msgspec.structs.replace(target, groups=on.get(name, ())) for name, target in asked.items()}
     return Targets(
@@ -115,12 +116,12 @@ def _elsewhere(wanted: Sequence[str], options: Options) -> Targets:
     """Return the targets on another cluster. Outcomes are not watched there."""
     name = options.target_cluster
     dead: set[str] = set()
-    found = {topic: Target(topic, forbidden=_forbidden_by_name(topic, dead, name)) for topic in wanted}
+    found = {topic: TargetTopic(topic, forbidden=_forbidden_by_name(topic, dead, name)) for topic in wanted}
     other = Other(name)
     try:
         return Targets(_asked(found, other.cluster().topics, other, options, dead), cluster=name)
     except BrokerUnavailable as error:
-        return Targets(found, kafka=str(error) or "no answer", cluster=name)
+        return Targets(found, kafka=str(error) or "no response", cluster=name)
 
 
 def _forbidden_by_name(topic: str, dead: Collection[str], cluster: str = "") -> str:
@@ -128,8 +129,12 @@ def _forbidden_by_name(topic: str, dead: Collection[str], cluster: str = "") -> 
 
 
 def _asked(
-    found: Mapping[str, Target], there: Mapping[str, int], cluster: Asked, options: Options, dead: Collection[str]
-) -> dict[str, Target]:
+    found: Mapping[str, TargetTopic],
+    there: Mapping[str, int],
+    cluster: TargetClusterQueries,
+    options: Options,
+    dead: Collection[str],
+) -> dict[str, TargetTopic]:
     configs = cluster.configs([name for name in found if name in there])
     internal = internal_topics.find(found, there, configs, cluster)
     return {
@@ -141,7 +146,7 @@ def _asked(
     }
 
 
-def _with(target: Target, partitions: int | None, config: Mapping[str, str], options: Options) -> Target:
+def _with(target: TargetTopic, partitions: int | None, config: Mapping[str, str], options: Options) -> TargetTopic:
     limit, kept = config.get("max.message.bytes"), int(config.get("retention.ms", "-1"))
     # `cleanup.policy` is a list; records expire by age only if it contains `delete`.
     expires = kept >= 0 and "delete" in config.get("cleanup.policy", "delete")
@@ -161,18 +166,18 @@ class _Groups(msgspec.Struct, frozen=True):
     `away` says why none is known, `undescribed` why single groups are unknown.
     """
 
-    on: Mapping[str, tuple[Group, ...]] = {}
+    on: Mapping[str, tuple[TargetGroup, ...]] = {}
     undescribed: Mapping[str, str] = {}
     away: str = ""
 
 
-def _groups(names: Sequence[str], there: Mapping[str, int], cluster: Cluster) -> _Groups:
+def _groups(names: Sequence[str], there: Mapping[str, int], cluster: SourceClusterQueries) -> _Groups:
     places = [(name, number) for name in names for number in range(there[name])]
     try:
         found = cluster.groups_on(names) if names else ()
         ends = cluster.ends(places) if found else {}
     except BrokerUnavailable as error:
-        return _Groups(away=str(error) or "no answer")
+        return _Groups(away=str(error) or "no response")
     return _Groups(
         {name: tuple(_group(one, name, ends) for one in found if _is_on(one, name)) for name in names},
         {one.name: one.undescribed for one in found if one.undescribed},
@@ -183,13 +188,13 @@ def _is_on(group: GroupOnTopic, topic: str) -> bool:
     return any(place[0] == topic for place in (*group.committed, *group.owned))
 
 
-def _group(group: GroupOnTopic, topic: str, ends: Mapping[tuple[str, int], int]) -> Group:
+def _group(group: GroupOnTopic, topic: str, ends: Mapping[tuple[str, int], int]) -> TargetGroup:
     done = {place: offset for place, offset in group.committed.items() if place[0] == topic}
     lag = sum(max(0, ends.get(place, offset) - offset) for place, offset in done.items()) if done else None
-    return Group(group.name, group.kind, group.state, group.members, lag)
+    return TargetGroup(group.name, group.kind, group.state, group.members, lag)
 
 
-def _behind(targets: Iterable[Target], there: Mapping[str, int], cluster: Cluster) -> dict[str, int]:
+def _behind(targets: Iterable[TargetTopic], there: Mapping[str, int], cluster: SourceClusterQueries) -> dict[str, int]:
     followed = {reader.followed for target in targets for reader in target.readers if reader.followed}
     indexed = {name: there.get(name, 0) for name in sorted(followed)}
     where = [(name, number) for name, count in indexed.items() for number in range(count)]

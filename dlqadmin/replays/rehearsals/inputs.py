@@ -14,7 +14,7 @@ from dlqadmin.deadletters import dialects
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
 from dlqadmin.deadletters.index.column_values import unpack_headers
 from dlqadmin.deadletters.models import DeadLetter, Original
-from dlqadmin.deadletters.records.details import as_bytes, own_message
+from dlqadmin.deadletters.records.details import as_bytes, message_of_letter
 from dlqadmin.replays.items.messages import Outgoing, original
 from dlqadmin.replays.models import Fix
 from engine.record.record import Headers
@@ -30,8 +30,8 @@ CONVERTERS = {
 
 
 _LOST: dict[str, str] = {
-    Original.EXPIRED: "Its own bytes are gone from the origin topic",
-    Original.FORBIDDEN: "Its own bytes were not fetched: not allowed",
+    Original.EXPIRED: "The origin topic no longer contains the original bytes",
+    Original.FORBIDDEN: "The original bytes were not fetched: not allowed",
 }
 
 
@@ -39,7 +39,7 @@ class CannotRehearse(Exception):
     """A record can't be rehearsed. The text is the reason, as one sentence."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RehearsalInput(msgspec.Struct, frozen=True):
     """A dead letter to rehearse, with the message to send. `facts` tell where it failed before."""
 
     row: DeadLetter
@@ -48,19 +48,19 @@ class Asked(msgspec.Struct, frozen=True):
     edited: bool
 
 
-def asked(row: DeadLetter, fix: Fix | None) -> Asked:
+def asked(row: DeadLetter, fix: Fix | None) -> RehearsalInput:
     """Return the record with the draft, or as it was. `body` must be loaded. Raises CannotRehearse."""
-    facts = dialects.read(own_message(row))
+    facts = dialects.read(message_of_letter(row))
     if facts.source is not None:
-        raise CannotRehearse("A source connector read this record: it goes on behind the stage where it failed.")
+        raise CannotRehearse("A source connector read this record. Rehearse it from the stage where it failed.")
     whole = original(row)
     if whole is None:
-        text = _LOST.get(row.original, "Its own bytes are not known")
-        raise CannotRehearse(f"{text}; there is nothing to rehearse.")
+        text = _LOST.get(row.original, "The original bytes are unknown")
+        raise CannotRehearse(f"{text}, so the record can't be rehearsed.")
     message = whole if fix is None else draft_of(fix)
     if message.size > MAX_BYTES:
-        raise CannotRehearse(f"The record has {message.size} bytes; a rehearsal takes at most {MAX_BYTES}.")
-    return Asked(row, facts, message, fix is not None and message.digest != whole.digest)
+        raise CannotRehearse(f"The record has {message.size} bytes. A rehearsal accepts at most {MAX_BYTES}.")
+    return RehearsalInput(row, facts, message, fix is not None and message.digest != whole.digest)
 
 
 def failed_stage(facts: DeadLetterFacts) -> Stage | None:
@@ -82,13 +82,15 @@ def draft_of(fix: Fix) -> Outgoing:
 def properties(connector: str) -> dict[str, str]:
     """Return the connector's current configuration with masked secrets. Raises CannotRehearse."""
     if not connector:
-        raise CannotRehearse("The dead letter does not say in which connector it failed.")
-    answer = connectors.ask()
+        raise CannotRehearse("The dead letter does not name its connector.")
+    answer = connectors.fetch_connectors()
     if not answer.reachable:
-        raise CannotRehearse(f"The engine does not answer, so how {connector} is configured is not known now.")
+        raise CannotRehearse(
+            f"The engine does not respond, so the configuration of {connector} is unknown. Try again later."
+        )
     row = answer.body.get(connector)
     if row is None:
-        raise CannotRehearse(f"The engine has no connector {connector} any more.")
+        raise CannotRehearse(f"The engine no longer has a connector {connector}.")
     return {str(name): str(value) for name, value in row["info"]["config"].items()}
 
 
@@ -110,7 +112,7 @@ def worker_options(stages: Sequence[Stage], config: Mapping[str, str]) -> dict[s
     return found
 
 
-def record_document(one: Asked) -> dict[str, Any]:
+def record_document(one: RehearsalInput) -> dict[str, Any]:
     """Return the record in the format of the engine's rehearsal."""
     row, message = one.row, one.message
     return {

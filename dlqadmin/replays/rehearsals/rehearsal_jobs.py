@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import BulkFix, Fix, Rehearsal
-from dlqadmin.replays.rehearsals import inputs, sandboxed_run, source_records
-from dlqadmin.replays.rehearsals.inputs import Asked, CannotRehearse
-from dlqadmin.replays.rehearsals.results import Row, hindered, result, shown_stages
+from dlqadmin.replays.rehearsals import corrected_source_records, inputs, sandboxed_run
+from dlqadmin.replays.rehearsals.documents import RehearsedDocument, hindered, result, shown_stages
+from dlqadmin.replays.rehearsals.inputs import CannotRehearse, RehearsalInput
 from dlqadmin.replays.rehearsals.verdicts import stopped, verdict
 from dlqadmin.rest.text import storable
 
@@ -22,7 +23,7 @@ MAX_RECORDS = 20
 KEPT = timedelta(days=7)
 SHOWN_CHARACTERS = 64 * 1024
 ALL_S = 50.0  # with the last connector's own 20 s, the results arrive before the rehearsal counts as lost
-LATE = "Other connectors of this rehearsal took too long, so this one was not reached."
+LATE = "Not rehearsed: other connectors used up the time of this rehearsal."
 
 
 def create(author: User, wanted: Mapping[str, Any], now: datetime) -> Rehearsal:
@@ -36,24 +37,24 @@ def create(author: User, wanted: Mapping[str, Any], now: datetime) -> Rehearsal:
     return Rehearsal.objects.create(author=author, wanted=dict(wanted), created_at=now)
 
 
-def perform(pk: int, limits: sandboxed_run.Limits = sandboxed_run.Limits()) -> None:  # noqa: B008, frozen
+def perform(pk: int, limits: sandboxed_run.RunLimits = sandboxed_run.RunLimits()) -> None:  # noqa: B008, frozen
     """Run a rehearsal and store its results, unless this was done already."""
     rehearsal = Rehearsal.objects.select_related("author").filter(pk=pk, done_at=None).first()
     if rehearsal is None:
         return
     try:
         of_source = "source" in rehearsal.wanted
-        rows = [source_records.rehearse(rehearsal, limits)] if of_source else _rehearse(rehearsal, limits)
+        rows = [corrected_source_records.rehearse(rehearsal, limits)] if of_source else _rehearse(rehearsal, limits)
     except CannotRehearse as reason:
         rows, rehearsal.trouble = [], str(reason)
-    rehearsal.result, rehearsal.done_at = storable(rows), timezone.now()
+    rehearsal.result, rehearsal.done_at = storable(msgspec.to_builtins(rows)), timezone.now()
     rehearsal.save(update_fields=["result", "trouble", "done_at"])
 
 
-def _rehearse(rehearsal: Rehearsal, limits: sandboxed_run.Limits) -> list[Row]:
+def _rehearse(rehearsal: Rehearsal, limits: sandboxed_run.RunLimits) -> list[RehearsedDocument]:
     """Return a result for each record, in the order of the request."""
-    results: dict[int, Row] = {}
-    by_connector: dict[str, list[Asked]] = {}
+    results: dict[int, RehearsedDocument] = {}
+    by_connector: dict[str, list[RehearsalInput]] = {}
     letters = _letters(rehearsal)
     for row, fix in letters:
         try:
@@ -83,7 +84,7 @@ def _letters(rehearsal: Rehearsal) -> list[tuple[DeadLetter, Fix | None]]:
         looked_at = drafts.filter(dead_letter_id__in=sample)[: wanted["sample"]]
         chosen = {fix.dead_letter_id: fix for fix in looked_at or drafts[: wanted["sample"]]}
         if not chosen:
-            raise CannotRehearse("This bulk fix has no drafts of yours to rehearse.")
+            raise CannotRehearse("You have no drafts of this bulk fix to rehearse.")
         ids: Sequence[int] = list(chosen)
     else:
         ids = wanted["dead_letters"]
@@ -91,11 +92,11 @@ def _letters(rehearsal: Rehearsal) -> list[tuple[DeadLetter, Fix | None]]:
         chosen = {fix.dead_letter_id: fix for fix in mine}
     found = rows.in_bulk(ids)
     if not found:
-        raise CannotRehearse("None of these dead letters is there any more.")
+        raise CannotRehearse("These dead letters no longer exist.")
     return [(found[pk], chosen.get(pk)) for pk in ids if pk in found]
 
 
-def _of_one(connector: str, some: Sequence[Asked], limits: sandboxed_run.Limits) -> list[Row]:
+def _of_one(connector: str, some: Sequence[RehearsalInput], limits: sandboxed_run.RunLimits) -> list[RehearsedDocument]:
     try:
         config = inputs.properties(connector)
     except CannotRehearse as reason:
@@ -113,12 +114,12 @@ def _of_one(connector: str, some: Sequence[Asked], limits: sandboxed_run.Limits)
     return [_result(number, one, told) for number, one in enumerate(some)]
 
 
-def _result(number: int, one: Asked, told: sandboxed_run.Told) -> Row:
+def _result(number: int, one: RehearsalInput, told: sandboxed_run.Told) -> RehearsedDocument:
     facts = one.facts
     rows = told.records.get(number, {}).get("stages")
     if rows is None:
         if told.at is None or told.at[0] != number:
-            return hindered(one.row, "The rehearsal ended with another record, so this one was not reached.")
+            return hindered(one.row, "Not rehearsed: the rehearsal ended at another record.")
         found, rows = stopped(told.stages, told.at[1], told.trouble), shown_stages(told, told.at[1])
         return result(one.row, found, told.stages, rows, edited=one.edited)
     found = verdict(told.stages, rows, inputs.failed_stage(facts), facts.index)

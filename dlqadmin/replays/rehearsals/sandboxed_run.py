@@ -17,9 +17,9 @@ import msgspec
 from django.conf import settings
 
 from dlqadmin.sandbox import trial
-from dlqadmin.sandbox.commands import Program, command
+from dlqadmin.sandbox.commands import ConfinedProgram, command
 from dlqadmin.sandbox.permission import FOREIGN_CLASSES, refusal
-from dlqadmin.sandbox.trial import Verdict
+from dlqadmin.sandbox.trial import ConfinementVerdict
 
 MEMORY_BYTES = 2 * 1024**3
 FILES = 64
@@ -27,7 +27,7 @@ THREADS = 64
 MAX_TOLD_BYTES = 16 * 1024 * 1024
 
 
-class Limits(msgspec.Struct, frozen=True):
+class RunLimits(msgspec.Struct, frozen=True):
     """Limits of wall-clock time and CPU time, in seconds."""
 
     wall_s: float = 20.0
@@ -51,8 +51,8 @@ class Told(msgspec.Struct, frozen=True):
 
 def run(
     document: Mapping[str, Any],
-    limits: Limits = Limits(),  # noqa: B008, frozen
-    found: Verdict | None = None,
+    limits: RunLimits = RunLimits(),  # noqa: B008, frozen
+    found: ConfinementVerdict | None = None,
 ) -> Told:
     """Rehearse a document in the format of `python -m engine rehearse`. Errors are returned, not raised.
 
@@ -98,11 +98,11 @@ def read(told: bytes, ended: str) -> Told:
                 done = True
     if done:
         return msgspec.structs.replace(found, records=records)
-    trouble = "" if at is not None else f"the rehearsal {ended} before it came to a record"
+    trouble = "" if at is not None else f"the rehearsal {ended} before the first record"
     return msgspec.structs.replace(found, records=records, at=at, trouble=trouble or ended)
 
 
-def _program(limits: Limits) -> Program:
+def _program(limits: RunLimits) -> ConfinedProgram:
     """Return the engine's command with its limits. It sees the engine's package and the plugin folders."""
     bounds = {
         "RLIMIT_AS": (MEMORY_BYTES, MEMORY_BYTES),
@@ -113,7 +113,9 @@ def _program(limits: Limits) -> Program:
         "RLIMIT_CPU": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU at the soft limit, SIGKILL one second later
     }
     engine = settings.BASE_DIR / "engine"
-    return Program("engine", ("rehearse",), (engine, *plugin_folders()), (settings.BASE_DIR, *plugin_folders()), bounds)
+    return ConfinedProgram(
+        "engine", ("rehearse",), (engine, *plugin_folders()), (settings.BASE_DIR, *plugin_folders()), bounds
+    )
 
 
 def plugin_folders() -> tuple[Path, ...]:
@@ -134,7 +136,7 @@ def _talk(process: subprocess.Popen[bytes], document: bytes, wall_s: float) -> t
     assert process.stdin is not None
     assert process.stdout is not None
     ends, left, told = time.monotonic() + wall_s, memoryview(document), bytearray()
-    slow = f"did not end within {wall_s:g} s and was stopped"
+    slow = f"was stopped after {wall_s:g} s"
     with selectors.DefaultSelector() as waiting, os.fdopen(os.pidfd_open(process.pid)) as end:
         waiting.register(process.stdin, selectors.EVENT_WRITE)
         waiting.register(process.stdout, selectors.EVENT_READ)
@@ -150,7 +152,7 @@ def _talk(process: subprocess.Popen[bytes], document: bytes, wall_s: float) -> t
                 elif chunk := os.read(key.fd, 65536):
                     told += chunk
                     if len(told) > MAX_TOLD_BYTES:
-                        return bytes(told), f"told more than {MAX_TOLD_BYTES // 1024**2} MB and was stopped"
+                        return bytes(told), (f"was stopped because its output exceeded {MAX_TOLD_BYTES // 1024**2} MB")
                 else:  # end of output: wait for the process to end
                     waiting.unregister(process.stdout)
                     waiting.register(end, selectors.EVENT_READ)
@@ -165,11 +167,11 @@ def _given(stdin: IO[bytes], left: memoryview) -> memoryview:
         return left[:0]
 
 
-def _ended(code: int, limits: Limits) -> str:
+def _ended(code: int, limits: RunLimits) -> str:
     """Describe how a process that was not stopped ended, as a clause.
 
     Sandboxes add 128 to the number of a signal.
     """
     if code in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
-        return f"took more than {limits.cpu_s} s of a processor and was stopped"
-    return "was killed" if code in (-signal.SIGKILL, 128 + signal.SIGKILL) else "ended its process"
+        return f"was stopped because it used more than {limits.cpu_s} s of CPU time"
+    return "was killed" if code in (-signal.SIGKILL, 128 + signal.SIGKILL) else "exited"

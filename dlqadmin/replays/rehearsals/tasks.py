@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-
 from celery import shared_task
-from kombu.exceptions import OperationalError
 
+from dlqadmin.jobs import messages
 from dlqadmin.replays.rehearsals import rehearsal_jobs
-
-log = logging.getLogger(__name__)
 
 
 def enqueue(pk: int) -> None:
     """Queue a rehearsal.
 
-    If the message queue is unavailable, no worker runs it, and the rehearsal is reported as lost.
+    If the message queue is unavailable, no worker runs it, and the rehearsal is reported as lost. A person waits for
+    it, so no sweep takes it up later.
     """
-    try:
-        rehearse.apply_async((pk,), retry=False, expires=60)
-    except OperationalError as error:
-        log.warning("T-%s waits for the message queue: %s", pk, error)
+    messages.send(rehearse, (pk,), f"T-{pk}", expires=60)
 
 
 @shared_task

@@ -6,13 +6,17 @@ A verdict never says that a replay will succeed. Pure functions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
 from engine.record.stage import Stage, StageType
 
-FIXED, FAILS, NOT_REHEARSABLE, FILTERED = "fixed_here", "still_fails", "not_rehearsable", "filtered"
+Outlook = Literal["fixed_here", "still_fails", "not_rehearsable", "filtered"]
+FIXED: Final = "fixed_here"
+FAILS: Final = "still_fails"
+NOT_REHEARSABLE: Final = "not_rehearsable"
+FILTERED: Final = "filtered"
 PASSED = ("ok", "skipped")
 NO_SINK = "The sink itself is not rehearsed."
 
@@ -23,7 +27,7 @@ class Verdict(msgspec.Struct, frozen=True):
     `before` is the index of the stage that failed before, None if it is unknown.
     """
 
-    verdict: str
+    verdict: Outlook
     text: str
     before: int | None = None
 
@@ -43,7 +47,7 @@ def verdict(
         return Verdict(FAILS, _fails(stages, rows[at], at, before, was), before)
     if "filtered" in states:
         at = states.index("filtered")
-        text = f"{name_of(stages[at])} leaves the record out: it would not reach the sink."
+        text = f"{name_of(stages[at])} filters the record, so it would not reach the sink."
         return Verdict(FILTERED, f"{was}; now {text}" if before is not None else text, before)
     hindered = next((row for row in rows if row["state"] == "not_rehearsable"), {})
     end = next((at for at, state in enumerate(states) if state == "not_rehearsable"), len(states))
@@ -51,11 +55,11 @@ def verdict(
     if before is None:
         return Verdict(NOT_REHEARSABLE, f"{was} {_until(stages, end)}".strip())
     if before >= end:
-        what = f"{reason}." if before == end else f"{name_of(stages[end])} stands before it, and {reason}."
-        return Verdict(NOT_REHEARSABLE, f"{was}, and that is not rehearsed: {what} {_until(stages, end)}", before)
+        what = f"{reason}." if before == end else f"{name_of(stages[end])} comes before it, and {reason}."
+        return Verdict(NOT_REHEARSABLE, f"{was}, but it can't be rehearsed: {what} {_until(stages, end)}", before)
     at_sink = end == len(stages) - 1 and stages[end]["type"] == StageType.TASK_PUT
     left = NO_SINK if at_sink else f"{name_of(stages[end])} is not rehearsed: {reason}."
-    return Verdict(FIXED, f"{was}; it passes now. {left}", before)
+    return Verdict(FIXED, f"{was} and passes now. {left}", before)
 
 
 def stopped(stages: Sequence[Mapping[str, str]], at: int, ended: str) -> Verdict:
@@ -85,10 +89,10 @@ def _place(stages: Sequence[Mapping[str, str]], failed: Stage | None, index: int
 
 def _lost(failed: Stage | None) -> str:
     if failed is None:
-        return "Where it failed before is not known."
+        return "The stage that failed before is unknown."
     if not failed.class_name:
-        return f"It failed before in {failed.type}; in which one is not known."
-    return "It failed before in a stage that the connector no longer has."
+        return f"The failed stage was a {failed.type}, but it is unknown which one."
+    return "The stage that failed before is no longer part of the connector."
 
 
 def _fails(stages: Sequence[Mapping[str, str]], row: Mapping[str, Any], at: int, before: int | None, was: str) -> str:
@@ -97,7 +101,7 @@ def _fails(stages: Sequence[Mapping[str, str]], row: Mapping[str, Any], at: int,
         return f"{name} fails: {message}"
     if at == before:
         return f"{name} still fails: {message}"
-    passes = "; it passes now, but" if at > before else "; now already"
+    passes = "; it passes now, but" if at > before else "; now the earlier stage"
     return f"{was}{passes} {name} fails: {message}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 from django.http import Http404
@@ -15,10 +15,11 @@ from rest_framework.views import APIView
 
 from dlqadmin.audit.permissions import IsOperator, IsPayloadReader
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader, reader_of, release
+from dlqadmin.deadletters.payloads import PayloadReader, reader_of, release
 from dlqadmin.replays.models import BulkFix, Rehearsal
 from dlqadmin.replays.rehearsals import rehearsal_jobs
-from dlqadmin.replays.rehearsals.serializers import RehearsalBody, RehearsalDocument
+from dlqadmin.replays.rehearsals.documents import RehearsalDocument, RehearsedDocument
+from dlqadmin.replays.rehearsals.requests import RehearsalBody
 from dlqadmin.replays.rehearsals.tasks import enqueue
 from dlqadmin.replays.requests import actor
 from dlqadmin.rest.pagination import MAX_ID
@@ -26,7 +27,7 @@ from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso, iso_or_none
 
 LOST = timedelta(seconds=90)
-NOBODY = "No worker took it up, or it ended with its worker. Rehearse again."
+NOBODY = "No worker ran the rehearsal, or its worker stopped. Rehearse again."
 
 
 class RehearsalList(APIView):
@@ -67,21 +68,22 @@ def _check(wanted: dict[str, Any]) -> None:
     """Check that the named records exist. Raises ParameterError."""
     if "bulk" in wanted:
         if not BulkFix.objects.filter(pk=wanted["bulk"]).exists():
-            raise ParameterError("bulk", "names a bulk fix that is not there")
+            raise ParameterError("bulk", "names a bulk fix that does not exist")
         return
     ids = wanted.get("dead_letters") or [wanted["source"]]
     if DeadLetter.objects.filter(pk__in=ids).count() < len(ids):
         name = "source" if "source" in wanted else "dead_letters"
-        raise ParameterError(name, "names a record that is not there")
+        raise ParameterError(name, "names a record that does not exist")
 
 
-def _document(found: Rehearsal, reader: Reader) -> dict[str, Any]:
+def _document(found: Rehearsal, reader: PayloadReader) -> RehearsalDocument:
     lost = found.done_at is None and timezone.now() - found.created_at > LOST
-    return {
-        "id": found.pk,
-        "state": "done" if found.done_at else "lost" if lost else "waiting",
-        "trouble": NOBODY if lost else found.trouble,
-        "created_at": iso(found.created_at),
-        "done_at": iso_or_none(found.done_at),
-        "results": release(found.result, reader) or [],
-    }
+    return RehearsalDocument(
+        id=found.pk,
+        state="done" if found.done_at else "lost" if lost else "waiting",
+        trouble=NOBODY if lost else found.trouble,
+        created_at=iso(found.created_at),
+        done_at=iso_or_none(found.done_at),
+        # As they were stored: those of older versions may lack fields.
+        results=cast("list[RehearsedDocument]", release(found.result, reader) or []),
+    )

@@ -8,7 +8,27 @@ from typing import Any
 from dlqadmin.accounts.names import username
 from dlqadmin.deadletters.search.filters import content_names
 from dlqadmin.replays.models import Selection
+from dlqadmin.rest.documents import Document, Time
 from dlqadmin.rest.times import iso
+
+
+class SelectionDocument(Document):
+    """A frozen selection, without its ids. `filters` are as they were stored, or count the `ticked` records."""
+
+    id: int
+    count: int
+    watermark: int
+    digest: str
+    title: str
+    filters: dict[str, Any]
+    created_at: Time
+    created_by: str | None
+
+
+class SelectionDetail(SelectionDocument):
+    """A selection. `drifted`: its filter names other records by now."""
+
+    drifted: bool
 
 
 def chosen_by(selections: Iterable[int]) -> dict[int, dict[str, Any]]:
@@ -24,7 +44,7 @@ def chosen_by(selections: Iterable[int]) -> dict[int, dict[str, Any]]:
     }
 
 
-def selection_document(selection: Selection, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+def selection_document(selection: Selection, filters: dict[str, Any] | None = None) -> SelectionDocument:
     """Return a selection without its ids, and without the content that it was chosen by.
 
     `filters` are the shown filters, if the caller has read them separately.
@@ -32,16 +52,16 @@ def selection_document(selection: Selection, filters: dict[str, Any] | None = No
     if filters is None:
         ticked = selection.filters.get("ids")
         filters = {"ticked": len(ticked)} if ticked else selection.filters
-    return {
-        "id": selection.pk,
-        "count": selection.count,
-        "watermark": selection.watermark,
-        "digest": selection.digest,
-        "title": selection.title,
-        "filters": _without_content(filters),
-        "created_at": iso(selection.created_at),
-        "created_by": username(selection.created_by),
-    }
+    return SelectionDocument(
+        id=selection.pk,
+        count=selection.count,
+        watermark=selection.watermark,
+        digest=selection.digest,
+        title=selection.title,
+        filters=_without_content(filters),
+        created_at=iso(selection.created_at),
+        created_by=username(selection.created_by),
+    )
 
 
 def _without_content(filters: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from django.http import QueryDict
 
 from dlqadmin.audit.entries import record
 from dlqadmin.deadletters.index.watermark import complete_up_to
-from dlqadmin.deadletters.index.words import waits
+from dlqadmin.deadletters.index.words import has_backlog
 from dlqadmin.deadletters.models import DeadLetter, Group
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.deadletters.search.candidates import newest
@@ -26,11 +26,11 @@ from dlqadmin.deadletters.search.filters import (
     apply,
     check_address,
     content_names,
+    freeze_groups,
     parse_filters,
-    settled,
 )
 from dlqadmin.replays.models import Selection
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from dlqadmin.rest.times import iso
 
@@ -44,18 +44,18 @@ class Frozen(msgspec.Struct, frozen=True):
     digest: str
 
 
-def by_filter(query: str, actor: User, once: Once, now: datetime) -> Selection:
+def by_filter(query: str, actor: User, once: RequestKey, now: datetime) -> Selection:
     """Freeze the records that a list with this query string shows. Raises ParameterError."""
     params = QueryDict(query.removeprefix("?"))
     check_address(params)
     filters, watermark = parse_filters(params, reader_of(actor), probing=True), complete_up_to()
     # Checked after the watermark is read: below the watermark, a search for a word always has the same result.
-    if filters.worded and waits():
-        message = "searches text, and that of the latest records is not searchable yet; try again in a moment"
+    if filters.worded and has_backlog():
+        message = "searches text, but the newest records are not searchable yet; try again in a moment"
         raise ParameterError("filter", message)
     if filters.probed:
         return _freeze("filter", {"ids": _probed(filters)}, title_of(filters), watermark, actor, once, now, query)
-    meant = settled(filters)
+    meant = freeze_groups(filters)
     stored = {
         "from": meant.start.isoformat(),
         "to": meant.end.isoformat(),
@@ -72,23 +72,23 @@ def _probed(filters: Filters) -> list[int]:
     """
     found = newest(filters, (), PROBED + 1)
     if found.last is not None or found.partial:
-        message = f"looks into more than the newest {PROBED} records, or for too long; narrow it by time or topic"
+        message = f"reads more than the newest {PROBED} records, or takes too long; narrow it by time or topic"
         raise ParameterError("filter", message)
     if found.blind:
-        message = "meets values of more than 1 MB or text of the latest records, which are not searched; narrow it"
+        message = "matches values over 1 MB or text of the newest records, which can't be searched; narrow the filter"
         raise ParameterError("filter", message)
     return sorted(row[1] for row in found.rows)
 
 
-def by_ids(ids: Sequence[int], actor: User, once: Once, now: datetime) -> Selection:
+def by_ids(ids: Sequence[int], actor: User, once: RequestKey, now: datetime) -> Selection:
     """Freeze these records. Raises ParameterError if there is none, or if one does not exist."""
     wanted = sorted(set(ids))
     found = _matching({"ids": wanted}).order_by("pk")
     if found.count() < len(wanted):
-        raise ParameterError("ids", "names a record that is not there")
+        raise ParameterError("ids", "names a record that does not exist")
     first = found.first()
     alone = f"record {first}" if first else ""  # not its key, because everybody sees titles
-    title = alone if len(wanted) == 1 else f"{len(wanted)} ticked records"
+    title = alone if len(wanted) == 1 else f"{len(wanted)} selected records"
     return _freeze("ids", {"ids": wanted}, title, complete_up_to(), actor, once, now)
 
 
@@ -146,18 +146,16 @@ def _freeze(
     title: str,
     watermark: int,
     actor: User,
-    once: Once,
+    once: RequestKey,
     now: datetime,
     query: str = "",
 ) -> Selection:
     # Before the transaction, because on SQLite it would block the indexer's writes.
     found = measure(_matching(filters).filter(pk__lte=watermark))
     if found.count == 0:
-        raise ParameterError(parameter, "Nothing matches")
+        raise ParameterError(parameter, "matches no dead letter")
     if found.count > MAX_RECORDS:
-        raise ParameterError(
-            parameter, f"matches more than {MAX_RECORDS:,} records, the most that are replayed at once"
-        )
+        raise ParameterError(parameter, f"matches more than {MAX_RECORDS:,} records, the limit for one replay")
     with transaction.atomic():
         selection = Selection.objects.create(
             created_by=actor,

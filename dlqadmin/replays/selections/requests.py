@@ -6,12 +6,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from dlqadmin.rest.documents import Document
+from dlqadmin.rest.documents import Form
 from dlqadmin.rest.fields import BoundedListField
 from dlqadmin.rest.pagination import MAX_ID
 
 
-class SelectionBody(Document):
+class SelectionBody(Form):
     """The records to freeze: ticked records, or the query string of a list."""
 
     ids = BoundedListField(
@@ -22,5 +22,5 @@ class SelectionBody(Document):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that exactly one of both is given."""
         if ("ids" in attrs) == ("filter" in attrs):
-            raise serializers.ValidationError("Give either ids or filter.")
+            raise serializers.ValidationError("Set either ids or filter.")
         return attrs

@@ -14,9 +14,9 @@ from dlqadmin.audit.permissions import IsOperator
 from dlqadmin.replays.models import Selection
 from dlqadmin.replays.requests import actor, checked
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.replays.selections.documents import selection_document
+from dlqadmin.replays.selections.documents import SelectionDetail, SelectionDocument, selection_document
 from dlqadmin.replays.selections.requests import SelectionBody
-from dlqadmin.replays.selections.serializers import SelectionDetail, SelectionDocument
+from dlqadmin.rest.documents import extend
 from dlqadmin.rest.idempotency import IDEMPOTENCY, made_by, once
 from dlqadmin.rest.pagination import MAX_ID
 
@@ -60,7 +60,8 @@ class SelectionRecord(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """Return a selection, and whether its filter names other records by now."""
         found = _selection(pk)
-        return Response({**selection_document(found), "drifted": frozen_selections.drifted(found)})
+        drifted = frozen_selections.drifted(found)
+        return Response(extend(SelectionDetail, selection_document(found), drifted=drifted))
 
 
 def _selection(pk: int) -> Selection:

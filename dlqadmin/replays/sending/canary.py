@@ -10,7 +10,7 @@ from django.db.models import Count
 from dlqadmin.replays.items import item_counters
 from dlqadmin.replays.items.item_states import UNSENT
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem
-from dlqadmin.replays.sending.pause_rules import Lag, Situation, Stop, Tally, decide
+from dlqadmin.replays.sending.pause_rules import Lag, OutcomeTally, Situation, Stop, decide
 
 
 def situation(replay: Replay, lag: Lag | None = None) -> Situation:
@@ -21,22 +21,22 @@ def situation(replay: Replay, lag: Lag | None = None) -> Situation:
         left=sum(states[state] for state in UNSENT),
         since=_since(tally(states), replay.accepted),
         size=replay.steps[replay.step] if is_canary else None,
-        step=of_step(replay) if is_canary else Tally(),
+        step=of_step(replay) if is_canary else OutcomeTally(),
         breaker_percent=replay.breaker_percent,
         max_lag=replay.max_lag,
         lag=lag,
     )
 
 
-def tally(states: Mapping[str, int]) -> Tally:
+def tally(states: Mapping[str, int]) -> OutcomeTally:
     """Convert item counts by state to a tally. States of unsent items are ignored."""
     found = Counter(states)
-    return Tally(
+    return OutcomeTally(
         found[ItemState.SENT], found[ItemState.PASSED], found[ItemState.FAILED_AGAIN], found[ItemState.UNKNOWN]
     )
 
 
-def of_step(replay: Replay) -> Tally:
+def of_step(replay: Replay) -> OutcomeTally:
     """Return the tally of the canary step in progress.
 
     A chunk never holds records of two steps.
@@ -50,7 +50,7 @@ def of_step(replay: Replay) -> Tally:
             rows = ReplayItem.objects.filter(replay=replay, ordinal__gte=first, sent_at__isnull=False).order_by()
             return tally(dict(rows.values_list("state").annotate(n=Count("pk"))))
         sent += records
-    return Tally()
+    return OutcomeTally()
 
 
 def is_stopped(replay: Replay) -> bool:
@@ -76,11 +76,11 @@ def accepted(replay: Replay) -> dict[str, int]:
     return {state: states[state] for state in (ItemState.PASSED, ItemState.FAILED_AGAIN, ItemState.UNKNOWN)}
 
 
-def _since(now: Tally, before: Mapping[str, int]) -> Tally:
+def _since(now: OutcomeTally, before: Mapping[str, int]) -> OutcomeTally:
     def grown(state: ItemState, n: int) -> int:
         return max(0, n - before.get(state, 0))
 
-    return Tally(
+    return OutcomeTally(
         now.waiting,
         grown(ItemState.PASSED, now.passed),
         grown(ItemState.FAILED_AGAIN, now.failed_again),

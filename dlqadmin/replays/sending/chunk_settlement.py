@@ -28,8 +28,8 @@ LOOK_S = 0.1
 FIND_TIMEOUT_S = 600.0  # for one partition; a busy partition holds many records after the chunk
 SURELY_KEPT = timedelta(hours=1)  # Kafka expires committed offsets after days (seven by default)
 SHADOW = "shadow"
-NOT_FOUND = "its chunk was committed, but the record was not found in the topic again"
-NOT_KNOWN = "Kafka has forgotten its sender's progress, and the topic what it held then: it may have been sent"
+NOT_FOUND = "its chunk was committed, but the record was not found in the topic"
+NOT_KNOWN = "Kafka no longer has the sender's progress or the topic's records of that time: it may have been sent"
 Places = dict[str, tuple[int, int]]  # item's token → partition, offset
 Beat = Callable[[], None]
 
@@ -53,17 +53,19 @@ def committed(chunk: Chunk, batch: Sequence[Loaded], now: datetime) -> bool:
     return True
 
 
-def becomes(replay: Replay) -> item_states.Sent:
+def becomes(replay: Replay) -> item_states.SentState:
     """Return the state of this replay's records right after they were sent.
 
     Outcomes of shadow topics and of other clusters are not watched, so these records become unknown at once.
     """
     if replay.shadow:
-        return item_states.Sent(ItemState.UNKNOWN, SHADOW, "sent to a shadow topic; what becomes of it is not watched")
+        return item_states.SentState(
+            ItemState.UNKNOWN, SHADOW, "sent to a shadow topic, where outcomes are not watched"
+        )
     if replay.target_cluster:
-        evidence = f"sent to cluster {replay.target_cluster}, where no consumer group is watched"
-        return item_states.Sent(ItemState.UNKNOWN, Reason.NO_GROUP, evidence)
-    return item_states.Sent()
+        evidence = f"sent to cluster {replay.target_cluster}, whose consumer groups are not watched"
+        return item_states.SentState(ItemState.UNKNOWN, Reason.NO_GROUP, evidence)
+    return item_states.SentState()
 
 
 def left_open(replay: Replay) -> list[Chunk]:
@@ -123,7 +125,7 @@ def catch_up(replay: Replay) -> int:
     if not unsent.filter(state__in=(ItemState.PLANNED, ItemState.QUEUED)).exists():
         return 0
     now, why = timezone.now(), Reason.COORDINATES_LOST
-    evidence = "Kafka's progress is past it, but the database had forgotten that it was sent"
+    evidence = "Kafka's progress shows that it was sent, but the database had lost this fact"
     with transaction.atomic():
         item_states.hold(replay.pk)
         # Even if the replay was cancelled since: the items were sent, so they hold their claims.
@@ -196,7 +198,7 @@ def _await_readable(chunk: Chunk, beat: Beat, wait: Callable[[float], None]) -> 
         if not hidden:
             return
         if time.monotonic() > until:
-            raise BrokerUnavailable(f"open transactions of other writers hide the end of {hidden} partitions")
+            raise BrokerUnavailable(f"open transactions of other producers hide the end of {hidden} partitions")
         beat()
         wait(LOOK_S)
 
@@ -225,7 +227,7 @@ def _recovered(chunk: Chunk, batch: Sequence[Loaded], places: Places, why_lost: 
             reason=Reason.COORDINATES_LOST, evidence=why_lost, sent_at=chunk.opened_at,
         )  # fmt: skip
         may_be = "may have been" if why_lost == NOT_KNOWN else "were"
-        _note(chunk, f"went on after an interruption: {len(batch)} records {may_be} sent already", now)
+        _note(chunk, f"resumed after an interruption: {len(batch)} records {may_be} already sent", now)
 
 
 def _aborted(chunk: Chunk, batch: Sequence[Loaded], now: datetime) -> None:
@@ -233,7 +235,9 @@ def _aborted(chunk: Chunk, batch: Sequence[Loaded], now: datetime) -> None:
         if close(chunk, ChunkState.ABORTED, now):
             sending = [item.pk for item in batch if item.state == ItemState.SENDING]  # older versions set this state
             item_states.move(ReplayItem.objects.filter(pk__in=sending), ItemState.SENDING, ItemState.QUEUED, now)
-            _note(chunk, f"went on after an interruption: {len(batch)} records were not sent, and are sent again", now)
+            _note(
+                chunk, f"resumed after an interruption: {len(batch)} records were not sent, and will be sent again", now
+            )
 
 
 def close(chunk: Chunk, state: ChunkState, now: datetime) -> bool:

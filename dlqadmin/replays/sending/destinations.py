@@ -12,7 +12,7 @@ import msgspec
 
 from dlqadmin.broker import internal_topics, topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.transactions import Hopeless
+from dlqadmin.broker.transactions import TopicNotWritable
 from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.models import Replay
 
@@ -21,7 +21,7 @@ SHADOW_KEPT_MS = 7 * 24 * 3600 * 1000
 Ends = Mapping[str, Mapping[str, int]]  # topic → partition → offset, as a chunk stores them
 
 
-class Known(msgspec.Struct, frozen=True):
+class DestinationFacts(msgspec.Struct, frozen=True):
     """The ids and end offsets of topics."""
 
     ids: Mapping[str, str]
@@ -37,17 +37,17 @@ class Destinations:
         self._seen: dict[str, tuple[float, str, dict[str, int]]] = {}
         self._allowed: set[str] = set()
 
-    def look(self, names: Collection[str]) -> Known:
+    def look(self, names: Collection[str]) -> DestinationFacts:
         """Return the ids and ends of these topics, at most FRESH_S old.
 
-        Raises Hopeless if a topic is missing, forbidden or was recreated. Raises BrokerUnavailable if partitions have
-        no leader.
+        Raises TopicNotWritable if a topic is missing, forbidden or was recreated. Raises BrokerUnavailable if
+        partitions have no leader.
         """
         now = self._clock()
         old = [name for name in sorted(names) if name not in self._seen or now - self._seen[name][0] > FRESH_S]
         if old:
             self._ask(old, now)
-        return Known(
+        return DestinationFacts(
             {**self._replay.topic_ids, **{name: self._seen[name][1] for name in names}},
             {name: self._seen[name][2] for name in names},
         )
@@ -58,7 +58,7 @@ class Destinations:
         internal = internal_topics.find_now(new)
         for name in sorted(new):
             if why := forbidden(name, internal.get(name), cluster=replay.target_cluster):
-                raise Hopeless(f"{name} {why}")
+                raise TopicNotWritable(f"{name} {why}")
         self._allowed |= new
         for name in names:
             if replay.shadow and name not in known:
@@ -66,10 +66,10 @@ class Destinations:
         wanted = [(name, number) for name in names for number in range(known.get(name, 0))]
         ends = topics.ends(wanted)
         if missing := [name for name in names if name not in known]:
-            raise Hopeless(f"there is no topic {missing[0]}")
+            raise TopicNotWritable(f"topic {missing[0]} does not exist")
         ids = topics.topic_ids(list(names))
         if anew := [name for name in names if replay.topic_ids.get(name, ids.get(name)) != ids.get(name)]:
-            raise Hopeless(f"topic {anew[0]} was deleted and made anew since the replay began")
+            raise TopicNotWritable(f"topic {anew[0]} was deleted and recreated since the replay began")
         if len(ends) < len(wanted):
             raise BrokerUnavailable(f"{len(wanted) - len(ends)} of {len(wanted)} target partitions have no leader")
         for name in names:
@@ -79,13 +79,13 @@ class Destinations:
 def make_shadow(replay: Replay, name: str, known: Mapping[str, int]) -> int:
     """Create a shadow topic and return its number of partitions.
 
-    It gets as many partitions as the widest of its origin topics, and a retention of one week. Raises Hopeless if none
-    of the origin topics exists.
+    It gets as many partitions as the widest of its origin topics, and a retention of one week. Raises TopicNotWritable
+    if none of the origin topics exists.
     """
     rows = replay.items.filter(target_topic=name).order_by()
     origins = rows.values_list("dead_letter__origin_topic", flat=True).distinct()
     count = max((known[origin] for origin in origins if origin in known), default=0)
     if not count:
-        raise Hopeless(f"none of the topics is there that {name} would be the shadow of")
+        raise TopicNotWritable(f"none of the origin topics of the shadow topic {name} exists")
     topics.create(name, count, {"retention.ms": str(SHADOW_KEPT_MS)})
     return count

@@ -10,7 +10,7 @@ import msgspec
 ENOUGH = 20  # outcomes needed before the failure rate counts, unless the canary step is over
 
 
-class Tally(msgspec.Struct, frozen=True):
+class OutcomeTally(msgspec.Struct, frozen=True):
     """Counts of sent records by outcome. `waiting` records have no outcome yet."""
 
     waiting: int = 0
@@ -40,9 +40,9 @@ class Situation(msgspec.Struct, frozen=True):
     """
 
     left: int
-    since: Tally = Tally()
+    since: OutcomeTally = OutcomeTally()
     size: int | None = None
-    step: Tally = Tally()
+    step: OutcomeTally = OutcomeTally()
     breaker_percent: int | None = None
     max_lag: int | None = None
     lag: Lag | None = None
@@ -75,7 +75,7 @@ class Stop(msgspec.Struct, frozen=True):
 def decide(now: Situation) -> Go | Wait | Passed | Stop:
     """Return the next action of the sender. An unknown outcome does not count as passed."""
     if now.lag is not None and now.max_lag is not None and now.lag.records > now.max_lag:
-        return Stop(f"{now.lag.group} has {now.lag.records} records in front of it, more than {now.max_lag}")
+        return Stop(f"{now.lag.group} has a lag of {now.lag.records} records, more than {now.max_lag}")
     if now.size is not None:
         return _step(now, now.size)
     if _is_broken(now.since, now.breaker_percent, ENOUGH):
@@ -87,19 +87,19 @@ def _step(now: Situation, size: int) -> Go | Wait | Passed | Stop:
     step, is_sent = now.step, now.step.sent >= size or not now.left
     is_over = is_sent and not step.waiting
     if _is_broken(step, now.breaker_percent, 1 if is_over else ENOUGH):
-        return Stop(f"{_failed(step)} of the canary failed again", is_canary=True)
+        return Stop(f"{_failed(step)} canary records failed again", is_canary=True)
     if not is_over:
         return Wait() if is_sent else Go(size - step.sent)
     if step.unknown:
         verb = "has" if step.unknown == 1 else "have"
-        return Stop(f"{step.unknown} of {step.sent} of the canary {verb} an unknown outcome", is_canary=True)
+        return Stop(f"{step.unknown} of {step.sent} canary records {verb} an unknown outcome", is_canary=True)
     return Passed()
 
 
-def _is_broken(tally: Tally, percent: int | None, enough: int) -> bool:
+def _is_broken(tally: OutcomeTally, percent: int | None, enough: int) -> bool:
     known = tally.passed + tally.failed_again
     return percent is not None and known >= enough and tally.failed_again * 100 > percent * known
 
 
-def _failed(tally: Tally) -> str:
+def _failed(tally: OutcomeTally) -> str:
     return f"{tally.failed_again} of {tally.passed + tally.failed_again}"

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
+from dlqadmin.jobs.claims import held
 from dlqadmin.replays import events
 from dlqadmin.replays.items import item_states, lineage_claims
 from dlqadmin.replays.models import Disposal, ItemState, Replay, ReplayItem, ReplayStatus
@@ -53,7 +54,7 @@ def take_next(replay: Replay, now: datetime, begin: int = 0) -> int | None:
     Skips the records that another replay took, or that a person disposed of, since the plan was made.
     """
     with transaction.atomic():
-        mine = Replay.objects.filter(pk=replay.pk, status=ReplayStatus.RUNNING, sender=replay.sender)
+        mine = held(replay).filter(status=ReplayStatus.RUNNING)
         if not mine.update(heartbeat=now):
             return None
         planned = replay.items.filter(state=ItemState.PLANNED, ordinal__gte=begin).order_by("ordinal")
@@ -67,7 +68,10 @@ def take_next(replay: Replay, now: datetime, begin: int = 0) -> int | None:
         left = _without_claim(queued, replay, ordinals, now) if taken.held < taken.planned else 0
         left += _disposed(queued, now)
         if left:
-            text = f"{counted(left, 'record')} left out: taken by others, or decided about, since the plan was made"
+            text = (
+                f"{counted(left, 'record')} left out: other replays took them, or people disposed of them, "
+                "after the plan was made"
+            )
             events.note(replay.pk, "left_out", text, now)
     return ordinals.stop
 
@@ -84,7 +88,7 @@ def _without_claim(queued: QuerySet[ReplayItem], replay: Replay, ordinals: range
     for pk, pair in lost.items():
         of_each.setdefault(owners[pair].replay, []).append(pk)
     for owner, pks in of_each.items():
-        evidence = f"taken by {owner} ({_name(owner.started_by)}) since the plan was made"
+        evidence = f"taken by {owner} ({_name(owner.started_by)}) after the plan was made"
         item_states.move(pks, ItemState.QUEUED, ItemState.SKIPPED, now, reason=TAKEN, evidence=evidence)
     return len(lost)
 
@@ -97,7 +101,7 @@ def _disposed(queued: QuerySet[ReplayItem], now: datetime) -> int:
     there = Disposal.objects.filter(dead_letter__in=queued.values("dead_letter")).select_related("actor")
     of_each: dict[tuple[str, str], list[int]] = {}
     for one in there:
-        said = f"{one.kind} by {_name(one.actor)} since the plan was made: {one.reason[:SHORT]}"
+        said = f"{one.kind} by {_name(one.actor)} after the plan was made: {one.reason[:SHORT]}"
         of_each.setdefault((one.kind, said), []).append(one.dead_letter_id)
     for (kind, said), letters in of_each.items():
         theirs = queued.filter(dead_letter__in=letters)

@@ -14,11 +14,12 @@ from django.utils import timezone
 
 from dlqadmin.broker import clusters, topics
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.transactions import ChunkProducer, Fenced, Hopeless
+from dlqadmin.broker.transactions import ChunkProducer, ProducerFenced, TopicNotWritable
+from dlqadmin.jobs import claims
 from dlqadmin.replays.models import Chunk, ChunkState, ItemState, Replay, ReplayItem, ReplayStatus
 from dlqadmin.replays.sending import cancellation, chunk_settlement
 from dlqadmin.replays.sending.delayed_marks import FEW, SHOWN_AFTER, show
-from dlqadmin.replays.sending.slices import Slice, pause, running
+from dlqadmin.replays.sending.slices import SendingSlice, pause, running
 
 SLICE_S = 5.0
 BEAT_S = 1.0
@@ -38,42 +39,42 @@ def send_slice(pk: int, sender: str, budget_s: float = SLICE_S) -> bool:
         return False
     try:
         if replay.status == ReplayStatus.CANCELLED and not replay.progress_topic:  # never started
-            cancellation.leave_out(replay, timezone.now(), _beats(replay, sender))
+            cancellation.leave_out(replay, timezone.now(), _beats(replay))
             return False
         if replay.target_cluster not in ("", *clusters.names()):
             # An open chunk can be settled only when the cluster is configured again.
             if replay.status == ReplayStatus.CANCELLED:
-                cancellation.leave_out(replay, timezone.now(), _beats(replay, sender))
+                cancellation.leave_out(replay, timezone.now(), _beats(replay))
             show(replay, timezone.now())
-            raise Hopeless(f"cluster {replay.target_cluster} is not configured any more")
+            raise TopicNotWritable(f"cluster {replay.target_cluster} is no longer configured")
         # Asked before fencing: a chunk that appears later belongs to a living successor.
         left = chunk_settlement.left_open(replay)
         with topics.on(replay.target_cluster), ChunkProducer(replay.transactional_id) as producer:
             producer.fence()
-            beat = _beats(replay, sender)
+            beat = _beats(replay)
             chunk_settlement.settle(left, beat)
             chunk_settlement.catch_up(replay)
             replay.refresh_from_db(fields=["progress"])
-            more = Slice(replay, producer, sender).run(time.monotonic() + budget_s)
+            more = SendingSlice(replay, producer, sender).run(time.monotonic() + budget_s)
             if Replay.objects.filter(pk=pk, status=ReplayStatus.CANCELLED).exists():
                 cancellation.leave_out(replay, timezone.now(), beat)
             return more
     except (BrokerUnavailable, DatabaseError) as error:
-        log.warning("%s waits: %s", replay, error)
-        running(pk).update(trouble=f"waits: {error}"[:500])
+        log.warning("%s is waiting: %s", replay, error)
+        running(pk).update(trouble=f"waiting: {error}"[:500])
         return False
-    except Fenced as error:
-        log.info("%s is left to another sender: %s", replay, error)
+    except ProducerFenced as error:
+        log.info("another sender continues %s: %s", replay, error)
         return False
-    except Hopeless as error:
-        pause(replay, f"Kafka refused to go on: {error}", timezone.now())
+    except TopicNotWritable as error:
+        pause(replay, f"the replay can't continue: {error}", timezone.now())
         Replay.objects.filter(pk=pk, trouble="").update(trouble=str(error)[:500])  # for a replay that is not running
         return False
     except Exception:
-        pause(replay, "an error that nobody expected; the worker's log has its trace", timezone.now())
+        pause(replay, "an unexpected error; the worker's log has its stack trace", timezone.now())
         raise
     finally:
-        Replay.objects.filter(pk=pk, sender=sender).update(sender="")
+        claims.held(replay).update(claim_token="")
 
 
 def unsettled(replays: QuerySet[Replay]) -> QuerySet[Replay]:
@@ -90,14 +91,14 @@ def unsettled(replays: QuerySet[Replay]) -> QuerySet[Replay]:
     return replays.filter(Q(status=ReplayStatus.RUNNING) | Q(left_open) | cancelled | unshown)
 
 
-def _beats(replay: Replay, sender: str) -> Callable[[], None]:
+def _beats(replay: Replay) -> Callable[[], None]:
     """Return a function that renews the sender's heartbeat, at most once a second."""
     said = time.monotonic()
 
     def beat() -> None:
         nonlocal said
         if time.monotonic() - said > BEAT_S:
-            Replay.objects.filter(pk=replay.pk, sender=sender).update(heartbeat=timezone.now())
+            claims.held(replay).update(heartbeat=timezone.now())
             said = time.monotonic()
 
     return beat
@@ -111,6 +112,6 @@ def _claim(pk: int, sender: str) -> Replay | None:
     if settings.READ_ONLY:
         return None
     now = timezone.now()
-    free = Q(sender="") | Q(sender=sender) | Q(heartbeat__isnull=True) | Q(heartbeat__lt=now - STALE)
-    claimed = unsettled(Replay.objects.filter(free, pk=pk)).update(sender=sender, heartbeat=now)
-    return Replay.objects.get(pk=pk) if claimed else None
+    free = claims.free(now, STALE) | Q(claim_token=sender)
+    claimed = unsettled(Replay.objects.filter(free, pk=pk)).update(claim_token=sender, heartbeat=now)
+    return Replay.objects.filter(pk=pk, claim_token=sender).first() if claimed else None

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 
-from dlqadmin.broker.transactions import ChunkProducer, Outbound, Progress, Refused
+from dlqadmin.broker.transactions import ChunkProducer, OutboundRecord, ProgressCommit, RecordsRejected
 from dlqadmin.replays import events
 from dlqadmin.replays.items import item_counters, item_states, lineage_claims
 from dlqadmin.replays.items.item_rows import Loaded, token
@@ -48,7 +48,7 @@ class Ready(NamedTuple):
         return Ready(self.batch[:most], self.messages[:most])
 
 
-class Slice:
+class SendingSlice:
     """A sender's work on a replay for a few seconds."""
 
     def __init__(self, replay: Replay, producer: ChunkProducer, sender: str) -> None:
@@ -186,7 +186,7 @@ class Slice:
         """
         replay, name = self.replay, str(self.replay.uuid)
         records = [
-            Outbound(
+            OutboundRecord(
                 item.target_topic,
                 item.target_partition,
                 message.key,
@@ -196,7 +196,9 @@ class Slice:
             )
             for item, message in zip(*ready, strict=True)
         ]
-        writing = self._flight.start(records, Progress(replay.transactional_id, replay.progress_topic, chunk.after))
+        writing = self._flight.start(
+            records, ProgressCommit(replay.transactional_id, replay.progress_topic, chunk.after)
+        )
         if not self._store():
             return False
         if is_hurried:
@@ -204,7 +206,7 @@ class Slice:
             self._ready = self._prepare(most, chunk.after)
         try:
             written = writing.result()
-        except Refused as refused:
+        except RecordsRejected as refused:
             self._ready = None
             return self._refused(chunk, ready.batch, refused.records)
         now = timezone.now()
@@ -308,7 +310,7 @@ class Slice:
         return True
 
     def _held(self) -> QuerySet[Replay]:
-        return running(self.replay.pk).filter(sender=self.sender)
+        return running(self.replay.pk).filter(claim_token=self.sender)
 
 
 def running(pk: int) -> QuerySet[Replay]:
@@ -319,5 +321,9 @@ def running(pk: int) -> QuerySet[Replay]:
 def pause(replay: Replay, trouble: str, now: datetime) -> None:
     """Pause the replay and store the reason, unless another sender has taken it over."""
     with transaction.atomic():
-        if running(replay.pk).filter(sender=replay.sender).update(status=ReplayStatus.PAUSED, trouble=trouble):
+        if (
+            running(replay.pk)
+            .filter(claim_token=replay.claim_token)
+            .update(status=ReplayStatus.PAUSED, trouble=trouble)
+        ):
             events.note(replay.pk, "paused", f"paused: {trouble}", now)

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Self
 
-from dlqadmin.broker.transactions import ChunkProducer, Outbound, Progress, Written
+from dlqadmin.broker.transactions import ChunkProducer, OutboundRecord, ProgressCommit, WrittenRecord
 
 LEAST_RECORDS = 500
 MOST_RECORDS = 2000
@@ -41,11 +41,11 @@ class Flight:
         self._producer = producer
         self._thread = ThreadPoolExecutor(1, "chunk")
 
-    def start(self, records: Sequence[Outbound], progress: Progress) -> Future[list[Written]]:
+    def start(self, records: Sequence[OutboundRecord], progress: ProgressCommit) -> Future[list[WrittenRecord]]:
         """Start to write a chunk. The future raises the errors of `ChunkProducer.write`."""
         return self._thread.submit(copy_context().run, self._write, records, progress)
 
-    def _write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
+    def _write(self, records: Sequence[OutboundRecord], progress: ProgressCommit) -> list[WrittenRecord]:
         began = time.monotonic()
         written = self._producer.write(records, progress)
         self.size.took(len(records), time.monotonic() - began)

@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from engine.config.options import Option
-from engine.config.rooted_files import open_below, outside
+from engine.config.rooted_files import open_below, path_problem
 from engine.errors import ConfigError, ConversionError, Message, RecordError, RetriableError
 from engine.record.record import Record
 from engine.record.unread import read_all
@@ -62,7 +62,7 @@ class FileSink:
         self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
     def _open(self, path: str) -> BinaryIO:
-        wrong = outside(path, self._root)
+        wrong = path_problem(path, self._root)
         if wrong is not None or self._root is None:
             raise ConfigError((("file", path, wrong or ""),))
         return open(open_below(path, self._root, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0)

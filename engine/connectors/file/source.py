@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from engine.config.errors_policy import topic_name
 from engine.config.options import REQUIRED, Option, at_least, parse
-from engine.config.rooted_files import open_below, outside
+from engine.config.rooted_files import open_below, path_problem
 from engine.errors import ConfigError, DataError, RetriableError
 from engine.ports import SourcePosition
 from engine.record.record import Record
@@ -107,7 +107,7 @@ class FileSource:
 
     def _open(self) -> bool:
         """Open the file at the position; return False while it does not exist."""
-        wrong = outside(self._path, self._root)
+        wrong = path_problem(self._path, self._root)
         if wrong is not None or self._root is None:
             raise ConfigError((("file", self._path, wrong or ""),))
         try:

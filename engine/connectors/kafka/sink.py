@@ -90,6 +90,7 @@ class KafkaSink:
                 record.key,
                 record.value,
                 _headers(record) if record.headers else (),
+                # −1 marks a record of a topic without timestamps. Its copy gets the time of its writing.
                 stamp if (stamp := record.timestamp) and stamp > 0 else None,
                 record.partition if keeps else None,
             )
@@ -102,7 +103,8 @@ class KafkaSink:
         if len(lost) == len(todo):
             return
         if self._transaction is not None:
-            self._transaction.replace(before, ())
+            # A part of this put must not be committed with the next one. The task puts its halves again.
+            self._transaction.replace_after(before, ())
         else:
             self._done.update(_place(record) for ordinal, record in enumerate(todo) if ordinal not in lost)
 

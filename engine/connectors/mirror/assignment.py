@@ -16,7 +16,7 @@ def task_configs(partitions: Iterable[TopicPartition], tasks_max: int) -> list[d
     return [{ASSIGNED: ",".join(f"{topic}-{number}" for topic, number in rows[task::tasks])} for task in range(tasks)]
 
 
-def assigned(properties: Mapping[str, str]) -> tuple[TopicPartition, ...]:
+def assigned_partitions(properties: Mapping[str, str]) -> tuple[TopicPartition, ...]:
     """Return the partitions of a task. Raises ConfigError for text that names no partition."""
     found = []
     for name in filter(None, properties.get(ASSIGNED, "").split(",")):
@@ -29,4 +29,4 @@ def assigned(properties: Mapping[str, str]) -> tuple[TopicPartition, ...]:
 
 def known_partitions(tasks: Sequence[Mapping[str, str]]) -> set[TopicPartition]:
     """Return the partitions of all tasks. Partitions stay known, so that a short absence does not move work."""
-    return {partition for task in tasks for partition in assigned(task)}
+    return {partition for task in tasks for partition in assigned_partitions(task)}

@@ -66,7 +66,7 @@ class MirrorClients:
         return admin_settings(*self._target("admin", self.worker.admin, self.connector.admin))
 
     def target_producer(self) -> dict[str, str]:
-        return producer_settings(*self._producing())
+        return producer_settings(*self._producer_layers())
 
     def target_small_producer(self) -> dict[str, str]:
         """Return settings of the producer of heartbeats and checkpoints."""
@@ -74,9 +74,9 @@ class MirrorClients:
 
     def transactional(self, task: int) -> dict[str, str]:
         name = transactional_id(self.worker.group_id, self.connector.name, task)
-        return transactional_settings(name, *self._producing())
+        return transactional_settings(name, *self._producer_layers())
 
-    def _producing(self) -> tuple[Mapping[str, str], ...]:
+    def _producer_layers(self) -> tuple[Mapping[str, str], ...]:
         return (LARGEST, PATIENT, WRITING, *self._target("producer", self.worker.producer, self.connector.producer))
 
     def _target(self, family: str, workers: Mapping[str, str], *above: Mapping[str, str]) -> list[Mapping[str, str]]:
@@ -96,6 +96,6 @@ def mirror_clients(connector: ConnectorConfig, worker: WorkerConfig) -> MirrorCl
     return clients
 
 
-def keeps_stand_in(mirror: MirrorConfig) -> bool:
+def has_positions_group(mirror: MirrorConfig) -> bool:
     """Return whether the positions are kept in a group on the target."""
     return mirror.type == SINK and mirror.transactional

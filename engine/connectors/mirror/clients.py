@@ -41,9 +41,13 @@ class MirrorConsumer(KafkaConsumer):
         task would never have caught up.
         """
         ends = super().ends()
-        return ends if self._sizes is None or -1 not in ends.values() else ended(ends, self.positions(), self._sizes)
+        return (
+            ends
+            if self._sizes is None or -1 not in ends.values()
+            else fill_missing_ends(ends, self.positions(), self._sizes)
+        )
 
-    def tell(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def commit_async(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit without waiting; failures are only logged."""
         rows = [ck.TopicPartition(*partition, offset) for partition, offset in offsets.items()]
         try:
@@ -52,7 +56,7 @@ class MirrorConsumer(KafkaConsumer):
             log.info("the source was not told how far the mirror is: %s", error)
 
 
-def ended(
+def fill_missing_ends(
     ends: Mapping[TopicPartition, int], positions: Mapping[TopicPartition, int], sizes: Mapping[str, int]
 ) -> dict[TopicPartition, int]:
     """Return the ends; an unknown end of a missing partition becomes the position. Pure."""
@@ -61,7 +65,7 @@ def ended(
     }
 
 
-def telling_report(fail: Report, written: Offsets) -> Report:
+def tracking_report(fail: Report, written: Offsets) -> Report:
     """Return a delivery callback that also notes the offset."""
 
     def report(error: ck.KafkaError | None, message: ck.Message) -> None:
@@ -77,7 +81,7 @@ def telling_report(fail: Report, written: Offsets) -> Report:
     return report
 
 
-class TellingProducer(KafkaProducer):
+class OffsetTrackingProducer(KafkaProducer):
     """A producer that notes the first and the last written offset of each partition."""
 
     only_errors = False
@@ -90,7 +94,7 @@ class TellingProducer(KafkaProducer):
         return reports(rows, self._lost, self._queued, self._written)
 
 
-class TellingTransactional(KafkaTransactional):
+class OffsetTrackingTransactional(KafkaTransactional):
     """A transactional producer that notes first and last written offset of each partition."""
 
     only_errors = False
@@ -114,7 +118,7 @@ def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: O
             firsts[place] = at
         lasts[place] = at
     for at in {*firsts.values(), *lasts.values()}:
-        made[at] = telling_report(made[at], written)
+        made[at] = tracking_report(made[at], written)
     return made
 
 
@@ -132,6 +136,7 @@ class SyncSender:
         try:
             self._client = self._client or ck.Producer(self._settings)
             self._client.poll(0)
+            # Records never wait for syncs. A sync that finds no room is sent with a later commit.
             if self._outstanding >= MOST_OUTSTANDING:
                 return False
             self._client.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._answered)

@@ -12,7 +12,7 @@ REMIND_S = 600
 TaskName = tuple[str, str, int]  # group of the workers, group of the positions, task number
 
 
-class Reminders:
+class CommitRefresh:
     """The times of each task's last repeated commit. A task repeats only its own partitions' commits."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:

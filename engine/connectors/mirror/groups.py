@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from engine.connectors.mirror.cluster_admin import MirrorAdmin
-from engine.connectors.mirror.naming import Wanted
+from engine.connectors.mirror.naming import NameFilter
 from engine.connectors.mirror.offset_sync import OffsetSyncStore
 from engine.connectors.mirror.options import MirrorConfig
 from engine.connectors.mirror.records import Checkpoint
@@ -25,7 +25,7 @@ class GroupFollower:
     """The latest checkpoint of each group and partition."""
 
     def __init__(self, config: MirrorConfig, source: MirrorAdmin, target: MirrorAdmin, store: OffsetSyncStore) -> None:
-        self._wanted = Wanted(config.values["groups"], config.values["groups.exclude"])
+        self._wanted = NameFilter(config.values["groups"], config.values["groups.exclude"])
         self._source = source
         self._target = target
         self._store = store
@@ -47,10 +47,10 @@ class GroupFollower:
             except EngineError as error:
                 log.warning("the offsets of group %s can't be read: %s", group, error)
                 continue
-            news += self._news(group, committed, names)
+            news += self._new_checkpoints(group, committed, names)
         return news
 
-    def take(self, news: Sequence[Checkpoint]) -> None:
+    def note_written(self, news: Sequence[Checkpoint]) -> None:
         """Note checkpoints that are written."""
         self.checkpoints |= {(one.group, one.partition): one for one in news}
 
@@ -59,11 +59,12 @@ class GroupFollower:
         active = self._target.groups()
         moved = 0
         for group in {group for group, _ in self.checkpoints}:
+            # A group with members commits by itself. Its own offsets must not be overwritten.
             if active.get(group, False):
                 continue
             wanted = {at: one for (name, at), one in self.checkpoints.items() if name == group}
             try:
-                offsets = forward(wanted, self._target.committed(group, sorted(wanted)))
+                offsets = forward_commits(wanted, self._target.committed(group, sorted(wanted)))
                 if offsets:
                     self._target.commit(group, offsets)
             except RetriableError:
@@ -74,27 +75,28 @@ class GroupFollower:
             moved += len(offsets)
         return moved
 
-    def _news(
+    def _new_checkpoints(
         self, group: str, committed: Mapping[TopicPartition, Committed], names: Mapping[str, str]
     ) -> list[Checkpoint]:
         news = []
         for partition, position in committed.items():
             downstream = self._store.translate(partition, position.offset)
+            # No sync is old enough to translate this position. A guess could pass a record.
             if downstream is None or downstream < 0:
                 continue
             at = TopicPartition(names[partition.topic], partition.partition)
             one = Checkpoint(group, at, position.offset, downstream, position.metadata)
-            if is_news(self.checkpoints.get((group, at)), one):
+            if is_progress(self.checkpoints.get((group, at)), one):
                 news.append(one)
         return news
 
 
-def is_news(before: Checkpoint | None, one: Checkpoint) -> bool:
+def is_progress(before: Checkpoint | None, one: Checkpoint) -> bool:
     """Return whether a checkpoint moves forward, or the group itself went back."""
     return before is None or one.upstream < before.upstream or one.downstream > before.downstream
 
 
-def forward(
+def forward_commits(
     wanted: Mapping[TopicPartition, Checkpoint], there: Mapping[TopicPartition, Committed]
 ) -> dict[TopicPartition, Committed]:
     """Return the offsets to commit: only those that move the target's group forward."""

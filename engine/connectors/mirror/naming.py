@@ -12,7 +12,7 @@ from engine.config.java_regex import compile_java
 from engine.connectors.mirror.options import IDENTITY_POLICY, MirrorConfig
 
 
-class Policy(Protocol):
+class ReplicationPolicy(Protocol):
     """A rule for topic names across clusters."""
 
     def remote(self, alias: str, topic: str) -> str:
@@ -28,7 +28,7 @@ class Policy(Protocol):
         ...
 
 
-class DefaultPolicy:
+class DefaultReplicationPolicy:
     """`<alias><separator><topic>`."""
 
     def __init__(self, separator: str = ".") -> None:
@@ -46,11 +46,11 @@ class DefaultPolicy:
         return rest if found else None
 
 
-class IdentityPolicy:
+class IdentityReplicationPolicy:
     """The same name everywhere, except for heartbeats, whose origin must show."""
 
     def __init__(self, separator: str, source_alias: str, heartbeats: str) -> None:
-        self._default = DefaultPolicy(separator)
+        self._default = DefaultReplicationPolicy(separator)
         self._alias = source_alias
         self._heartbeats = heartbeats
 
@@ -64,20 +64,20 @@ class IdentityPolicy:
         return self._default.upstream(topic) if original(self._default, topic) == self._heartbeats else topic
 
 
-def policy_of(config: MirrorConfig) -> Policy:
+def policy_of(config: MirrorConfig) -> ReplicationPolicy:
     """Return the replication policy of a mirror."""
     if config.policy == IDENTITY_POLICY:
-        return IdentityPolicy(config.separator, config.source_alias, config.values["heartbeats.topic"])
-    return DefaultPolicy(config.separator)
+        return IdentityReplicationPolicy(config.separator, config.source_alias, config.values["heartbeats.topic"])
+    return DefaultReplicationPolicy(config.separator)
 
 
-def original(policy: Policy, topic: str) -> str:
+def original(policy: ReplicationPolicy, topic: str) -> str:
     """Return the name of a topic on the cluster where it was first written."""
     upstream = policy.upstream(topic)
     return topic if policy.source(topic) is None or upstream in (None, topic) else original(policy, str(upstream))
 
 
-def is_cycle(policy: Policy, topic: str, target_alias: str) -> bool:
+def is_cycle(policy: ReplicationPolicy, topic: str, target_alias: str) -> bool:
     """Return whether the topic comes from the target, over any number of clusters."""
     source, upstream = policy.source(topic), policy.upstream(topic)
     if source is None:
@@ -92,7 +92,7 @@ def is_internal(topic: str) -> bool:
     return topic.startswith(("__", ".")) or topic.endswith(("-internal", ".internal"))
 
 
-class Wanted:
+class NameFilter:
     """A set of names, as regular expressions to include and to exclude."""
 
     def __init__(self, include: Iterable[str], exclude: Iterable[str]) -> None:
@@ -110,7 +110,7 @@ def mirrored_topics(config: MirrorConfig, topics: Iterable[str], engines_own: Se
     Topics that would write to `engines_own` topics of the target, or would circulate, are left out.
     """
     policy, values = policy_of(config), config.values
-    wanted = Wanted(values["topics"], values["topics.exclude"])
+    wanted = NameFilter(values["topics"], values["topics.exclude"])
     heartbeats = values["heartbeats.topic"] if values["heartbeats.replication.enabled"] else None
     found: dict[str, str] = {}
     for topic in topics:

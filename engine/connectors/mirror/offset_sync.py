@@ -113,7 +113,7 @@ def _is_apart(newer: OffsetSync, older: OffsetSync, place: int) -> bool:
     return newer == older or older.upstream <= newer.upstream - (1 << max(place - 2, 0))
 
 
-class _Progress(NamedTuple):
+class _SyncedOffsets(NamedTuple):
     upstream: int
     downstream: int
     synced: int  # target offset of the last sync
@@ -130,7 +130,7 @@ class OffsetSyncWriter:
     def __init__(self, send: Callable[[OffsetSync], bool], max_lag: int) -> None:
         self._send = send
         self._max_lag = max_lag
-        self._progress: dict[TopicPartition, _Progress] = {}
+        self._progress: dict[TopicPartition, _SyncedOffsets] = {}
         self.pending: dict[TopicPartition, OffsetSync] = {}
         self.delayed: dict[TopicPartition, OffsetSync] = {}
 
@@ -145,7 +145,7 @@ class OffsetSyncWriter:
             or sync.downstream < before.downstream
         )
         synced = sync.downstream if due or before is None else before.synced
-        self._progress[sync.partition] = _Progress(sync.upstream, sync.downstream, synced)
+        self._progress[sync.partition] = _SyncedOffsets(sync.upstream, sync.downstream, synced)
         if due:
             self.delayed.pop(sync.partition, None)
             self.pending[sync.partition] = sync

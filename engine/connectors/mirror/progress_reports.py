@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from engine.connectors.mirror.client_options import MirrorClients, keeps_stand_in
+from engine.connectors.mirror.client_options import MirrorClients, has_positions_group
 from engine.connectors.mirror.clients import MirrorConsumer, Offsets, SyncSender
 from engine.connectors.mirror.offset_sync import OffsetSyncWriter
 from engine.connectors.mirror.records import syncs_topic
-from engine.connectors.mirror.sink import Spans
+from engine.connectors.mirror.sink import OffsetRanges
 from engine.ports import Clock
 from engine.record.record import TopicPartition
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 PROMOTE_MS = 5000  # a delayed sync waits at most this long
 
 
-class Telling:
+class ProgressReporter:
     """Progress reports of a task. The producer fills `written` with the offsets of each target partition."""
 
     def __init__(
@@ -26,15 +26,15 @@ class Telling:
         mirror = clients.mirror
         syncs = bool(mirror.values["emit.offset-syncs.enabled"])
         self.written: Offsets = {}
-        self.spans = Spans() if syncs else None
+        self.spans = OffsetRanges() if syncs else None
         self._sender = SyncSender(clients.source_producer(), syncs_topic(mirror))
         self._writer = OffsetSyncWriter(self._sender.send, int(mirror.values["offset.lag.max"]))
         self._consumer = consumer
         self._remote = remote
         self._clock = clock
-        self._tell_ms = mirror.seconds("source.group") if keeps_stand_in(mirror) else None
+        self._commit_ms = mirror.seconds("source.group") if has_positions_group(mirror) else None
         self._told_at = 0
-        self._untold: Mapping[TopicPartition, int] = {}
+        self._unreported: Mapping[TopicPartition, int] = {}
         self._promoted_at = clock.now_ms()
 
     def committed(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -51,13 +51,13 @@ class Telling:
             if now - self._promoted_at >= PROMOTE_MS:
                 self._promote(now)
             self._writer.fire()
-        self._untold = {} if self._tell_ms is None else positions
-        if self._tell_ms is not None and now - self._told_at >= self._tell_ms:
-            self._tell(now)
+        self._unreported = {} if self._commit_ms is None else positions
+        if self._commit_ms is not None and now - self._told_at >= self._commit_ms:
+            self._commit_on_source(now)
 
     def close(self) -> None:
         """Send the last syncs and the last position; no later record may come to trigger them."""
-        self._tell(self._clock.now_ms())
+        self._commit_on_source(self._clock.now_ms())
         self._promote(self._clock.now_ms())
         while before := len(self._writer.pending):
             self._sender.drain()
@@ -67,11 +67,11 @@ class Telling:
                 return
         self._sender.drain()
 
-    def _tell(self, now: int) -> None:
-        if self._untold:
+    def _commit_on_source(self, now: int) -> None:
+        if self._unreported:
             self._told_at = now
-            self._consumer.tell(self._untold)
-            self._untold = {}
+            self._consumer.commit_async(self._unreported)
+            self._unreported = {}
 
     def _promote(self, now: int) -> None:
         self._promoted_at = now

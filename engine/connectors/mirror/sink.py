@@ -20,7 +20,7 @@ Written = Mapping[TopicPartition, tuple[int, int]]  # first and last offset
 BYTES = {bytes, type(None)}
 
 
-class Span(NamedTuple):
+class OffsetRange(NamedTuple):
     """The records put to one target partition: source partition, first and last source offset."""
 
     origin: TopicPartition
@@ -29,11 +29,11 @@ class Span(NamedTuple):
     in_order: bool = True
 
 
-class Spans:
+class OffsetRanges:
     """The records put since the last commit, by target partition."""
 
     def __init__(self) -> None:
-        self._spans: dict[TopicPartition, Span] = {}
+        self._spans: dict[TopicPartition, OffsetRange] = {}
 
     def add(self, records: Sequence[Record]) -> None:
         """Note records that were put. Records that a transform moved to another partition are ignored."""
@@ -51,15 +51,15 @@ class Spans:
             if before is not None:
                 in_order = in_order and before.in_order and begin > before.last
                 origin, begin = before.origin, before.first
-            self._spans[at] = Span(origin, begin, last.offset, in_order)
+            self._spans[at] = OffsetRange(origin, begin, last.offset, in_order)
 
-    def scatter(self, records: Sequence[Record]) -> None:
+    def forget_partitions(self, records: Sequence[Record]) -> None:
         """Note that only some of these records were put: their partitions get no syncs before the next commit."""
         for record in records:
             if record.raw is not None:
                 at = TopicPartition(record.topic, record.raw.partition)
                 origin = TopicPartition(record.raw.topic, record.raw.partition)
-                self._spans[at] = Span(origin, record.raw.offset, record.raw.offset, in_order=False)
+                self._spans[at] = OffsetRange(origin, record.raw.offset, record.raw.offset, in_order=False)
 
     def syncs(self, written: Written, remote: Remote) -> tuple[list[OffsetSync], list[tuple[OffsetSync, int]]]:
         """Return syncs for the first and for the last records of each partition, and clear the notes.
@@ -78,7 +78,7 @@ class Spans:
         return first, last
 
 
-class MirrorPut:
+class MirrorSink:
     """Puts records as a KafkaSink does. With `flushes`, each put is flushed and finds the rejected records.
 
     Without `flushes`, a failure raises Aborted at the next flush. The task then begins again at its last commit, in
@@ -88,7 +88,7 @@ class MirrorPut:
     put_is_idempotent = True
 
     def __init__(
-        self, producer: Producer, ensure: Callable[[Record], None], spans: Spans | None, *, flushes: bool
+        self, producer: Producer, ensure: Callable[[Record], None], spans: OffsetRanges | None, *, flushes: bool
     ) -> None:
         self._sink = KafkaSink(producer, "", lambda _: None, keeps_partition=True, flushes=flushes)
         self._in_transaction = isinstance(producer, Transaction)
@@ -105,8 +105,9 @@ class MirrorPut:
         try:
             self._sink.put(records)
         except EngineError:
+            # A transaction writes none of these records. Without one, an unknown part of them is on the target.
             if self._spans is not None and not self._in_transaction:
-                self._spans.scatter(records)
+                self._spans.forget_partitions(records)
             raise
         if self._spans is not None:
             self._spans.add(records)

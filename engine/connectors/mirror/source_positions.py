@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.errors import DataError, Fenced, OffsetsMissing
+from engine.errors import DataError, GenerationFenced, OffsetsMissing
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.offsets import TaskOffsets
 from engine.pipeline.claim import PositionStore
@@ -23,7 +23,7 @@ Remote = Callable[[str], str]
 OFFSET = "offset"
 
 
-class StandIn:
+class PositionsGroup:
     """The group on the target that stores source positions; it never has members.
 
     Its partitions have the target's topic names, because brokers store offsets only for topics they have. The offsets
@@ -49,16 +49,16 @@ class StandIn:
         self._transaction.commit({self.on_target(at): one for at, one in offsets.items()}, self._group)
 
     def check(self) -> None:
-        """Raise Fenced if another process has moved the positions since we did."""
+        """Raise GenerationFenced if another process has moved the positions since we did."""
         found = self._consumer.committed(self._there)
         if {at: one for at, one in found.items() if one is not None} != self._transaction.committed:
-            raise Fenced(f"somebody else has moved the positions of group {self._group}")
+            raise GenerationFenced(f"somebody else has moved the positions of group {self._group}")
 
     def on_target(self, partition: TopicPartition) -> TopicPartition:
         return TopicPartition(self._remote(partition.topic), partition.partition)
 
 
-class NeverAnew:
+class CheckedPositionStore:
     """A position store that never starts a partition anew if the target has records of it.
 
     A position may be missing because brokers expire offsets of groups without members, or because a mirror of another

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from engine.connectors.mirror.assignment import assigned
-from engine.connectors.mirror.client_options import MirrorClients, keeps_stand_in, mirror_clients
-from engine.connectors.mirror.clients import MirrorConsumer, TellingProducer, TellingTransactional
+from engine.connectors.mirror.assignment import assigned_partitions
+from engine.connectors.mirror.client_options import MirrorClients, has_positions_group, mirror_clients
+from engine.connectors.mirror.clients import MirrorConsumer, OffsetTrackingProducer, OffsetTrackingTransactional
 from engine.connectors.mirror.cluster_admin import MirrorAdmin
-from engine.connectors.mirror.commit_refresh import Reminders
+from engine.connectors.mirror.commit_refresh import CommitRefresh
 from engine.connectors.mirror.naming import policy_of
 from engine.connectors.mirror.options import SINK
-from engine.connectors.mirror.progress_reports import Telling
-from engine.connectors.mirror.sink import MirrorPut
-from engine.connectors.mirror.source_positions import ConnectOffsets, MirrorCommit, NeverAnew, StandIn
+from engine.connectors.mirror.progress_reports import ProgressReporter
+from engine.connectors.mirror.sink import MirrorSink
+from engine.connectors.mirror.source_positions import CheckedPositionStore, ConnectOffsets, MirrorCommit, PositionsGroup
 from engine.errors import ClusterAway, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.admin import KafkaAdmin
@@ -27,13 +27,13 @@ from engine.leases import Delivery
 from engine.pipeline.chain import Steps, applying
 from engine.pipeline.claim import PositionStore, claim_positions
 from engine.pipeline.commit import GroupStore, flush_letters, with_metadata
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.sink_task import SinkTask
 from engine.ports import Producer
 from engine.record.record import RawRecord, Record
 from engine.record.schema import BYTES
 from engine.steps.registry import build_transform
-from engine.tasks.clients import Opening, build_guard, flush_outcomes, open_replay_reporter
+from engine.tasks.clients import TaskOpening, build_guard, flush_outcomes, open_replay_reporter
 from engine.tasks.dead_letters import open_dead_letters
 from engine.tasks.source_offsets import open_offsets
 
@@ -51,7 +51,7 @@ class MirrorTask(SinkTask):
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class MirrorWriter:
     """The producer of the records, and the store of the positions."""
 
     producer: Producer
@@ -59,16 +59,16 @@ class Writing:
     transaction: Transaction | None
 
 
-def open_mirror(opening: Opening) -> OpenTask:
+def open_mirror(opening: TaskOpening) -> OpenTask:
     """Claim the task's partitions and open its clients."""
     clients = mirror_clients(opening.plan.config, opening.worker)
     remote = _remote(clients)
     consumer = _open_consumer(opening, clients)
-    telling = Telling(clients, consumer, remote, opening.clock)
-    opening.closing.callback(telling.close)
-    writing = _open_writing(opening, clients, consumer, telling, remote)
+    reporter = ProgressReporter(clients, consumer, remote, opening.clock)
+    opening.closing.callback(reporter.close)
+    writing = _open_writing(opening, clients, consumer, reporter, remote)
     # A partition without a position may be new. The position stores decide about it, not `claim_positions`.
-    task = replace(opening.task, partitions=assigned(opening.task.config), has_committed=False)
+    task = replace(opening.task, partitions=assigned_partitions(opening.task.config), has_committed=False)
     positions, state = claim_positions(task, opening.plan.stages, consumer, writing.store)
     # Commit the positions again before brokers expire them.
     if clients.mirror.type == SINK and _reminders.is_due((opening.worker.group_id, clients.group, task.task)):
@@ -77,10 +77,10 @@ def open_mirror(opening: Opening) -> OpenTask:
     inside = writing.transaction if clients.is_on_workers_cluster else None
     letters = open_dead_letters(opening, state, inside)
     replayed = open_replay_reporter(opening, inside)
-    put = MirrorPut(
+    put = MirrorSink(
         writing.producer,
-        _maker(clients, {remote(at.topic) for at in positions}),
-        telling.spans,
+        _topic_creator(clients, {remote(at.topic) for at in positions}),
+        reporter.spans,
         flushes=opening.careful,
     )
     commit = MirrorCommit(
@@ -89,7 +89,7 @@ def open_mirror(opening: Opening) -> OpenTask:
         put.flush,
         lambda: flush_letters(letters, state),
         lambda: flush_outcomes(replayed),
-        telling.committed,
+        reporter.committed,
     )
     running = MirrorTask(
         steps=_steps(opening, remote, clients.mirror.source_alias),
@@ -107,7 +107,7 @@ def open_mirror(opening: Opening) -> OpenTask:
     return OpenTask(opening.task, running, opening.plan.tolerance, opening.closing.close, opening.careful)
 
 
-def _open_consumer(opening: Opening, clients: MirrorClients) -> MirrorConsumer:
+def _open_consumer(opening: TaskOpening, clients: MirrorClients) -> MirrorConsumer:
     """Open the consumer of the source. An unavailable source is waited for once per lease."""
     settings = clients.source_consumer()
     cluster = settings["bootstrap.servers"]
@@ -125,30 +125,36 @@ def _open_consumer(opening: Opening, clients: MirrorClients) -> MirrorConsumer:
 
 
 def _open_writing(
-    opening: Opening, clients: MirrorClients, consumer: MirrorConsumer, telling: Telling, remote: Callable[[str], str]
-) -> Writing:
+    opening: TaskOpening,
+    clients: MirrorClients,
+    consumer: MirrorConsumer,
+    reporter: ProgressReporter,
+    remote: Callable[[str], str],
+) -> MirrorWriter:
     """Open the target's producer and the position store, with a transaction if there is one."""
     once = opening.plan.delivery is Delivery.EXACTLY_ONCE
-    if keeps_stand_in(clients.mirror):
-        transaction, check = _open_transaction(opening, clients, telling)
+    if has_positions_group(clients.mirror):
+        transaction, check = _open_transaction(opening, clients, reporter)
         reader = KafkaConsumer(clients.target_reader())
         opening.closing.callback(reader.close)
-        stand_in = StandIn(reader, transaction, clients.group, remote)
+        stand_in = PositionsGroup(reader, transaction, clients.group, remote)
         check.append(stand_in.check)
-        return Writing(transaction, _never_anew(stand_in, clients, remote), transaction)
+        return MirrorWriter(transaction, _checked_store(stand_in, clients, remote), transaction)
     if clients.mirror.type == SINK:
-        store = _never_anew(GroupStore(consumer), clients, remote)
-        return Writing(_open_producer(opening, clients, telling), store, None)
+        store = _checked_store(GroupStore(consumer), clients, remote)
+        return MirrorWriter(_open_producer(opening, clients, reporter), store, None)
     if once:
-        transaction, check = _open_transaction(opening, clients, telling)
+        transaction, check = _open_transaction(opening, clients, reporter)
         offsets = _connect_offsets(opening, clients, consumer, transaction)
         check.append(offsets.check)
-        return Writing(transaction, offsets, transaction)
-    return Writing(_open_producer(opening, clients, telling), _connect_offsets(opening, clients, consumer, None), None)
+        return MirrorWriter(transaction, offsets, transaction)
+    return MirrorWriter(
+        _open_producer(opening, clients, reporter), _connect_offsets(opening, clients, consumer, None), None
+    )
 
 
 def _connect_offsets(
-    opening: Opening, clients: MirrorClients, consumer: MirrorConsumer, transaction: Transaction | None
+    opening: TaskOpening, clients: MirrorClients, consumer: MirrorConsumer, transaction: Transaction | None
 ) -> ConnectOffsets:
     """Open the offsets after the transaction has taken over the id: no other transaction is open then."""
     task = opening.task
@@ -156,16 +162,17 @@ def _connect_offsets(
     return ConnectOffsets(offsets, clients.mirror.source_alias, transaction, consumer.begin_offsets)
 
 
-def _open_producer(opening: Opening, clients: MirrorClients, telling: Telling) -> TellingProducer:
-    producer = TellingProducer(clients.target_producer(), telling.written)
+def _open_producer(opening: TaskOpening, clients: MirrorClients, reporter: ProgressReporter) -> OffsetTrackingProducer:
+    producer = OffsetTrackingProducer(clients.target_producer(), reporter.written)
     opening.closing.callback(producer.close)
     return producer
 
 
 def _open_transaction(
-    opening: Opening, clients: MirrorClients, telling: Telling
+    opening: TaskOpening, clients: MirrorClients, reporter: ProgressReporter
 ) -> tuple[Transaction, list[Callable[[], None]]]:
     """Open the task's transactions on the target. Returns them and a list to which callers add checks."""
+    # A list, because the positions can be opened only after the transaction, whose check must compare them.
     checks: list[Callable[[], None]] = [opening.admit]
 
     def check() -> None:
@@ -174,20 +181,21 @@ def _open_transaction(
 
     settings = clients.transactional(opening.task.task)
     transaction = Transaction(
-        lambda: TellingTransactional(settings, telling.written), check, opening.clock, keeps=opening.careful
+        lambda: OffsetTrackingTransactional(settings, reporter.written), check, opening.clock, keeps=opening.careful
     )
     opening.closing.callback(transaction.close)
     transaction.open()
+    # After the id is taken over, as for every task with transactions (KIP-618, source task startup).
     opening.admit()
     return transaction, checks
 
 
-def _never_anew(store: PositionStore, clients: MirrorClients, remote: Callable[[str], str]) -> NeverAnew:
+def _checked_store(store: PositionStore, clients: MirrorClients, remote: Callable[[str], str]) -> CheckedPositionStore:
     admin = KafkaAdmin(clients.target_admin())
-    return NeverAnew(store, admin.end_offsets, remote, clients.group)
+    return CheckedPositionStore(store, admin.end_offsets, remote, clients.group)
 
 
-def _steps(opening: Opening, remote: Callable[[str], str], alias: str) -> Steps:
+def _steps(opening: TaskOpening, remote: Callable[[str], str], alias: str) -> Steps:
     """Return the steps: rename the topic, then transforms, which see the target's topic name.
 
     The source partition and offset are set as MirrorMaker 2 sets them, so that error contexts show the origin.
@@ -226,7 +234,7 @@ def _remote(clients: MirrorClients) -> Callable[[str], str]:
     return remote
 
 
-def _maker(clients: MirrorClients, known: set[str]) -> Callable[[Record], None]:
+def _topic_creator(clients: MirrorClients, known: set[str]) -> Callable[[Record], None]:
     """Return a function that creates topics set by a transform, sized like the source topic."""
     admin: list[MirrorAdmin] = []
 
@@ -244,4 +252,4 @@ def _maker(clients: MirrorClients, known: set[str]) -> Callable[[Record], None]:
     return ensure
 
 
-_reminders = Reminders()  # of this process
+_reminders = CommitRefresh()  # of this process

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from engine.connectors.mirror.cluster_admin import MirrorAdmin
-from engine.connectors.mirror.naming import Wanted, mirrored_topics
+from engine.connectors.mirror.naming import NameFilter, mirrored_topics
 from engine.connectors.mirror.options import MirrorConfig
 from engine.errors import EngineError, RetriableError
 from engine.record.record import TopicPartition
@@ -25,7 +25,7 @@ class TargetTopics:
         self._target = target
         self._own = tuple(engines_own)
         self._factor = int(config.values["replication.factor"])
-        self._carried = Wanted((".*",), config.values["config.properties.exclude"])
+        self._carried = NameFilter((".*",), config.values["config.properties.exclude"])
         self.names: dict[str, str] = {}  # topic on the source → topic on the target
         self.partitions: tuple[TopicPartition, ...] = ()  # on the source; the target has each of them, too
 
@@ -42,7 +42,9 @@ class TargetTopics:
         for topic, remote in names.items():
             try:
                 if makes:
-                    self._fit(remote, sizes[topic], there.get(remote), self._carry(configs.get(topic, {})))
+                    self._fit_partitions(
+                        remote, sizes[topic], there.get(remote), self._carried_entries(configs.get(topic, {}))
+                    )
             except RetriableError:
                 raise
             except EngineError as error:
@@ -59,7 +61,7 @@ class TargetTopics:
         for topic, remote in self.names.items():
             if topic not in wanted or remote not in given:
                 continue
-            changes = config_changes(self._carry(wanted[topic]), self._carry(given[remote]))
+            changes = config_changes(self._carried_entries(wanted[topic]), self._carried_entries(given[remote]))
             if not changes:
                 continue
             try:
@@ -74,13 +76,14 @@ class TargetTopics:
         names = mirrored_topics(self._config, {partition.topic for partition in partitions}, self._own)
         return {partition for partition in partitions if partition.topic in names}
 
-    def _fit(self, remote: str, size: int, there: int | None, config: Mapping[str, str]) -> None:
+    def _fit_partitions(self, remote: str, size: int, there: int | None, config: Mapping[str, str]) -> None:
         if there is None:
             self._target.create(remote, size, self._factor, config)
+        # Only grown: the target may have more partitions, and Kafka removes none.
         elif there < size:
             self._target.grow(remote, size)
 
-    def _carry(self, config: Mapping[str, str]) -> dict[str, str]:
+    def _carried_entries(self, config: Mapping[str, str]) -> dict[str, str]:
         return {name: value for name, value in config.items() if name in self._carried}
 
 

@@ -48,9 +48,9 @@ class MirrorWatch:
         )
         self._due: dict[str, int] = {}
         self._made = False
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._producer: KafkaProducer | None = None
-        self._following: Following | None = None
+        self._following: OffsetSyncFollower | None = None
 
     def look(self, current: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """Return the properties to add for each task; `current` are the tasks' present properties.
@@ -58,11 +58,11 @@ class MirrorWatch:
         Raises RetriableError if a cluster that it needs does not answer.
         """
         on = self._mirror.values
-        self._at_times("refresh.topics", self._topics.refresh, enabled=on["refresh.topics.enabled"], first=True)
-        self._tell("its own topics", self._make_own_topics)
-        self._tell("configurations", self._sync_configs)
-        self._tell("heartbeats", self._beat)
-        self._tell("groups", self._follow_groups)
+        self._call_when_due("refresh.topics", self._topics.refresh, enabled=on["refresh.topics.enabled"], first=True)
+        self._run_side_work("its own topics", self._make_own_topics)
+        self._run_side_work("configurations", self._sync_configs)
+        self._run_side_work("heartbeats", self._emit_heartbeat)
+        self._run_side_work("groups", self._follow_groups)
         # Partitions that are invisible at the moment stay with their tasks.
         kept = self._topics.wanted(known_partitions(current))
         return task_configs({*self._topics.partitions, *kept}, self._clients.connector.tasks_max)
@@ -73,23 +73,25 @@ class MirrorWatch:
                 with suppress(EngineError):
                     one.close()
 
-    def _tell(self, part: str, call: Callable[[], None]) -> None:
+    def _run_side_work(self, part: str, call: Callable[[], None]) -> None:
         """Do work that no task waits for; its failure is logged once and retried by the next look."""
         try:
             call()
         except EngineError as error:
-            if self._troubles.get(part) != str(error):
+            if self._problems.get(part) != str(error):
                 log.warning("mirror %s, %s: %s", self._clients.connector.name, part, error)
-            self._troubles[part] = str(error)
+            self._problems[part] = str(error)
         else:
-            self._troubles.pop(part, None)
+            self._problems.pop(part, None)
 
     def _sync_configs(self) -> None:
         on = self._mirror.values["sync.topic.configs.enabled"]
-        self._at_times("sync.topic.configs", self._topics.sync_configs, enabled=on)
+        self._call_when_due("sync.topic.configs", self._topics.sync_configs, enabled=on)
 
-    def _beat(self) -> None:
-        self._at_times("emit.heartbeats", self._write_heartbeat, enabled=self._mirror.values["emit.heartbeats.enabled"])
+    def _emit_heartbeat(self) -> None:
+        self._call_when_due(
+            "emit.heartbeats", self._write_heartbeat, enabled=self._mirror.values["emit.heartbeats.enabled"]
+        )
 
     def _follow_groups(self) -> None:
         on = self._mirror.values
@@ -97,18 +99,21 @@ class MirrorWatch:
         # Without offset syncs, nothing can be translated.
         if not (emits or syncs) or not on["emit.offset-syncs.enabled"]:
             return
-        self._following = self._following or Following(self._clients, self._source, self._target)
+        self._following = self._following or OffsetSyncFollower(self._clients, self._source, self._target)
         following = self._following
         following.read()
-        self._at_times("refresh.groups", following.groups.refresh, enabled=on["refresh.groups.enabled"], first=True)
-        self._at_times("emit.checkpoints", partial(self._checkpoint, following.groups, emits=emits), enabled=True)
-        self._at_times("sync.group.offsets", following.groups.sync, enabled=syncs)
+        self._call_when_due(
+            "refresh.groups", following.groups.refresh, enabled=on["refresh.groups.enabled"], first=True
+        )
+        self._call_when_due("emit.checkpoints", partial(self._checkpoint, following.groups, emits=emits), enabled=True)
+        self._call_when_due("sync.group.offsets", following.groups.sync, enabled=syncs)
 
     def _checkpoint(self, groups: GroupFollower, *, emits: bool) -> None:
         news = groups.look(self._topics.partitions, self._topics.names)
         if emits and news:
             self._write(checkpoints_topic(self._mirror), [one.row() for one in news])
-        groups.take(news)
+        # Only after the write: a checkpoint that was not written is found to be new again.
+        groups.note_written(news)
 
     def _write_heartbeat(self) -> None:
         row = heartbeat(self._mirror.source_alias, self._mirror.target_alias, self._now_ms())
@@ -139,7 +144,7 @@ class MirrorWatch:
         except ProduceFailed as error:
             raise RetriableError(f"the target took no records of topic {topic}: {error}") from error
 
-    def _at_times(self, what: str, call: Callable[[], object], *, enabled: bool, first: bool = False) -> None:
+    def _call_when_due(self, what: str, call: Callable[[], object], *, enabled: bool, first: bool = False) -> None:
         """Call when it is due; a failed call is repeated soon. `first`: call once even if it is disabled."""
         now = self._now_ms()
         if (enabled or (first and what not in self._due)) and now >= self._due.get(what, 0):
@@ -147,7 +152,7 @@ class MirrorWatch:
             self._due[what] = now + self._mirror.seconds(what)
 
 
-class Following:
+class OffsetSyncFollower:
     """The offset syncs of a mirror, read continuously, and the groups translated with them."""
 
     def __init__(self, clients: MirrorClients, source: MirrorAdmin, target: MirrorAdmin) -> None:
@@ -156,7 +161,7 @@ class Following:
         self._consumer = KafkaConsumer(clients.source_reader(f"{clients.group}-syncs"))
         self.groups = GroupFollower(clients.mirror, source, target, self._store)
         try:
-            self._recall(clients)
+            self._load_checkpoints(clients)
             self._fold(read_whole(self._consumer, self._at))
         except BaseException:
             self._consumer.close()
@@ -176,7 +181,7 @@ class Following:
             if sync is not None:
                 self._store.add(sync)
 
-    def _recall(self, clients: MirrorClients) -> None:
+    def _load_checkpoints(self, clients: MirrorClients) -> None:
         """Load the checkpoints of earlier leaders, so that ours never fall behind them."""
         for checkpoint in written_checkpoints(clients):
             self.groups.checkpoints[checkpoint.group, checkpoint.partition] = checkpoint

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from engine.config.rooted_files import outside
+from engine.config.rooted_files import path_problem
 from engine.errors import ConfigError, Message
 from engine.record.withheld import without_content
 
@@ -128,7 +128,7 @@ def open_engine(url: str, *, begin: str = "BEGIN", root: str | None = None) -> s
 
 
 def _check_file(path: str, root: str | None) -> None:
-    wrong = outside(path, root)
+    wrong = path_problem(path, root)
     if wrong is not None:
         raise ConfigError((("connection.url", None, wrong),))
 

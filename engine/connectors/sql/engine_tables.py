@@ -11,8 +11,8 @@ from sqlalchemy import exc
 
 from engine.connectors.sql.database import is_of_world, words
 from engine.errors import ConfigError, RetriableError
-from engine.exactly_once.buffered import Written
-from engine.pipeline.database_positions import Kept, Letter
+from engine.exactly_once.buffered import BufferedRecord
+from engine.pipeline.database_positions import OutboxRecord, PositionRow
 from engine.record.record import Headers, TopicPartition
 
 DIALECTS = ("sqlite", "postgresql")
@@ -89,7 +89,7 @@ class TaskRows:
         wanted = (column.topic, column.partition, column.generation, column.next, column.memory, column.letters)
         return sa.select(*wanted).where(self.all()).order_by(column.topic, column.partition)
 
-    def insert(self, partition: TopicPartition, kept: Kept, pid: int | None) -> sa.Insert:
+    def insert(self, partition: TopicPartition, kept: PositionRow, pid: int | None) -> sa.Insert:
         """Return the insert of a first row, with generation 1."""
         place = {**self.own, **partition._asdict(), "generation": 1, "pid": pid}
         return sa.insert(OFFSETS).values(**place, **_values(kept), updated=sa.func.now())
@@ -106,7 +106,7 @@ class TaskRows:
         )
         return statement.values(next=name("at"), memory=name("text"), letters=name("last"), updated=sa.func.now())
 
-    def moved(self, partition: TopicPartition, generation: int, expected: int, kept: Kept) -> dict[str, Any]:
+    def moved(self, partition: TopicPartition, generation: int, expected: int, kept: PositionRow) -> dict[str, Any]:
         place = {"of_topic": partition.topic, "of_partition": partition.partition, "of_generation": generation}
         return {**place, "expected": expected, "at": kept.next, "text": kept.memory, "last": kept.letters}
 
@@ -126,7 +126,7 @@ class TaskRows:
         """Return the delete of a partition's letters up to a number."""
         return sa.delete(LETTERS).where(self.letters(carrier), LETTERS.c.seq <= sent)
 
-    def letter(self, carrier: TopicPartition, letter: Letter) -> dict[str, Any]:
+    def letter(self, carrier: TopicPartition, letter: OutboxRecord) -> dict[str, Any]:
         """Return a letter as a row."""
         one = letter.record
         return {
@@ -146,11 +146,11 @@ class TaskRows:
         return sa.and_(column.cluster == self.own["cluster"], column.connector == self.own["connector"])
 
 
-def read_letter(row: sa.Row[Any]) -> Letter:
+def read_letter(row: sa.Row[Any]) -> OutboxRecord:
     """Return a row of `engine_letters` as a letter."""
     headers = msgspec.msgpack.decode(row.headers, type=Headers)
-    return Letter(row.seq, Written(row.topic, row.key, row.value, headers, row.timestamp, None))
+    return OutboxRecord(row.seq, BufferedRecord(row.topic, row.key, row.value, headers, row.timestamp, None))
 
 
-def _values(kept: Kept) -> dict[str, Any]:
+def _values(kept: PositionRow) -> dict[str, Any]:
     return {"next": kept.next, "memory": kept.memory, "letters": kept.letters}

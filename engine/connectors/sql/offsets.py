@@ -15,8 +15,8 @@ from sqlalchemy import exc
 
 from engine.connectors.sql.database import check_constraints, is_of_world, words
 from engine.connectors.sql.engine_tables import LETTERS, OFFSETS, OPTION, TaskRows, read_letter
-from engine.errors import VALUE, ConfigError, EngineError, Fenced, Message, RetriableError
-from engine.pipeline.database_positions import Kept, Letter
+from engine.errors import VALUE, ConfigError, EngineError, GenerationFenced, Message, RetriableError
+from engine.pipeline.database_positions import OutboxRecord, PositionRow
 from engine.record.record import TopicPartition
 
 GRACE_MS = 5000  # after this time, another task's session that holds the rows is ended
@@ -44,18 +44,18 @@ class SqlOffsets:
         """Return whether something is written that is not committed."""
         return self._connection is not None and self._connection.in_transaction()
 
-    def claim(self) -> Mapping[TopicPartition, Kept]:
+    def claim(self) -> Mapping[TopicPartition, PositionRow]:
         """Return the existing rows and fence their former claimants.
 
         A session that holds them for too long is ended (PostgreSQL): its process was stopped or is cut off.
         """
         try:
             return self._claim()
-        except _Held:
+        except _RowsLocked:
             self._end_holders()
         return self._claim()
 
-    def adopt(self, rows: Mapping[TopicPartition, Kept]) -> None:
+    def adopt(self, rows: Mapping[TopicPartition, PositionRow]) -> None:
         """Write these rows over the existing ones: new partitions, or positions taken over from the group."""
         with self._transaction() as connection:
             for partition, kept in rows.items():
@@ -68,7 +68,7 @@ class SqlOffsets:
             self._claimed[partition] = (generation, kept.next)
 
     def check(self) -> None:
-        """Raise Fenced if another task has claimed a partition since."""
+        """Raise GenerationFenced if another task has claimed a partition since."""
         with self._transaction() as connection:
             self._compare(connection.execute(self._rows.select()).all())
 
@@ -76,7 +76,7 @@ class SqlOffsets:
     def writing(self) -> Iterator[sa.Connection]:
         """Yield a transaction that holds the task's positions. It stays open for `save` unless the body raises.
 
-        Raises Fenced if the positions differ from the task's last ones.
+        Raises GenerationFenced if the positions differ from the task's last ones.
         """
         connection = self._locked()
         try:
@@ -87,7 +87,11 @@ class SqlOffsets:
             raise
 
     def save(
-        self, rows: Mapping[TopicPartition, Kept], carrier: TopicPartition, letters: Sequence[Letter], sent: int
+        self,
+        rows: Mapping[TopicPartition, PositionRow],
+        carrier: TopicPartition,
+        letters: Sequence[OutboxRecord],
+        sent: int,
     ) -> None:
         """Write the positions and the letters of the partition `carrier`, then commit.
 
@@ -97,6 +101,7 @@ class SqlOffsets:
         assert connection is not None
         try:
             with _translated():
+                # In the transaction of the rows: after a crash, the table says exactly which rows are there.
                 self._move(connection, rows)
                 if letters:
                     connection.execute(sa.insert(LETTERS), [self._rows.letter(carrier, one) for one in letters])
@@ -114,7 +119,7 @@ class SqlOffsets:
         with self._transaction() as connection:
             return [TopicPartition(*row) for row in connection.execute(self._rows.carriers())]
 
-    def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[Letter]:
+    def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[OutboxRecord]:
         """Return letters of the partition after a number, in order."""
         seq = LETTERS.c.seq
         query = sa.select(LETTERS).where(self._rows.letters(carrier), seq > after).order_by(seq).limit(limit)
@@ -134,6 +139,7 @@ class SqlOffsets:
         try:
             connection.rollback()
         except exc.SQLAlchemyError:
+            # The session may be in any state, so it does not go back to the pool.
             connection.invalidate()
         if connection.invalidated:
             self.close()
@@ -144,19 +150,21 @@ class SqlOffsets:
         if connection is not None:
             connection.close()
 
-    def _claim(self) -> dict[TopicPartition, Kept]:
+    def _claim(self) -> dict[TopicPartition, PositionRow]:
         with self._transaction() as connection:
             if self._is_postgres:
+                # A stopped process may hold the rows for ever. Its session is ended after this time.
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {self._grace_ms}")
             rows = connection.execute(self._rows.select().with_for_update()).all()
             claim = sa.update(OFFSETS).where(self._rows.all())
             connection.execute(claim.values(generation=OFFSETS.c.generation + 1, pid=self._pid(connection)))
         found = {TopicPartition(row.topic, row.partition): row for row in rows}
         self._claimed = {partition: (row.generation + 1, row.next) for partition, row in found.items()}
-        return {partition: Kept(row.next, row.memory, row.letters) for partition, row in found.items()}
+        return {partition: PositionRow(row.next, row.memory, row.letters) for partition, row in found.items()}
 
     def _end_holders(self) -> None:
         with self._transaction() as connection:
+            # The server reuses the ids of processes. So a session is ended only if it holds a lock on this very table.
             pids = connection.scalars(sa.select(OFFSETS.c.pid).where(self._rows.all()).distinct()).all()
             for pid in pids:
                 try:
@@ -182,8 +190,9 @@ class SqlOffsets:
             if found.get(partition) != expected:
                 raise _moved(partition)
 
-    def _move(self, connection: sa.Connection, rows: Mapping[TopicPartition, Kept]) -> None:
+    def _move(self, connection: sa.Connection, rows: Mapping[TopicPartition, PositionRow]) -> None:
         moves = [self._rows.moved(partition, *self._claimed[partition], kept) for partition, kept in rows.items()]
+        # Each update names generation and expected position. A row that another task has claimed does not match.
         if moves and connection.execute(self._rows.move(), moves).rowcount != len(moves):
             raise _moved(*rows)
 
@@ -215,7 +224,7 @@ class SqlOffsets:
         return connection.scalar(sa.text("SELECT pg_backend_pid()")) if self._is_postgres else None
 
 
-class _Held(RetriableError):
+class _RowsLocked(RetriableError):
     """Another session holds our rows."""
 
 
@@ -229,13 +238,13 @@ def _translated() -> Iterator[None]:
 
 def _engine_error(error: exc.DBAPIError) -> EngineError:
     if getattr(error.orig, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-        return _Held(Message(f"another session holds rows of {OFFSETS.name}: {VALUE}", words(error)))
+        return _RowsLocked(Message(f"another session holds rows of {OFFSETS.name}: {VALUE}", words(error)))
     # IntegrityError: two tasks insert the same first row.
     if is_of_world(error) or isinstance(error, exc.IntegrityError):
         return RetriableError(words(error))
     return ConfigError(((*OPTION, f"{OFFSETS.name} and {LETTERS.name} can't be used: {words(error)}"),))
 
 
-def _moved(*partitions: TopicPartition) -> Fenced:
+def _moved(*partitions: TopicPartition) -> GenerationFenced:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
-    return Fenced(f"{names}: not where we left it in {OFFSETS.name}; somebody else has it now")
+    return GenerationFenced(f"{names}: not where we left it in {OFFSETS.name}; somebody else has it now")

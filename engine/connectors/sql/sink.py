@@ -212,6 +212,7 @@ class SqlSink:
         except exc.DBAPIError as error:
             return RetriableError(words(error))
         if not errors:
+            # Two rows of the batch may collide, or another client has just removed the obstacle. No row can be blamed.
             return RetriableError("the batch was rejected, but each of its rows alone is accepted")
         return ExceptionGroup("rows that the database rejects", errors)
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from engine.connectors.sql.engine_tables import TaskRows, make_tables
 from engine.connectors.sql.offsets import SqlOffsets
-from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.buffered import BufferedProducer
 from engine.leases import Delivery
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import flush_letters
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
 from engine.pipeline.database_positions import DatabaseStore
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.ports import Producer
-from engine.tasks.clients import Opening, flush_outcomes, open_consumer, open_replay_reporter, open_transaction
+from engine.tasks.clients import TaskOpening, flush_outcomes, open_consumer, open_replay_reporter, open_transaction
 from engine.tasks.dead_letters import open_dead_letters
-from engine.tasks.sink import Claimed, open_sink, sink_task, start_sink
+from engine.tasks.sink import ClaimedSink, open_sink, sink_task, start_sink
 
 
-def open_sql_sink(opening: Opening) -> OpenTask:
+def open_sql_sink(opening: TaskOpening) -> OpenTask:
     """Claim the task's partitions, first in Kafka and then in the database, and open its sink."""
     plan, task = opening.plan, opening.task
     if plan.delivery is not Delivery.EXACTLY_ONCE:
@@ -27,13 +27,15 @@ def open_sql_sink(opening: Opening) -> OpenTask:
     make_tables(sink.engine)
     database = SqlOffsets(sink.engine, TaskRows(opening.worker.group_id, task.connector, task.partitions))
     opening.closing.callback(database.close)
+    # Before the table is claimed: nobody else can then move the group's offsets between the two.
     transaction = open_transaction(opening, database.check)
     store = DatabaseStore(task, database, consumer)
     positions, state = claim_positions(task, plan.stages, consumer, store)
     outbox = Outbox()
     letters = open_dead_letters(opening, state, outbox)
     elsewhere: Producer | None = None
-    if letters is not None and not isinstance(letters.producer, Buffered):
+    if letters is not None and not isinstance(letters.producer, BufferedProducer):
+        # Also letters for another cluster wait in the database, so that each belongs to a committed position.
         elsewhere, letters.producer = letters.producer, outbox
     replayed = open_replay_reporter(opening, outbox)
     commit = DatabaseCommit(
@@ -47,5 +49,6 @@ def open_sql_sink(opening: Opening) -> OpenTask:
     )
     commit.begin()
     opening.closing.callback(commit.finish)
+    # From here on a put only opens the transaction. The commit writes the positions into it.
     sink.writing = database.writing
-    return sink_task(opening, Claimed(consumer, positions, state, letters, replayed), sink, commit)
+    return sink_task(opening, ClaimedSink(consumer, positions, state, letters, replayed), sink, commit)

@@ -48,7 +48,7 @@ OPTIONS = (
 
 
 @dataclass(slots=True)
-class Rows:
+class TableCursor:
     """A table and its read position. `last` is None before the first row."""
 
     partition: dict[str, Any]
@@ -129,7 +129,7 @@ class SqlSource:
         if self._engine is not None:
             self._engine.dispose()
 
-    def _next(self, table: Rows) -> list[Record]:
+    def _next(self, table: TableCursor) -> list[Record]:
         query = table.query
         if table.last is not None:
             # Some SQLite keys may be NULL: select such a row too, so that it raises an error instead of being lost.
@@ -168,7 +168,7 @@ def _own_values(config: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem
     return read(OPTIONS, {name: value for name, value in config.items() if name in names})
 
 
-def _record(table: Rows, row: sa.Row[Any], last: int) -> Record:
+def _record(table: TableCursor, row: sa.Row[Any], last: int) -> Record:
     fields = table.schema.fields
     value = {
         field.name: value_of(convert, held) for field, convert, held in zip(fields, table.converts, row, strict=True)
@@ -189,7 +189,7 @@ def _topic(prefix: str, table: str) -> str:
     return prefix + table.rpartition(".")[2]
 
 
-def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | None) -> Rows:
+def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | None) -> TableCursor:
     """Reflect a table from the database. Raises ConfigError or RetriableError."""
     schema_name, _, short = name.rpartition(".")
     topic = _topic(values["topic.prefix"], name)
@@ -203,7 +203,7 @@ def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | N
         (one.name, *field_of(one, dialect, nullable=one is not column and bool(one.nullable))) for one in table.columns
     ]
     query = sa.select(*(select_column(one, dialect) for one in table.columns)).order_by(column)
-    return Rows(
+    return TableCursor(
         partition={"table": name},
         topic=topic,
         schema=Schema("STRUCT", name=short, fields=tuple(Field(field, schema) for field, schema, _ in fields)),

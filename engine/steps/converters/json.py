@@ -14,12 +14,12 @@ from engine.record.record import Headers
 from engine.record.schema import Schema
 from engine.record.unread import DIGITS, LONG_NUMBER
 from engine.steps.converters import json_schema
-from engine.steps.converters.json_data import Inexact
+from engine.steps.converters.json_data import InexactNumber
 from engine.steps.converters.json_envelope import Envelopes
 from engine.steps.converters.json_text import CLOSING, SHALLOW, TAIL, check_depth, read_exactly, read_rare, read_whole
 from engine.steps.converters.json_top import top_level
 from engine.steps.converters.json_trees import dumps, without_schema
-from engine.steps.converters.json_writing import How, writer
+from engine.steps.converters.json_writing import JsonWriteOptions, writer
 from engine.steps.per_schema import once_per_schema
 
 _loads = orjson.loads
@@ -35,15 +35,15 @@ class JsonConverter:
     def __init__(self) -> None:
         self._envelope = True
         self._leaves_unread = False
-        self._use(How(), 1000)
+        self._use(JsonWriteOptions(), 1000)
 
     def configure(self, configs: Mapping[str, str], is_key: bool) -> None:
         values = parse(self.OPTIONS, configs)
         self._envelope = values["schemas.enable"]
-        how = How(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
+        how = JsonWriteOptions(values["decimal.format"].upper() == "NUMERIC", values["replace.null.with.default"])
         self._use(how, values["schemas.cache.size"])
 
-    def _use(self, how: How, cache_size: int) -> None:
+    def _use(self, how: JsonWriteOptions, cache_size: int) -> None:
         """Set the options and clear the caches. The records of a topic share their schema."""
         self._envelopes = Envelopes(cache_size, replace_null=how.replace_null)
         self._writer = once_per_schema(lambda schema: writer(schema, how), cache_size)
@@ -84,7 +84,7 @@ class JsonConverter:
     def _opened(self, topic: str, data: bytes) -> tuple[Schema | None, Any]:
         try:
             return self._envelopes.open(topic, data, _read(data))
-        except Inexact:
+        except InexactNumber:
             return self._opened_exactly(topic, data)
         except RecursionError as error:
             raise ConversionError(_TOO_DEEP) from error

@@ -28,15 +28,15 @@ _QUARTET = re.compile(r"[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==")
 _QUARTETS = re.compile(rf"[\x00-\x20]*(?:(?:{_QUARTET.pattern})[\x00-\x20]*)*")
 
 
-class Inexact(Exception):
+class InexactNumber(Exception):
     """A number that the fast parser may have rounded while its digits count. The text must be parsed again."""
 
 
 def reader(schema: Schema | None, *, replace_null: bool = True) -> Reader:
     """Return the function that converts a payload to Connect data.
 
-    It raises ConversionError, or Inexact if a float is not exact enough. As in Kafka Connect, a payload of another type
-    is read as 0, false or null, and a number that is too large wraps.
+    It raises ConversionError, or InexactNumber if a float is not exact enough. As in Kafka Connect, a payload of
+    another type is read as 0, false or null, and a number that is too large wraps.
     """
     if schema is None:
         return lambda value: value
@@ -84,7 +84,7 @@ def _integer(schema: Schema, _replace: bool) -> Reader:
         if type(value) is int:
             return value if lowest <= value <= highest else narrow(value, bits)
         if isinstance(value, float):
-            raise Inexact
+            raise InexactNumber
         return narrow(long_of(value), bits) if isinstance(value, Decimal) else 0
 
     return read
@@ -234,7 +234,7 @@ def _decimal(schema: Schema, value: Any) -> Decimal | None:
         case bool():
             raise ValueError(Message("it is true or false"))
         case float():
-            raise Inexact
+            raise InexactNumber
         case int() | Decimal():
             return Decimal(value) if value else Decimal(value).copy_abs()
         case str():
@@ -269,7 +269,7 @@ def _time(_: Schema, value: Any) -> time:
 def _timestamp(_: Schema, value: Any) -> datetime:
     match value:
         case float():
-            raise Inexact
+            raise InexactNumber
         case int() if not isinstance(value, bool):
             return EPOCH + timedelta(milliseconds=narrow(value, 64))
     raise ValueError(Message("it is no whole number"))

@@ -11,7 +11,7 @@ from engine.errors import ConversionError
 from engine.record.schema import Schema
 from engine.record.unread import DIGITS, LONG_NUMBER, Unread
 from engine.steps.converters import json_schema
-from engine.steps.converters.json_data import Inexact, Reader, reader
+from engine.steps.converters.json_data import InexactNumber, Reader, reader
 from engine.steps.converters.json_top import may_be_deep
 from engine.steps.converters.json_typed import Decode, decoder
 
@@ -22,7 +22,7 @@ _END = ord("}")
 DECODER_AFTER = 100  # payloads: making a decoder costs as much as it saves on 30 to 60 payloads, and leaves garbage
 
 
-class _Known:
+class _CachedSchema:
     """A schema with its readers: `read` takes parsed JSON, `decode` takes bytes."""
 
     def __init__(self, row: Any, *, replace_null: bool) -> None:
@@ -35,21 +35,21 @@ class _Known:
     def decode(self, payload: bytes) -> Any:
         """Decode a payload.
 
-        Raises orjson.JSONDecodeError, Inexact if the fast parser may be wrong, and the exceptions of `read`.
+        Raises orjson.JSONDecodeError, InexactNumber if the fast parser may be wrong, and the exceptions of `read`.
         """
         self._decoded += 1
         if self._decoded == DECODER_AFTER and self.schema is not None:
             self.decoder = decoder(self.schema, self.decode, replace_null=self._replace_null)
         if may_be_deep(payload) or LONG_NUMBER in payload.translate(DIGITS):
-            raise Inexact
+            raise InexactNumber
         return self.read(_loads(payload))
 
 
-class _Start(NamedTuple):
+class _EnvelopeStart(NamedTuple):
     """The beginning of a topic's last envelope, up to its payload."""
 
     text: bytes
-    known: _Known
+    known: _CachedSchema
 
 
 class Envelopes:
@@ -58,8 +58,8 @@ class Envelopes:
     def __init__(self, cache_size: int, *, replace_null: bool) -> None:
         self._cache_size = cache_size
         self._replace_null = replace_null
-        self._known: dict[bytes, _Known] = {}
-        self._starts: dict[str, _Start] = {}
+        self._known: dict[bytes, _CachedSchema] = {}
+        self._starts: dict[str, _EnvelopeStart] = {}
 
     def open_like_the_last(self, topic: str, data: bytes) -> tuple[Schema | None, Any] | None:
         """Return the content of an envelope with the beginning of the topic's last one, else None."""
@@ -70,11 +70,11 @@ class Envelopes:
         decode = known.decoder or known.decode
         try:
             return known.schema, decode(data[len(start.text) : -1])
-        except (orjson.JSONDecodeError, Inexact, RecursionError):
+        except (orjson.JSONDecodeError, InexactNumber, RecursionError):
             return None
 
     def open(self, topic: str, data: bytes, value: Any) -> tuple[Schema | None, Any]:
-        """Return the content of a parsed envelope. Raises ConversionError, and Inexact like `reader`."""
+        """Return the content of a parsed envelope. Raises ConversionError, and InexactNumber like `reader`."""
         if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
             raise ConversionError(
                 'is not an envelope of exactly "schema" and "payload"; for plain JSON set schemas.enable=false'
@@ -83,20 +83,20 @@ class Envelopes:
         self._keep_start(topic, data, known)
         return known.schema, known.read(value["payload"])
 
-    def _know(self, row: Any) -> _Known:
+    def _know(self, row: Any) -> _CachedSchema:
         try:
             key = orjson.dumps(row)
         except TypeError:  # lone surrogates, numbers read exactly
-            return _Known(row, replace_null=self._replace_null)
+            return _CachedSchema(row, replace_null=self._replace_null)
         if b"null" in key:  # an infinite number is also written as null
             key = repr(row).encode()
         if key not in self._known:
             if len(self._known) >= self._cache_size:
                 self._known.clear()
-            self._known[key] = _Known(row, replace_null=self._replace_null)
+            self._known[key] = _CachedSchema(row, replace_null=self._replace_null)
         return self._known[key]
 
-    def _keep_start(self, topic: str, data: bytes, known: _Known) -> None:
+    def _keep_start(self, topic: str, data: bytes, known: _CachedSchema) -> None:
         try:
             payload = bytes(_decode(data).payload)
         except (msgspec.DecodeError, RecursionError):
@@ -105,7 +105,7 @@ class Envelopes:
         if start.endswith(_PAYLOAD) and data == start + payload + b"}":
             if len(self._starts) >= _STARTS and topic not in self._starts:
                 self._starts.clear()
-            self._starts[topic] = _Start(start, known)
+            self._starts[topic] = _EnvelopeStart(start, known)
 
 
 class _Envelope(msgspec.Struct):

@@ -9,7 +9,7 @@ import msgspec
 from engine.errors import VALUE, ConversionError, Message
 from engine.record.schema import Field, Schema
 from engine.steps.converters.json_data import reader
-from engine.steps.converters.json_writing import How, to_json
+from engine.steps.converters.json_writing import JsonWriteOptions, to_json
 from engine.steps.java.numbers import narrow
 
 _TYPES = {
@@ -48,7 +48,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     return msgspec.structs.replace(schema, default=default)
 
 
-def write(schema: Schema, how: How) -> dict[str, Any]:
+def write(schema: Schema, how: JsonWriteOptions) -> dict[str, Any]:
     """Return the schema as JsonConverter writes it. Raises ConversionError."""
     row: dict[str, Any] = {"type": _NAMES[schema.type]}
     if schema.type == "MAP":

@@ -85,7 +85,7 @@ def _by_hand(tree: Any) -> str:
     while left:
         depth, top = left.pop()
         match top:
-            case _Mark():
+            case _JsonSyntax():
                 out.append(top)
             case str():
                 out.append(_NOT_BASIC.sub(_escaped, json.dumps(top, ensure_ascii=False)))
@@ -95,24 +95,24 @@ def _by_hand(tree: Any) -> str:
                 raise ConversionError(f"is nested too deeply for JSON: more than {MAX_DEPTH} levels")
             case dict() if all(isinstance(key, str) for key in top):
                 parts = [part for key, item in top.items() for part in (_COMMA, key, _COLON, item)]
-                left += [(depth + 1, part) for part in reversed([_Mark("{"), *parts[1:], _Mark("}")])]
+                left += [(depth + 1, part) for part in reversed([_JsonSyntax("{"), *parts[1:], _JsonSyntax("}")])]
             case dict():
                 left.append((depth, [[key, item] for key, item in top.items()]))
             case list():
                 parts = [part for item in top for part in (_COMMA, item)]
-                left += [(depth + 1, part) for part in reversed([_Mark("["), *parts[1:], _Mark("]")])]
+                left += [(depth + 1, part) for part in reversed([_JsonSyntax("["), *parts[1:], _JsonSyntax("]")])]
             case _:
                 out.append(orjson.dumps(top if isinstance(top, orjson.Fragment) else _schemaless(top)).decode())
     return "".join(out)
 
 
-class _Mark(str):
+class _JsonSyntax(str):
     """A piece of JSON syntax, in contrast to a string value."""
 
     __slots__ = ()
 
 
-_COMMA, _COLON = _Mark(","), _Mark(":")
+_COMMA, _COLON = _JsonSyntax(","), _JsonSyntax(":")
 
 
 def _escaped(found: re.Match[str]) -> str:

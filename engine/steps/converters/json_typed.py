@@ -10,21 +10,21 @@ import msgspec
 
 from engine.errors import ConversionError
 from engine.record.schema import Schema
-from engine.steps.converters.json_data import BITS, LOGICAL_TYPES, Inexact, Reader, reader
+from engine.steps.converters.json_data import BITS, LOGICAL_TYPES, InexactNumber, Reader, reader
 from engine.steps.converters.json_top import can_be_skipped
 
 _LEVELS = 20  # deeper nesting is rare
 _FIELDS = 200  # limit: a member out of order is searched among all fields
 _PLAIN = {"BOOLEAN": bool, "STRING": str, "BYTES": str, "FLOAT32": float, "FLOAT64": float}
 _AS_THEY_ARE = frozenset({"BOOLEAN", "STRING", *BITS})
-_REFUSALS = (msgspec.DecodeError, ConversionError, Inexact, RecursionError)
+_REFUSALS = (msgspec.DecodeError, ConversionError, InexactNumber, RecursionError)
 _typed_dict: Any = TypedDict
 Decode = Callable[[bytes], Any]
 # The type to decode JSON as, and the reader that converts it to Connect data if needed.
 _Typed = tuple[Any, Reader | None]
 
 
-class _Untold(Exception):
+class _UntypedSchema(Exception):
     """A schema that no type can express."""
 
 
@@ -35,7 +35,7 @@ def decoder(schema: Schema, otherwise: Decode, *, replace_null: bool) -> Decode 
     """
     try:
         kind, finish = _typed(schema, replace_null, _LEVELS)
-    except _Untold:
+    except _UntypedSchema:
         return None
     parse, finish = msgspec.json.Decoder(kind).decode, finish or _same
 
@@ -53,7 +53,7 @@ def decoder(schema: Schema, otherwise: Decode, *, replace_null: bool) -> Decode 
 def _typed(schema: Schema, replace: bool, levels: int) -> _Typed:
     if schema.type in _CONTAINERS:
         if levels == 0 or schema.name in LOGICAL_TYPES or _has_default(schema, replace):
-            raise _Untold
+            raise _UntypedSchema
         kind, finish = _CONTAINERS[schema.type](schema, replace, levels - 1)
     else:
         kind, finish = _PLAIN.get(schema.type) or _integer(BITS[schema.type]), _finish(schema, replace)
@@ -104,7 +104,7 @@ def _map(schema: Schema, replace: bool, levels: int) -> _Typed:
     assert schema.keys is not None
     assert schema.items is not None
     if schema.keys.type != "STRING":
-        raise _Untold
+        raise _UntypedSchema
     kind, finish = _typed(schema.items, replace, levels)
     kinds = GenericAlias(dict, (str, kind))
     if finish is None:
@@ -115,7 +115,7 @@ def _map(schema: Schema, replace: bool, levels: int) -> _Typed:
 def _struct(schema: Schema, replace: bool, levels: int) -> _Typed:
     names = [field.name for field in schema.fields]
     if len(names) > _FIELDS or not all(map(str.isascii, names)):  # msgspec finds no other names
-        raise _Untold
+        raise _UntypedSchema
     kinds, finishes = {}, []
     for field in schema.fields:
         kind, finish = _typed(field.schema, replace, levels)

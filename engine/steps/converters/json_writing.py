@@ -22,19 +22,19 @@ Writer = Callable[[Any], Any]
 _MAX_DIGITS = 25_000  # the conversion to bytes takes quadratic time
 
 
-class How(NamedTuple):
+class JsonWriteOptions(NamedTuple):
     """The converter's options for writing."""
 
     numeric: bool = False
     replace_null: bool = True
 
 
-def to_json(schema: Schema | None, value: Any, how: How) -> Any:
+def to_json(schema: Schema | None, value: Any, how: JsonWriteOptions) -> Any:
     """Return Connect data as a JSON tree. Raises ConversionError if value and schema do not match."""
     return writer(schema, how)(value)
 
 
-def writer(schema: Schema | None, how: How) -> Writer:
+def writer(schema: Schema | None, how: JsonWriteOptions) -> Writer:
     """Return `to_json` for one schema, which is analysed once for many values."""
     if schema is None:
         return without_schema
@@ -64,11 +64,11 @@ def _of(kind: type | tuple[type, ...], value: Any) -> Any:
     return value
 
 
-def _just(kind: type) -> Callable[[Schema, How], Writer]:
+def _just(kind: type) -> Callable[[Schema, JsonWriteOptions], Writer]:
     return lambda _schema, _how: lambda value: _of(kind, value)
 
 
-def _integer(schema: Schema, _how: How) -> Writer:
+def _integer(schema: Schema, _how: JsonWriteOptions) -> Writer:
     half = 1 << (BITS[schema.type] - 1)
 
     def write(value: Any) -> int:
@@ -81,7 +81,7 @@ def _integer(schema: Schema, _how: How) -> Writer:
     return write
 
 
-def _floating(_schema: Schema, _how: How) -> Writer:
+def _floating(_schema: Schema, _how: JsonWriteOptions) -> Writer:
     def write(value: Any) -> Any:
         if isinstance(value, bool):
             raise TypeError(Message("it is a bool"))
@@ -90,12 +90,12 @@ def _floating(_schema: Schema, _how: How) -> Writer:
     return write
 
 
-def _array(schema: Schema, how: How) -> Writer:
+def _array(schema: Schema, how: JsonWriteOptions) -> Writer:
     write = writer(schema.items, how)
     return lambda value: [write(item) for item in _of(list, value)]
 
 
-def _map(schema: Schema, how: How) -> Writer:
+def _map(schema: Schema, how: JsonWriteOptions) -> Writer:
     write_key, write_item = writer(schema.keys, how), writer(schema.items, how)
 
     def write(value: Any) -> Any:
@@ -109,7 +109,7 @@ def _map(schema: Schema, how: How) -> Writer:
     return write
 
 
-def _struct(schema: Schema, how: How) -> Writer:
+def _struct(schema: Schema, how: JsonWriteOptions) -> Writer:
     rows = [_row(field, how) for field in schema.fields]
 
     def write(value: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _struct(schema: Schema, how: How) -> Writer:
     return write
 
 
-def _row(field: Field, how: How) -> tuple[str, frozenset[type], _Range, Writer]:
+def _row(field: Field, how: JsonWriteOptions) -> tuple[str, frozenset[type], _Range, Writer]:
     """Return a field's name, types without conversion, valid numbers, and writer of the rest."""
     schema = field.schema
     logical = schema.name in _LOGICAL
@@ -134,11 +134,11 @@ def _row(field: Field, how: How) -> tuple[str, frozenset[type], _Range, Writer]:
     return field.name, frozenset(same), numbers, writer(schema, how)
 
 
-def _bytes(_schema: Schema, _how: How) -> Writer:
+def _bytes(_schema: Schema, _how: JsonWriteOptions) -> Writer:
     return lambda value: base64.b64encode(_of(bytes, value)).decode()
 
 
-def _decimal(schema: Schema, how: How) -> Writer:
+def _decimal(schema: Schema, how: JsonWriteOptions) -> Writer:
     def write(value: Any) -> Any:
         sign, digits, exponent = _of(Decimal, value).as_tuple()
         if not value.is_finite():
@@ -156,7 +156,7 @@ def _decimal(schema: Schema, how: How) -> Writer:
     return write
 
 
-def _date(_schema: Schema, _how: How) -> Writer:
+def _date(_schema: Schema, _how: JsonWriteOptions) -> Writer:
     def write(value: Any) -> int:
         days, rest = divmod(millis(_of(date, value)), DAY_MS)
         if rest:
@@ -166,7 +166,7 @@ def _date(_schema: Schema, _how: How) -> Writer:
     return write
 
 
-def _moment(kind: type) -> Callable[[Schema, How], Writer]:
+def _moment(kind: type) -> Callable[[Schema, JsonWriteOptions], Writer]:
     return lambda _schema, _how: lambda value: millis(_of(kind, value))
 
 
@@ -177,13 +177,13 @@ _RANGES: dict[str, _Range] = {
     **{kind: (int, -(1 << (bits - 1)), (1 << (bits - 1)) - 1) for kind, bits in BITS.items()},
     **dict.fromkeys(("FLOAT32", "FLOAT64"), (float, JAVA_PLAIN, math.nextafter(JAVA_EXPONENT, 0))),
 }
-_LOGICAL: dict[str | None, Callable[[Schema, How], Writer]] = {
+_LOGICAL: dict[str | None, Callable[[Schema, JsonWriteOptions], Writer]] = {
     f"{LOGICAL}Decimal": _decimal,
     f"{LOGICAL}Date": _date,
     f"{LOGICAL}Time": _moment(time),
     f"{LOGICAL}Timestamp": _moment(datetime),
 }
-_WRITERS: dict[str, Callable[[Schema, How], Writer]] = {
+_WRITERS: dict[str, Callable[[Schema, JsonWriteOptions], Writer]] = {
     "BOOLEAN": _just(bool),
     **dict.fromkeys(BITS, _integer),
     **dict.fromkeys(("FLOAT32", "FLOAT64"), _floating),

@@ -15,7 +15,7 @@ _SAME_FIELD = {"L": "M", "k": "H", "h": "K", "u": "E", "Z": "z", "X": "z"}
 _MINUTE_MS = 60_000
 
 
-class Reading:
+class DateParser:
     """The parse state of a text. Every step raises ValueError if text and pattern differ."""
 
     def __init__(self, text: str, now: datetime) -> None:

@@ -10,11 +10,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from engine.steps.java.calendar import DAY_MS, Day, date_of, day_of_year, weekday
-from engine.steps.java.date_reading import Reading
+from engine.steps.java.date_reading import DateParser
 from engine.steps.java.date_words import DAYS, MONTHS
 
 
-class Letter(NamedTuple):
+class PatternField(NamedTuple):
     """A pattern letter and its number of repetitions."""
 
     letter: str
@@ -44,7 +44,7 @@ class DateFormat:
 
         Parsing is lenient: day 0 and month 13 carry over, and text after the pattern is ignored.
         """
-        reading = Reading(text, self._now)
+        reading = DateParser(text, self._now)
         for place, part in enumerate(self._parts):
             if isinstance(part, str):
                 reading.literal(part)
@@ -55,7 +55,7 @@ class DateFormat:
         return reading.time_ms()
 
 
-class _Moment(NamedTuple):
+class _DateFields(NamedTuple):
     days: int
     date: Day
     hour: int
@@ -64,13 +64,13 @@ class _Moment(NamedTuple):
     ms: int
 
 
-def _moment(time_ms: int) -> _Moment:
+def _moment(time_ms: int) -> _DateFields:
     days, of_day = divmod(time_ms, DAY_MS)
     seconds, ms = divmod(of_day, 1000)
-    return _Moment(days, date_of(days), seconds // 3600, seconds // 60 % 60, seconds % 60, ms)
+    return _DateFields(days, date_of(days), seconds // 3600, seconds // 60 % 60, seconds % 60, ms)
 
 
-def _parts(pattern: str) -> Iterator[str | Letter]:
+def _parts(pattern: str) -> Iterator[str | PatternField]:
     place = 0
     while place < len(pattern):
         char = pattern[place]
@@ -103,39 +103,39 @@ def _quoted(pattern: str, place: int) -> tuple[str, int]:
         text, place = f"{text}'", place + 1
 
 
-def _letter(letter: str, count: int) -> Letter:
+def _letter(letter: str, count: int) -> PatternField:
     if letter not in _WRITE:
         known = "that Java knows but this engine does not" if letter in "wWFY" else "that is none of Java's"
         raise ValueError(f"has the letter {letter}, {known}; supported are {' '.join(_WRITE)}")
     if letter == "X" and count > 3:
         raise ValueError(f"has {'X' * count}: there are X, XX and XXX")
-    return Letter(letter, count)
+    return PatternField(letter, count)
 
 
-def _is_number(part: Letter) -> bool:
+def _is_number(part: PatternField) -> bool:
     return part.times <= 2 if part.letter in "ML" else part.letter in "ydHkKhmsSDu"
 
 
-def _year(moment: _Moment, count: int) -> str:
+def _year(moment: _DateFields, count: int) -> str:
     year = moment.date.year if moment.date.year > 0 else 1 - moment.date.year
     return f"{year % 100:02d}" if count == 2 else f"{year:0{count}d}"
 
 
-def _month(moment: _Moment, count: int) -> str:
+def _month(moment: _DateFields, count: int) -> str:
     month = moment.date.month
     return f"{month:0{count}d}" if count <= 2 else MONTHS[month - 1] if count > 3 else MONTHS[month - 1][:3]
 
 
-def _weekday(moment: _Moment, count: int) -> str:
+def _weekday(moment: _DateFields, count: int) -> str:
     name = DAYS[weekday(moment.days) - 1]
     return name if count > 3 else name[:3]
 
 
-def _number(of: Callable[[_Moment], int]) -> Callable[[_Moment, int], str]:
+def _number(of: Callable[[_DateFields], int]) -> Callable[[_DateFields, int], str]:
     return lambda moment, count: f"{of(moment):0{count}d}"
 
 
-_WRITE: dict[str, Callable[[_Moment, int], str]] = {
+_WRITE: dict[str, Callable[[_DateFields, int], str]] = {
     "G": lambda moment, _: "AD" if moment.date.year > 0 else "BC",
     "y": _year,
     "M": _month,

@@ -1,26 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
+import type { TokenDocument as ApiToken, CreatedToken, TokenListDocument as TokenList } from "./schema";
 
-/** An API token, without its secret. */
-export interface ApiToken {
-  id: number;
-  name: string;
-  scopes: string[];
-  created_at: string;
-  expires_at: string;
-  last_used_at: string | null;
-  state: "active" | "expired" | "revoked" | "password_changed" | "deactivated";
-}
-
-export interface CreatedToken extends ApiToken {
-  secret: string;
-}
-
-interface TokenList {
-  results: ApiToken[];
-  default_days: number;
-  max_days: number;
-}
+export type { TokenDocument as ApiToken, CreatedToken } from "./schema";
 
 const TOKENS = ["tokens"];
 

@@ -1,71 +1,28 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { API, get, send, sendFile } from "./client";
-import type { Bytes, LetterRef, Message, Selection } from "./replayTypes";
+import type { Selection } from "./replayTypes";
+import type {
+  BulkPreview,
+  BulkPreviewBodyRequest,
+  SampleDocument as Sample,
+  BulkFixDocument as BulkFix,
+  FixSuggestionDocument as Suggestion,
+} from "./schema";
 
-export type BulkKind = "jq" | "patch" | "fields";
-export type BulkStatus = "previewed" | "running" | "done" | "failed" | "cancelled" | "undoing" | "undone";
+export type {
+  SampleDocument as Sample,
+  PreviewCounts as BulkCounts,
+  BulkPreview,
+  BulkFixDocument as BulkFix,
+  FixSuggestionDocument as Suggestion,
+} from "./schema";
+
+export type BulkKind = BulkPreviewBodyRequest["kind"];
+export type BulkStatus = BulkFix["status"];
 /** A worker is at it: look again. */
 export const UNDER_WAY: ReadonlySet<BulkStatus> = new Set(["running", "undoing"]);
-export type Became = "changed" | "untouched" | "invalid";
-
-export interface BulkBody {
-  selection: number;
-  kind: BulkKind;
-  program: string;
-}
-
-export interface Sample {
-  dead_letter: LetterRef;
-  what: Became;
-  why: string;
-  /** JSON Pointers, and `key` or `headers`. */
-  paths: string[];
-  /** One has a draft of it already. */
-  drafted: boolean;
-  before: Message | null;
-  after: Message | null;
-}
-
-export interface BulkCounts {
-  matched: number;
-  changed: number;
-  untouched: number;
-  invalid: number;
-}
-
-export interface BulkPreview {
-  sample: Sample[];
-  counts: BulkCounts;
-  /** Or was time up before the last record? */
-  counted_all: boolean;
-}
-
-export interface BulkFix {
-  id: number;
-  kind: BulkKind | "offline";
-  program: string;
-  /** The reader may not see content, so the program and the reasons are left out. */
-  withheld: boolean;
-  replace: boolean;
-  status: BulkStatus;
-  counts: BulkCounts & { kept: number };
-  why: { text: string; count: number; dead_letter: number }[];
-  trouble: string;
-  /** How many of those that it made are still there. */
-  drafts: number;
-  /** Drafts that it replaced, and that come back when it is undone. */
-  replaced: number;
-  selection: Selection;
-  author: string | null;
-  created_at: string;
-  done_at: string | null;
-}
-
-export interface Suggestion {
-  title: string;
-  why: string;
-  value: Bytes;
-}
+export type Became = Sample["what"];
+export type BulkBody = BulkPreviewBodyRequest;
 
 /** What the program would do; nothing is kept by it. */
 export function useBulkPreview(body: BulkBody) {

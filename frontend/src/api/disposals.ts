@@ -2,36 +2,12 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
 import type { Selection } from "./replayTypes";
 import type { What } from "./replays";
+import type { DisposalActDocument as DisposalAct, DisposalDocument as Disposal } from "./schema";
+
+export type { DisposalDocument as Disposal, DisposalActDocument as DisposalAct } from "./schema";
 
 export type Decision = "discard" | "park" | "handled_elsewhere" | "restore";
-export type Disposed = "discarded" | "parked" | "handled";
-
-/** What was decided about one dead letter. */
-export interface Disposal {
-  kind: Disposed;
-  reason: string;
-  by: string | null;
-  at: string;
-  act: number | null;
-}
-
-/** One decision about a selection; `done_at` is null while a worker carries it out. */
-export interface DisposalAct {
-  id: number;
-  selection: number;
-  kind: Disposed | "restored";
-  reason: string;
-  by: string | null;
-  at: string;
-  done_at: string | null;
-  count: number;
-  changed: number;
-  kept: number;
-  busy: number;
-  undoes: number | null;
-  undone_by: number | null;
-  said: string;
-}
+export type Disposed = Disposal["kind"];
 
 /** One decision as it is asked for; `key` names it, so that asking again does it once. */
 interface Asked {

@@ -1,33 +1,11 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { API, get, send } from "./client";
 import { useMayNotRead, useSession } from "./session";
+import type { ExportDocument as Export, ExportPage } from "./schema";
 
-export type Format = "ndjson" | "csv" | "parquet";
+export type { ExportDocument as Export } from "./schema";
 
-/** A file that a worker writes; `rows` and `size` are those written so far. */
-export interface Export {
-  id: number;
-  created_at: string;
-  created_by: string | null;
-  format: Format;
-  query: string;
-  /** The query asks for content that the reader may not see, so it is left out. */
-  withheld: boolean;
-  state: "queued" | "running" | "done" | "failed" | "cancelled" | "deleted";
-  trouble: string;
-  rows: number;
-  expected: number | null;
-  size: number;
-  sha256: string | null;
-  started_at: string | null;
-  done_at: string | null;
-  expires_at: string | null;
-}
-
-interface ExportPage {
-  results: Export[];
-  next: string | null;
-}
+export type Format = Export["format"];
 
 const KEY = ["exports"];
 const SOON_MS = 1_000;

@@ -15,6 +15,6 @@ export function useHealth() {
 export function useMaySend(): { allowed: boolean; reason: string } {
   const may = useMayWrite();
   const { data } = useHealth();
-  if (may.allowed && data?.broker?.reachable === false) return { allowed: false, reason: "Kafka does not answer" };
+  if (may.allowed && data?.broker?.reachable === false) return { allowed: false, reason: "Kafka does not respond" };
   return may;
 }

@@ -1,23 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "./client";
+import type { ClockDocument as RetentionClock, ClockCounts as RetentionTally } from "./schema";
 
-type ClockState = "leaves" | "overdue" | "gone" | "kept" | "unknown";
-export type UnknownReason = "not_told" | "no_topic" | "no_timestamp" | "compaction" | "retention_bytes";
+export type { ClockDocument as RetentionClock, ClockCounts as RetentionTally } from "./schema";
 
-/** When a record leaves Kafka: `until` is the earliest time. */
-export interface RetentionClock {
-  state: ClockState;
-  until: string | null;
-  keeps_ms: number | null;
-  reason: UnknownReason | null;
-}
-
-/** How many of a group's records stand at each state. */
-export interface RetentionTally extends Record<ClockState, number> {
-  soon: number;
-  next: string | null;
-  reasons: UnknownReason[];
-}
+export type UnknownReason = NonNullable<RetentionClock["reason"]>;
 
 const EVERY_MS = 60_000;
 

@@ -1,21 +1,9 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
 import { freshKey } from "./replays";
+import type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion } from "./schema";
 
-export interface SavedSearch {
-  id: number;
-  name: string;
-  query: string;
-  shared: boolean;
-  owner: string;
-  mine: boolean;
-}
-
-export interface Completion {
-  start: number;
-  end: number;
-  items: { text: string; label: string }[];
-}
+export type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion } from "./schema";
 
 const SAVED = ["saved-searches"];
 

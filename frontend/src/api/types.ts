@@ -1,8 +1,64 @@
-/** What the REST API under /api/v1 sends; times are ISO 8601 in UTC. */
-export type * from "./types/audit";
-export type * from "./types/connectors";
-export type * from "./types/deadLetters";
-export type * from "./types/groups";
-export type * from "./types/health";
-export type * from "./types/metrics";
-export type * from "./types/session";
+/** The API's documents under the names that the screens use. `schema.ts` describes them; times are ISO 8601 in UTC. */
+import type {
+  Balance,
+  DeadLetterRow,
+  ErrorBudgetDocument,
+  GroupDocument,
+  Problem as FullProblem,
+  StageFigures,
+} from "./schema";
+
+export type {
+  AttentionItems as Attention,
+  AttentionItem,
+  AuditPage,
+  Balance,
+  CauseDocument as Cause,
+  ConnectorDocument as Connector,
+  ConnectorList,
+  CommonDocument as Common,
+  DeadLetterDetail as DeadLetter,
+  DeadLetterPage,
+  DeadLetterRow,
+  ErrorLimit as Limit,
+  ErrorSeries,
+  ErrorsOverTime as Errors,
+  EndangeredTask as NearTask,
+  ErrorBudgetDocument as Nearness,
+  ExceptionDocument as ExceptionView,
+  FacetValue,
+  FacetsDocument as Facets,
+  FingerprintDocument as Fingerprint,
+  FrameDocument as Frame,
+  GroupDetail,
+  GroupDocument as Group,
+  GroupLink as GroupRef,
+  GroupPage,
+  HeaderDocument as Header,
+  Health,
+  Heatmap as Heat,
+  HistogramDocument as TimeSeries,
+  HistogramSeries as Series,
+  JsonFault as ParseError,
+  MuteDocument as Mute,
+  NamedText,
+  OriginNeighbour as Neighbour,
+  OriginNeighbours as Neighbours,
+  PayloadDocument as Payload,
+  RegroupingDocument as Regrouping,
+  SessionDocument as Session,
+  StageCounts,
+  StageDocument as StageView,
+  ConnectorPipeline as StageFlow,
+  SummaryDocument as Summary,
+  TaskDocument as Task,
+  TextHealth as Behind,
+} from "./schema";
+
+export type GroupState = GroupDocument["state"];
+export type ReplayState = DeadLetterRow["replay_state"];
+export type RecordCounts = Omit<Balance, "as_of" | "connectors">;
+export type Risk = ErrorBudgetDocument["risk"];
+export type StageFlowRow = StageFigures;
+/** A problem document (RFC 9457). A response that is not from the API may lack all but title and status. */
+export type Problem = Pick<FullProblem, "title" | "status"> & Partial<FullProblem>;

@@ -59,7 +59,7 @@ function Gate() {
   if (session.isPending) return <Bones rows={3} />;
   if (session.isError && !session.data && !isSignedOut(session.error)) {
     return (
-      <Broken title="The dashboard does not answer" error={session.error} onAgain={() => void session.refetch()} />
+      <Broken title="The dashboard does not respond" error={session.error} onAgain={() => void session.refetch()} />
     );
   }
   if (!session.data?.authenticated) return <SignIn />;

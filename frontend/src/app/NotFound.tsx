@@ -22,7 +22,7 @@ export function NotFound() {
           }
           actions={<Button to="/">Go to the overview</Button>}
         >
-          Its address may be mistyped, or of another version.
+          Check the address. It may be mistyped or belong to another version.
         </Notice>
       </Panel>
     </>

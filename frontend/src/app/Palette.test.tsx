@@ -78,10 +78,10 @@ it("does not say that there is nothing while names are still to come", async () 
   expect(note()).toBe("Looking…");
 });
 
-it("does not say that there is nothing when names did not come", async () => {
+it("does not say that there is nothing when names could not be loaded", async () => {
   answer = (path) => (path.endsWith("connectors") ? Promise.resolve(new Response("{}", { status: 500 })) : usual(path));
   await type("zzz");
-  await until(() => note()?.startsWith("The names of the connectors did not come."));
+  await until(() => note()?.startsWith("The names of the connectors could not be loaded."));
 });
 
 it("says among what there was nothing", async () => {

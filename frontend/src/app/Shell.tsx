@@ -75,7 +75,7 @@ function Banner({ session }: { session: Session }) {
       <span>{session.cluster}</span>
       {health && (
         <span className={styles.wide}>
-          {health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka away"}
+          {health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka not reachable"}
         </span>
       )}
       <span className={styles.wide}>{session.read_only ? "read-only" : "writes allowed"}</span>
@@ -151,13 +151,13 @@ function IndexHealth() {
         </span>
       </div>
       <div className={styles.words}>
-        {known ? `${plural(index.records_behind ?? 0, "record")}${seconds}` : "its topics cannot be asked"}
+        {known ? `${plural(index.records_behind ?? 0, "record")}${seconds}` : "Kafka does not respond"}
       </div>
       <div className={join(styles.words, !broker.reachable && "failed")}>
-        {broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker away"}
+        {broker.reachable ? plural(broker.brokers ?? 0, "broker") : "Broker not reachable"}
       </div>
       <div className={join(styles.words, !engine.reachable && "failed")}>
-        {engine.reachable ? `Engine, ${plural(engine.workers ?? 0, "worker")}` : "Engine away"}
+        {engine.reachable ? `Engine, ${plural(engine.workers ?? 0, "worker")}` : "Engine not reachable"}
       </div>
     </div>
   );

@@ -26,28 +26,29 @@ export function Standing() {
   if (isError && age > LATE_MS)
     return (
       <Strip tone="warn">
-        The server has not answered for {span(age)}. What is on the screen is as it was then; it is asked again by
-        itself.
+        The server has not responded for {span(age)}. The screen shows the last known state. It refreshes automatically
+        when the server responds.
       </Strip>
     );
   if (!health.broker.reachable)
     return (
       <Strip tone="warn">
-        Kafka does not answer. Records and counts are as last indexed; nothing can be replayed until it is back.
+        Kafka does not respond. Records and counts show the last indexed state. Replays are not possible until Kafka is
+        back.
       </Strip>
     );
   if (indexBehind(health))
     return (
       <Strip tone="warn">
         The index is {plural(health.index.records_behind ?? 0, "record")} behind{seconds(health.index.seconds_behind)}:
-        the newest failures are not on the screen yet.
+        the newest failures are not shown yet.
       </Strip>
     );
   const behind = health.index.text?.records_behind ?? 0;
   if (behind > BEHIND_RECORDS)
     return (
       <Strip tone="warn">
-        Lists and counts are up to date; searching text does not find the newest {count(behind)} records yet.
+        Lists and counts are up to date, but text search does not include the newest {count(behind)} records yet.
       </Strip>
     );
   return null;

@@ -17,10 +17,10 @@ const SCREENS: readonly ScreenKeys[] = [
     screen: "Overview",
     path: /^\/$/,
     rows: [
-      { keys: ["←", "→"], does: "over the columns of a chart that has the focus" },
+      { keys: ["←", "→"], does: "move over the columns of the focused chart" },
       { keys: ["Shift", "←", "→"], does: "select columns" },
-      { keys: ["Space"], does: "narrow the time to them" },
-      { keys: ["Esc"], does: "give them up; without any, widen the time again" },
+      { keys: ["Space"], does: "narrow the time range to the selected columns" },
+      { keys: ["Esc"], does: "clear the selection; without one, widen the time range" },
     ],
   },
   {
@@ -30,12 +30,12 @@ const SCREENS: readonly ScreenKeys[] = [
       { keys: ["j", "k"], does: "next and previous group" },
       { keys: ["↵"], does: "open the group’s records" },
       { keys: ["x"], does: "tick the group" },
-      { keys: ["Shift", "x"], does: "tick all from the last ticked one" },
-      { keys: ["m"], does: "mute what is ticked, or the group" },
-      { keys: ["a"], does: "assign it to me, or give it back" },
+      { keys: ["Shift", "x"], does: "select a range from the last selected row" },
+      { keys: ["m"], does: "mute the selected groups, or the current group" },
+      { keys: ["a"], does: "assign the group to me, or unassign it" },
       { keys: ["r"], does: "plan a replay of it" },
-      { keys: ["Esc"], does: "untick; without ticks, widen the time again" },
-      { keys: ["[", "]"], does: "tab on the left and on the right" },
+      { keys: ["Esc"], does: "clear the selection; without one, widen the time range" },
+      { keys: ["[", "]"], does: "previous and next tab" },
     ],
   },
   { screen: "Fix and replay", path: /^\/records\/[^/]+\/fix$/, rows: [] },
@@ -57,18 +57,18 @@ const SCREENS: readonly ScreenKeys[] = [
       { keys: ["j", "k"], does: "record below and above; ↓ and ↑ too" },
       { keys: ["↵"], does: "open it" },
       { keys: ["x"], does: "tick it" },
-      { keys: ["Shift", "x"], does: "tick all from the last ticked one" },
-      { keys: ["r"], does: "plan a replay of what is ticked" },
+      { keys: ["Shift", "x"], does: "select a range from the last selected row" },
+      { keys: ["r"], does: "plan a replay of the selected records" },
     ],
   },
-  { screen: "Replay", path: /^\/replays\/\d+/, rows: [{ keys: ["Space"], does: "pause, and go on" }] },
+  { screen: "Replay", path: /^\/replays\/\d+/, rows: [{ keys: ["Space"], does: "pause or resume" }] },
 ];
 
 const EVERYWHERE: readonly KeyRow[] = [
-  { keys: ["?"], does: "these keys" },
+  { keys: ["?"], does: "show keyboard shortcuts" },
   { keys: ["Ctrl", "K"], does: "go to a name, or topic/partition/offset; ⌘ K too, and / but for Records" },
   ...PLACES.map(({ key, label }) => ({ keys: ["g", key], does: `then: ${label}` })),
-  { keys: ["Esc"], does: "close what is open" },
+  { keys: ["Esc"], does: "close the open dialog or menu" },
 ];
 
 /** The keys of the screen at this path, and those that every screen has. */

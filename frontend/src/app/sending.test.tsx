@@ -49,6 +49,10 @@ const COUNTS = {
   skipped: 0,
 };
 const PLAN = {
+  records_digest: "ef",
+  rate: 0,
+  elsewhere: 0,
+  newer: 0,
   checked_at: new Date().toISOString(),
   took_ms: 9,
   digest: "cd",
@@ -94,7 +98,7 @@ const BULK = {
 
 const away = { reachable: false };
 const readOnly = { readOnly: true };
-const AWAY = "Kafka does not answer";
+const AWAY = "Kafka does not respond";
 const READ_ONLY = "This cluster is read-only";
 
 let asked: string[];

@@ -1,4 +1,5 @@
 /** What a list of dead letters is narrowed by, as it stands in the page's address. */
+import { FIELDS, type Field, type FieldRow } from "./fields";
 import type { Zone } from "./format";
 import { dropped, pieces, said, written } from "./query";
 import { inUtc } from "./ranges";
@@ -15,25 +16,9 @@ export interface Filter {
   to: string;
 }
 
-/** The parameters of the API that an address may have instead of a query; facets are called so, too. */
-export const FIELDS = [
-  "connector",
-  "topic",
-  "stage",
-  "exception",
-  "group",
-  "origin_topic",
-  "origin_partition",
-  "origin_offset",
-  "partition",
-  "offset",
-  "dialect",
-  "key",
-  "readable",
-  "replay_state",
-] as const;
-export type Field = (typeof FIELDS)[number];
+export type { Field };
 
+const ROWS = Object.fromEntries(FIELDS.map((row) => [row.name, row])) as Record<Field, FieldRow>;
 export const DEFAULT_FROM = "now-7d";
 const RELATIVE = /^(?:now)?(-\d{1,6}[smhdw])$/;
 
@@ -100,6 +85,11 @@ export function openQuery(query: string): Filter {
   return typed({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
 }
 
+/** The field's name on screens. */
+export function labelOf(field: Field): string {
+  return ROWS[field].label;
+}
+
 /** How a facet's value stands in the filter: included, excluded, or not at all. */
 export function stands(filter: Filter, field: Field, value: string): "in" | "out" | null {
   const name = nameOf(field);
@@ -164,13 +154,12 @@ function clauseOf(field: Field, value: string, exclude: boolean): string {
 
 /** The field's name in a query. */
 function nameOf(field: Field): string {
-  if (field === "replay_state") return "replay";
-  return field === "readable" ? "is" : field;
+  return ROWS[field].term;
 }
 
 function valueOf(field: Field, value: string): string {
-  if (field !== "readable") return value;
-  return value === "true" ? "readable" : "unreadable";
+  const { words } = ROWS[field];
+  return words && Object.hasOwn(words, value) ? words[value]! : value;
 }
 
 function isTime(text: string): boolean {
@@ -178,5 +167,5 @@ function isTime(text: string): boolean {
 }
 
 function isField(name: string): name is Field {
-  return (FIELDS as readonly string[]).includes(name);
+  return Object.hasOwn(ROWS, name);
 }

@@ -42,7 +42,7 @@ describe("what the list alone does not say", () => {
   });
   it("names what did not come, even beside what was found", () => {
     expect(noteOf([...here, source("the topics", "error"), source("the connectors", "error")], 3)).toBe(
-      "The names of the topics and the connectors did not come.",
+      "The names of the topics and the connectors could not be loaded.",
     );
   });
   it("names among what there was nothing", () => {

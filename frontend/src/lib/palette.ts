@@ -36,7 +36,7 @@ export function noteOf(sources: readonly Source[], found: number): string {
       "and",
     );
   if (named("pending")) return "Looking…";
-  if (named("error")) return `The names of ${named("error")} did not come.`;
+  if (named("error")) return `The names of ${named("error")} could not be loaded.`;
   return found > 0
     ? ""
     : `Not among ${listed(

@@ -32,7 +32,7 @@ describe("what is known of many records", () => {
   });
   it.each([
     [{ ...none, gone: 12 }, "all 12 origin records gone"],
-    [{ ...none, kept: 3 }, "all 3 origin records kept for ever"],
+    [{ ...none, kept: 3 }, "all 3 origin records kept forever"],
     [{ ...none, overdue: 1 }, "1 origin record may leave at any moment"],
     [{ ...none, unknown: 4, reasons: ["not_told"] }, "unknown of all 4 origin records: Kafka does not tell at present"],
     [

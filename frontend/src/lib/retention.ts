@@ -3,7 +3,7 @@ import { plural, span } from "./format";
 /** Why it is not known when a record leaves Kafka. */
 export const REASONS: Record<string, string> = {
   not_told: "Kafka does not tell at present",
-  no_topic: "its topic is not there",
+  no_topic: "its topic does not exist",
   no_timestamp: "the record has no timestamp",
   compaction: "its topic is compacted: a later record of the same key may replace it",
   retention_bytes: "its topic is limited by size (retention.bytes)",
@@ -42,7 +42,7 @@ export function tallyWords(tally: Tally, one: string, now: number): string {
     tally.overdue > 0 && `${many(tally.overdue)} may leave at any moment`,
     tally.next &&
       `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remaining(Date.parse(tally.next) - now)}`,
-    tally.kept > 0 && `${many(tally.kept)} kept for ever`,
+    tally.kept > 0 && `${many(tally.kept)} kept forever`,
     tally.unknown > 0 && `unknown of ${many(tally.unknown)}: ${whyUnknown(tally.reasons)}`,
   ];
   return said.filter(Boolean).join(", ");

@@ -1,12 +1,8 @@
+import { FIELDS } from "./fields";
 import { written } from "./query";
 
-const FIELDS: Record<string, string> = {
-  topic: "topic",
-  connector: "connector",
-  "origin topic": "origin_topic",
-  "origin partition": "origin_partition",
-  key: "key",
-};
+// Traits have the names of fields, with blanks.
+const TERMS: ReadonlyMap<string, string> = new Map(FIELDS.map(({ name, term }) => [name.replaceAll("_", " "), term]));
 const LITERALS = ["null", "true", "false"];
 const NAME = /^[\w$.-]+$/;
 const CUT = 80; // characters; what is longer was cut by the server
@@ -14,7 +10,7 @@ const CUT = 80; // characters; what is longer was cut by the server
 /** The clause that finds records with this value of this field; null where the query language has none. */
 export function clauseOfTrait(field: string, value: string): string | null {
   if (value.length >= CUT || value === "missing") return null;
-  const known = FIELDS[field];
+  const known = TERMS.get(field);
   if (known)
     return field === "key" && value === "null" ? null : written({ field: known, values: [value], exclude: false });
   if (field.startsWith("header ")) return within(`header.${field.slice(7)}`, value);

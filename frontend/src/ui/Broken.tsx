@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "./controls";
 import { Notice } from "./Panel";
 
-/** What stands where an answer would, when it did not come: what failed, why, and what to do. */
+/** What stands where an answer would, when it could not be loaded: what failed, why, and what to do. */
 export function Broken({
   title,
   error,
@@ -19,7 +19,7 @@ export function Broken({
       title={title}
       actions={
         <>
-          {onAgain && <Button onClick={onAgain}>Ask again</Button>}
+          {onAgain && <Button onClick={onAgain}>Try again</Button>}
           {children}
         </>
       }

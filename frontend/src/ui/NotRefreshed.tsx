@@ -9,8 +9,8 @@ export function NotRefreshed({ error, at, onAgain }: { error: Error; at: number;
   return (
     <Strip tone="warn">
       <span>
-        Not refreshed: {error.message} What is shown is of {ago(new Date(at).toISOString(), now)}.{" "}
-        <LinkButton onClick={onAgain}>Ask again</LinkButton>
+        Not refreshed: {error.message} Shown data is from {ago(new Date(at).toISOString(), now)}.{" "}
+        <LinkButton onClick={onAgain}>Try again</LinkButton>
       </span>
     </Strip>
   );

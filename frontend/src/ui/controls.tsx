@@ -246,7 +246,7 @@ export function Confirm({
             kind={danger ? "danger" : "primary"}
             type="submit"
             busy={busy}
-            barred={barred ?? (missing ? "Say why first" : undefined)}
+            barred={barred ?? (missing ? "Enter a reason first" : undefined)}
           >
             {yes}
           </Button>

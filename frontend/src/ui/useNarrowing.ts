@@ -67,7 +67,7 @@ export function useNarrowing({ size, inset = { left: 0, right: 0 }, onPick }: Na
     "data-choosing": walking || anchor !== null || undefined,
     tabIndex: 0,
     "aria-description":
-      "Arrow keys move over the columns, with Shift they select; Space narrows the time to them, Escape gives them up.",
+      "Use arrow keys to move over the columns and Shift with arrow keys to select. Space narrows the time range to the selection; Escape clears it.",
     style: { cursor: "crosshair" },
   };
   const chosen =

@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Producer
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from demo.damage import Event, arrives, intact
+from demo.damage import Event, intact_event, is_accepted
 from demo.feeder import TOPIC
 from demo.network import wait_until
 from tests.browser.conftest import Site, signed_in
@@ -56,7 +56,7 @@ def failures(product: Product) -> dict[str, set[str]]:
 
 def _lacking(column: str, member: str, count: int) -> Iterator[Event]:
     """Make events from intact ones, none of which has an id of theirs: a search for that finds the intact one alone."""
-    sources = (event for event in intact() if arrives(event))
+    sources = (event for event in intact_event() if is_accepted(event))
     for number, source in zip(range(count), sources, strict=False):
         key = b"%s-%d" % (column.encode(), number)
         event = json.loads(source.value.replace(source.key, key))

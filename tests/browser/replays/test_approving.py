@@ -54,6 +54,6 @@ def test_what_one_person_asks_for_another_approves(person: Person) -> None:
         "asked for approval of 2 records",
         "rejected: one first, please",
         "approved 2 records",
-        "began to send 2 records",
+        "started to send 2 records",
     ):
         expect(page.get_by_text(line).first).to_be_visible()

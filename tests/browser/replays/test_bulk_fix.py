@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from demo.damage import batch, intact
+from demo.damage import batch, intact_event
 from demo.feeder import TOPIC
 from tests.browser.replays import steps
 from tests.browser.screens import fits_everywhere
@@ -23,7 +23,7 @@ def test_the_missing_quote_is_repaired_in_one_click(page: Page, product: Product
     steps.open_record(page, broken.key.decode())
     steps.start_fix(page)
     suggested = page.get_by_role("region", name="Suggestions")
-    expect(suggested).to_contain_text(re.compile(r"Repair the JSON: put a quote in at byte \d+"))
+    expect(suggested).to_contain_text(re.compile(r"Repair the JSON: insert a quote at byte \d+"))
     suggested.get_by_role("button", name="Use it").click()
     expect(page.get_by_role("region", name="Value")).to_contain_text("✓ valid JSON")
     expect(page.get_by_text(re.compile(r"Draft F-\d+, saved"))).to_be_visible()
@@ -35,7 +35,9 @@ def test_the_missing_quote_is_repaired_in_one_click(page: Page, product: Product
 
 
 def test_records_with_a_null_column_are_fixed_in_bulk_by_jq(page: Page, product: Product) -> None:
-    originals = {event.key: event.value for event in intact() if json.loads(event.value)["properties"]["gap"] is None}
+    originals = {
+        event.key: event.value for event in intact_event() if json.loads(event.value)["properties"]["gap"] is None
+    }
     count = len(originals)
     steps.open_group(page, "earthquakes.gap")
     steps.press(page, "Fix in bulk…").click()

@@ -19,8 +19,8 @@ def test_a_canary_pauses_by_itself_when_records_fail_again(
     steps.plan_group(page, "earthquakes.sig", len(keys))
     steps.run(page, len(keys), "To see whether the column takes them now.")
     expect(page.get_by_test_id("status")).to_contain_text("Paused", timeout=steps.SETTLED_MS)
-    expect(page.get_by_text("Paused: 1 of 1 of the canary failed again", exact=True).first).to_be_visible()
-    expect(step(page, "1")).to_contain_text("stopped: 1 of 1 of the canary failed again")
+    expect(page.get_by_text("Paused: 1 of 1 canary records failed again", exact=True).first).to_be_visible()
+    expect(step(page, "1")).to_contain_text("stopped: 1 of 1 canary records failed again")
     expect(page.get_by_test_id("resuming")).to_have_text(
         "Resuming goes past this step of the canary, and sends the next 10 records."
     )
@@ -31,7 +31,7 @@ def test_a_canary_pauses_by_itself_when_records_fail_again(
     expect(dialog.get_by_role("button", name="Resume past the canary")).to_be_disabled()
     dialog.get_by_label("Reason").fill("The first one is known to be broken.")
     dialog.get_by_role("button", name="Resume past the canary").click()
-    expect(step(page, "10")).to_contain_text("stopped: 10 of 10 of the canary failed again", timeout=steps.SETTLED_MS)
+    expect(step(page, "10")).to_contain_text("stopped: 10 of 10 canary records failed again", timeout=steps.SETTLED_MS)
     expect(step(page, "1")).to_contain_text("went on")
     expect(page.get_by_text(re.compile("past the canary: The first one is known to be broken")).first).to_be_visible()
     assert len(replayed(product, keys)) == 11

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from demo.damage import intact
+from demo.damage import intact_event
 from demo.feeder import TOPIC
 from tests.browser.replays import steps
 from tests.browser.replays.conftest import Person
@@ -101,4 +101,4 @@ def refusal(page: Page) -> Locator:
 
 def lacking(name: str) -> set[str]:
     """Return the keys of the real events in which a property is null."""
-    return {event.key.decode() for event in intact() if f'"{name}":null'.encode() in event.value}
+    return {event.key.decode() for event in intact_event() if f'"{name}":null'.encode() in event.value}

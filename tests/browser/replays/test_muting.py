@@ -43,7 +43,7 @@ def test_a_group_muted_for_two_more_events_comes_back_with_the_second(page: Page
     chosen = steps.open_group(page, FAILURE)
     chosen.get_by_role("button", name="Mute…").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("until so many more events").check()
+    dialog.get_by_label("until a number of further events").check()
     dialog.get_by_label("Events", exact=True).fill("2")
     dialog.get_by_role("button", name="Mute").click()
     expect(dialog).to_be_hidden()

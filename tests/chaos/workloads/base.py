@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import orjson
 from confluent_kafka import Message
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.chaos.mischief import Mischief
 from tests.chaos.topics import Lanes
 from tests.chaos.verify import Verdict
@@ -45,7 +45,7 @@ class Workload(Protocol):
         """Something happens to it."""
         ...
 
-    def brokers(self) -> Sequence[Broker]:
+    def brokers(self) -> Sequence[LocalBroker]:
         """Those that it needs."""
         ...
 
@@ -83,7 +83,7 @@ class EngineWorkload:
     def disturb(self, mischief: Mischief) -> None:
         mischief.do(mischief.choose(MISCHIEF))
 
-    def brokers(self) -> Sequence[Broker]:
+    def brokers(self) -> Sequence[LocalBroker]:
         return [self.world.broker]
 
     def end(self) -> None:

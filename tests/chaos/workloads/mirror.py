@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from demo.broker import Broker
+from demo.broker import LocalBroker
 from tests.chaos.topics import Input, create, read_once
 from tests.chaos.verify import Verdict, judge
 from tests.chaos.workloads.base import PARTITIONS, places
@@ -41,7 +41,7 @@ class MirrorWorkload(SinkWorkload):
             **self.steps(),
         }
 
-    def brokers(self) -> Sequence[Broker]:
+    def brokers(self) -> Sequence[LocalBroker]:
         return [self.world.broker, self.world.other]
 
     def feed(self) -> None:

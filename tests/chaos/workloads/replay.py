@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from confluent_kafka.admin import AdminClient
 
-from demo.broker import Broker
-from demo.redis import Redis
+from demo.broker import LocalBroker
+from demo.redis import LocalRedis
 from tests.broker.replay_world import TOPIC
 from tests.chaos.foreign_reader import fails, ordinal
 from tests.chaos.mischief import Mischief
@@ -51,13 +51,13 @@ class ReplayWorkload:
         self.records = 0
         self.weak = weak
         self.names = {"sender": "sender-0", "reader": "reader-0", "indexer": "indexer-0"}
-        self._redis: Redis | None = None
+        self._redis: LocalRedis | None = None
         self._replay: WatchedReplay | None = None
 
     def begin(self) -> None:
         home = self.world.home / self.name
         home.mkdir()
-        self._redis = Redis().start()
+        self._redis = LocalRedis().start()
         url = f"sqlite:///{home}/dlqadmin.sqlite3"
         group = f"billing-{self.name}"
         self._replay = WatchedReplay(home, self.servers, self._redis.url, url, group, late=self.weak)
@@ -111,7 +111,7 @@ class ReplayWorkload:
         assert self._replay is not None
         return self._replay
 
-    def brokers(self) -> list[Broker]:
+    def brokers(self) -> list[LocalBroker]:
         return [self.world.broker]
 
     def progress(self) -> int:

@@ -22,7 +22,7 @@ def test_the_command_prints_a_token_that_works(operator: User, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["nobody", "--name", "x"], "There is no active user nobody."),
+        (["nobody", "--name", "x"], "No active user is named nobody."),
         (["operator-1", "--name", "x", "--days", "0"], "--days is 0; it must be between 1 and 365"),
         (["operator-1", "--name", "x", "--days", "400"], "--days is 400; it must be between 1 and 365"),
         (["operator-1", "--name", "x", "--role", "approver"], "operator-1 does not have the right approver"),

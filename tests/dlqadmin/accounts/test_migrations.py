@@ -36,7 +36,7 @@ def before(transactional_db: None) -> Iterator[None]:
             cursor.execute("INSERT INTO authtoken_token VALUES (%s, %s, %s)", [key, timezone.now(), user.pk])
     ContentType.objects.create(app_label="authtoken", model="token")
     yield
-    call_command("migrate", "accounts", verbosity=0)
+    call_command("migrate", verbosity=0)
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ class Visit:
     def __init__(self) -> None:
         self.clock, self.session = Clock(), SessionStore()
         self.session[SESSION_KEY] = "1"
-        session_limits.begin(self.session, self.clock())
+        session_limits.start_limits(self.session, self.clock())
         self._middleware = SessionLimitMiddleware(view, self.clock)
 
     def after(self, seconds: float, *, active: bool = False) -> str | None:
@@ -104,7 +104,7 @@ def test_the_reason_names_the_limit(settings: Settings, minutes: float, hours: f
 @pytest.mark.parametrize("given", ["0", "-1", "0.0"])
 def test_a_limit_that_is_none_stops_the_start(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("SESSION_IDLE_MINUTES", given)
-    with pytest.raises(ImproperlyConfigured, match=r"SESSION_IDLE_MINUTES is .*; it must be a number above 0"):
+    with pytest.raises(ImproperlyConfigured, match=r"SESSION_IDLE_MINUTES is .* Set it to a number above 0"):
         environment.positive("SESSION_IDLE_MINUTES", default=30.0)
 
 

@@ -62,7 +62,7 @@ def test_guessing_is_slowed_down(anonymous: APIClient) -> None:
     assert [response.status_code for response in tries] == [401] * 5 + [429]
     assert tries[-1]["Content-Type"] == "application/problem+json"
     assert 0 < int(tries[-1]["Retry-After"]) <= 900
-    assert tries[-1].json()["detail"].startswith("Too many tries to sign in. Try again in ")
+    assert tries[-1].json()["detail"].startswith("Too many attempts to sign in. Try again in ")
 
 
 def test_a_token_signs_in_too(viewer: User) -> None:

@@ -70,7 +70,7 @@ def test_a_range_begins_and_ends_where_it_is_told(broker: str, topic: str) -> No
 
 def test_a_topics_retention_is_what_its_config_says(broker: str, topic: str) -> None:
     kept = retention.retentions([topic, "nowhere", "not a/name"])
-    assert kept == {topic: retention.Retention(frozenset({"delete"}), 7 * 86_400_000, -1)}
+    assert kept == {topic: retention.TopicRetention(frozenset({"delete"}), 7 * 86_400_000, -1)}
     assert retention.first_offsets([(topic, 0), (topic, 9), (topic, -1), ("nowhere", 0)]) == {(topic, 0): 0}
     options = topics.configs([topic, "nowhere"])
     assert {name: found["max.message.bytes"] for name, found in options.items()} == {topic: "1048588"}
@@ -98,7 +98,7 @@ def test_a_group_goes_on_where_it_committed(broker: str, topic: str) -> None:
 def test_a_broker_that_is_away_is_said_to_be(settings: Settings) -> None:
     settings.KAFKA_BOOTSTRAP_SERVERS = "127.0.0.1:1"
     with pytest.raises(BrokerUnavailable):
-        topics.cluster(timeout_s=0.5)
+        topics.cluster(timeout_s=0.05)
     assert availability.describe_cluster() is None
 
 

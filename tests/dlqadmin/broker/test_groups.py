@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, ConsumerGroupListing, ListConsume
 from pytest_django import Settings
 
 from dlqadmin.broker import topics
-from dlqadmin.broker.groups import GroupOnTopic, Listed, all_of, groups_on
+from dlqadmin.broker.groups import GroupDescription, GroupOnTopic, group_names, groups_on
 from dlqadmin.broker.messages import BrokerUnavailable
 
 ORDERS = {("orders", 0): 7, ("orders", 1): 3}
@@ -18,7 +18,7 @@ ORDERS = {("orders", 0): 7, ("orders", 1): 3}
 class FakeAnswers:
     """Groups by name, with what each has committed."""
 
-    def __init__(self, **groups: tuple[Listed, Mapping[tuple[str, int], int]]) -> None:
+    def __init__(self, **groups: tuple[GroupDescription, Mapping[tuple[str, int], int]]) -> None:
         self.groups = groups
         self.asked: list[str] = []
         self.refusing: set[str] = set()  # groups whose offsets are not told
@@ -26,7 +26,7 @@ class FakeAnswers:
     def names(self) -> Sequence[str]:
         return list(self.groups)
 
-    def described(self, names: Sequence[str]) -> Mapping[str, Listed]:
+    def described(self, names: Sequence[str]) -> Mapping[str, GroupDescription]:
         return {name: self.groups[name][0] for name in names if name in self.groups}
 
     def partitions(self, topic: str) -> int | None:
@@ -40,15 +40,15 @@ class FakeAnswers:
 
 
 def test_only_groups_with_something_on_the_topics_are_told() -> None:
-    owner = Listed("billing", "stable", "consumer", 2, frozenset({("orders", 1), ("other", 0)}))
-    kafka = FakeAnswers(billing=(owner, ORDERS), elsewhere=(Listed("elsewhere", "stable"), {("other", 0): 1}))
+    owner = GroupDescription("billing", "stable", "consumer", 2, frozenset({("orders", 1), ("other", 0)}))
+    kafka = FakeAnswers(billing=(owner, ORDERS), elsewhere=(GroupDescription("elsewhere", "stable"), {("other", 0): 1}))
     assert groups_on(["orders", "absent"], kafka=kafka) == (
         GroupOnTopic("billing", "stable", "consumer", 2, ORDERS, frozenset({("orders", 1)})),
     )
 
 
 def test_named_groups_are_told_even_if_they_are_not_there() -> None:
-    kafka = FakeAnswers(billing=(Listed("billing", "empty"), ORDERS))
+    kafka = FakeAnswers(billing=(GroupDescription("billing", "empty"), ORDERS))
     assert [(group.name, group.state) for group in groups_on(["orders"], ["nobody", "billing"], kafka)] == [
         ("billing", "empty"),
         ("nobody", "dead"),
@@ -56,20 +56,22 @@ def test_named_groups_are_told_even_if_they_are_not_there() -> None:
 
 
 def test_nobody_asks_a_group_that_is_dead_or_shares_for_offsets() -> None:
-    shared = Listed("shared", "stable", "share", 1)
-    kafka = FakeAnswers(shared=(shared, ORDERS), gone=(Listed("gone"), ORDERS))
+    shared = GroupDescription("shared", "stable", "share", 1)
+    kafka = FakeAnswers(shared=(shared, ORDERS), gone=(GroupDescription("gone"), ORDERS))
     assert [group.committed for group in groups_on(["orders"], ["shared", "gone"], kafka)] == [{}, {}]
     assert kafka.asked == []
 
 
 def test_the_groups_of_the_dashboard_itself_are_left_out() -> None:
-    own = {"dlqadmin-index": (Listed("dlqadmin-index", "stable"), ORDERS)}
+    own = {"dlqadmin-index": (GroupDescription("dlqadmin-index", "stable"), ORDERS)}
     assert groups_on(["orders"], kafka=FakeAnswers(**own)) == ()
 
 
 def test_a_group_that_cannot_be_described_is_unknown_and_the_others_are_told() -> None:
-    refused = Listed("audit", undescribed="Group authorization failed")
-    kafka = FakeAnswers(audit=(refused, {}), billing=(Listed("billing", "stable"), ORDERS), map=(Listed("map"), {}))
+    refused = GroupDescription("audit", undescribed="Group authorization failed")
+    kafka = FakeAnswers(
+        audit=(refused, {}), billing=(GroupDescription("billing", "stable"), ORDERS), map=(GroupDescription("map"), {})
+    )
     assert groups_on(["orders"], kafka=kafka) == (
         GroupOnTopic("audit", "unknown", "unknown", 0, {}, frozenset(), "Group authorization failed"),
         GroupOnTopic("billing", "stable", "classic", 0, ORDERS, frozenset()),
@@ -79,7 +81,9 @@ def test_a_group_that_cannot_be_described_is_unknown_and_the_others_are_told() -
 
 
 def test_a_group_whose_offsets_are_not_told_is_unknown_beside_the_others() -> None:
-    kafka = FakeAnswers(audit=(Listed("audit", "stable"), ORDERS), billing=(Listed("billing", "stable"), ORDERS))
+    kafka = FakeAnswers(
+        audit=(GroupDescription("audit", "stable"), ORDERS), billing=(GroupDescription("billing", "stable"), ORDERS)
+    )
     kafka.refusing = {"audit"}
     assert [(group.name, group.state, group.passing) for group in groups_on(["orders"], kafka=kafka)] == [
         ("audit", "unknown", False),
@@ -103,38 +107,40 @@ def test_offsets_that_are_not_told_may_be_told_the_next_time_by_what_the_client_
         def committed(self, group: str, wanted: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
             raise BrokerUnavailable("no offsets") from cause
 
-    (group,) = groups_on(["orders"], kafka=Silent(audit=(Listed("audit", "stable"), ORDERS)))
+    (group,) = groups_on(["orders"], kafka=Silent(audit=(GroupDescription("audit", "stable"), ORDERS)))
     assert (group.undescribed, group.passing) == ("no offsets", passing)
 
 
 @pytest.mark.parametrize("passing", [True, False])
 def test_a_group_among_all_keeps_whether_it_may_be_described_the_next_time(passing: bool) -> None:
-    hidden = Listed("audit", undescribed="not now", passing=passing)
+    hidden = GroupDescription("audit", undescribed="not now", passing=passing)
     (group,) = groups_on(["orders"], kafka=FakeAnswers(audit=(hidden, {})))
     assert group.passing is passing
 
 
 def test_groups_whose_turn_does_not_come_in_time_are_unknown() -> None:
-    kafka = FakeAnswers(audit=(Listed("audit", "stable"), ORDERS), billing=(Listed("billing", "stable"), ORDERS))
+    kafka = FakeAnswers(
+        audit=(GroupDescription("audit", "stable"), ORDERS), billing=(GroupDescription("billing", "stable"), ORDERS)
+    )
     ticks = iter([0.0, 1.0, 21.0])
     with_time = groups_on(["orders"], kafka=kafka, clock=lambda: next(ticks))
-    assert [group.undescribed for group in with_time if group.undescribed] == ["its turn did not come within 20 s"]
+    assert [group.undescribed for group in with_time if group.undescribed] == ["it was not described within 20 s"]
     assert [group.passing for group in with_time if group.undescribed] == [True]
     assert len(with_time) == 2
 
 
 def test_a_named_group_that_may_be_told_of_soon_is_waited_for() -> None:
-    moving = Listed("billing", undescribed="Not coordinator", passing=True)
+    moving = GroupDescription("billing", undescribed="Not coordinator", passing=True)
     with pytest.raises(BrokerUnavailable, match="billing: Not coordinator"):
         groups_on(["orders"], ["billing"], FakeAnswers(billing=(moving, {})))
 
 
 def test_groups_that_one_broker_did_not_list_are_not_taken_for_absent() -> None:
     listed = ConsumerGroupListing("billing", is_simple_consumer_group=False)
-    assert all_of(ListConsumerGroupsResult(valid=[listed])) == ["billing"]
+    assert group_names(ListConsumerGroupsResult(valid=[listed])) == ["billing"]
     late: Any = KafkaError(KafkaError._TIMED_OUT)  # what the client puts there, see below
     with pytest.raises(KafkaException) as raised:
-        all_of(ListConsumerGroupsResult(valid=[listed], errors=[late]))
+        group_names(ListConsumerGroupsResult(valid=[listed], errors=[late]))
     assert raised.value.args == (late,)
 
 
@@ -155,7 +161,7 @@ def test_offsets_are_asked_of_the_cluster_that_the_groups_are_on(settings: Setti
             return super().committed(group, wanted)
 
     with topics.on("dr"):
-        groups_on(["orders"], kafka=There(billing=(Listed("billing", "stable"), ORDERS)))
+        groups_on(["orders"], kafka=There(billing=(GroupDescription("billing", "stable"), ORDERS)))
     assert asked == ["dr:9092"]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlqadmin.broker.retention import KEPT_S, Kept
+from dlqadmin.broker.retention import KEPT_S, RetentionCache
 
 
 def test_an_answer_is_as_young_as_whoever_asks_wants_it() -> None:
@@ -12,7 +12,7 @@ def test_an_answer_is_as_young_as_whoever_asks_wants_it() -> None:
         asked.append(names)
         return dict.fromkeys(names, now)
 
-    kept = Kept(ask, lambda: now)
+    kept = RetentionCache(ask, lambda: now)
     assert kept.get(["a", "b"]) == {"a": 100.0, "b": 100.0}
     now += 4
     assert kept.get(["a"], 15.0) == {"a": 100.0}

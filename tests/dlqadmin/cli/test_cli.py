@@ -91,7 +91,7 @@ def test_list_goes_on_over_pages_until_the_limit(dlq: Dlq, indexed: list[int], m
 def test_a_query_that_cannot_be_read_is_one_sentence(dlq: Dlq) -> None:
     done = dlq("list", "exeption:x")
     assert (done.status, done.out) == (2, "")
-    assert done.faults == "dlq: q: `exeption` is no field; did you mean `exception`? (400)\n"
+    assert done.faults == "dlq: q: Unknown field `exeption`. Did you mean `exception`? (400)\n"
 
 
 def test_show_lets_no_record_reach_the_terminal(dlq: Dlq, indexed: list[int]) -> None:
@@ -109,9 +109,9 @@ def test_plan_freezes_the_filter_and_says_what_the_plan_checked(dlq: Dlq, indexe
     assert (replay.target_topic, replay.rate, replay.selection.count) == ("other", 7, 7)
     assert done.status == 0
     assert done.out.startswith(f"R-{replay.pk}: ")
-    assert "✕ Kafka does not answer" in done.out
-    assert "It can't be run as it is." in done.out
-    assert dlq("plan", "--filter", "group:999 " + SINCE).faults == "dlq: filter: Nothing matches (400)\n"
+    assert "✕ Kafka does not respond" in done.out
+    assert "The plan can't be run: it has errors (✕)." in done.out
+    assert dlq("plan", "--filter", "group:999 " + SINCE).faults == "dlq: filter: matches no dead letter (400)\n"
 
 
 def planned(dlq: Dlq, *, confirm: bool = False) -> str:
@@ -125,21 +125,23 @@ def planned(dlq: Dlq, *, confirm: bool = False) -> str:
 
 def test_nothing_runs_in_a_pipe_unless_it_was_agreed_to(dlq: Dlq, indexed: list[int]) -> None:
     name = planned(dlq, confirm=True)
-    assert dlq("replay", name, "--reason", "again").faults == "dlq: Nobody can be asked here: give --yes to run it.\n"
+    assert dlq("replay", name, "--reason", "again").faults == (
+        "dlq: There is no terminal to confirm. Add --yes to run it.\n"
+    )
     done = dlq("replay", name, "--reason", "again", "--yes")
     assert done.status == 2
-    assert "wants usgs.earthquakes typed" in done.faults
+    assert "requires the word usgs.earthquakes" in done.faults
     assert Replay.objects.get().status == "planned"
 
 
 def test_a_person_is_asked_and_types_the_word(dlq: Dlq, indexed: list[int]) -> None:
     name = planned(dlq, confirm=True)
-    assert dlq("replay", name, "--reason", "again", types="n\n").faults == "dlq: Not run.\n"
+    assert dlq("replay", name, "--reason", "again", types="n\n").faults == "dlq: The replay was not run.\n"
     wrong = dlq("replay", name, "--reason", "again", types="y\nusgs\n")
     assert (wrong.status, Replay.objects.get().status) == (2, "planned")
     done = dlq("replay", name, "--reason", "again", types="y\nusgs.earthquakes\n")
     assert (done.status, done.faults) == (0, "")
-    assert f"Follow it: dlq watch {name}" in done.out
+    assert f"To follow it: dlq watch {name}" in done.out
     assert (Replay.objects.get().status, Replay.objects.get().reason) == ("running", "again")
 
 
@@ -149,7 +151,7 @@ def test_one_record_is_one_and_groups_are_resolved_if_that_is_asked_for(dlq: Dlq
     replay.plan |= {"to_send": 1}
     replay.save()
     done = dlq("replay", name, "--reason", "again", "--resolve-groups", types="y\n")
-    assert "\n1 record to the topic that each came from, 6 left out\n" in done.out
+    assert "\n1 record to the origin topics, 6 left out\n" in done.out
     assert "Send 1 record? It cannot be recalled. [y/N] " in done.out
     assert (done.status, Replay.objects.get().resolve_groups) == (0, True)
 
@@ -159,7 +161,7 @@ def test_a_script_runs_it_with_everything_given(dlq: Dlq, indexed: list[int]) ->
     words = ("--reason", "again", "--yes", "--typed", "usgs.earthquakes", "--json")
     assert dlq("replay", name, *words).json["status"] == "running"
     assert Replay.objects.get().resolve_groups is False
-    assert dlq("replay", name, *words).faults.endswith("is running; only a planned replay is run.\n")
+    assert dlq("replay", name, *words).faults.endswith("is running. Only a planned replay can be run.\n")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_watch_stops_at_a_replay_that_paused_by_itself(dlq: Dlq, indexed: list[i
     name = planned(dlq)
     settle([ItemState.QUEUED] * 7, status="paused", trouble="12 % failed again")
     done = dlq("watch", name)
-    assert (done.status, done.out.splitlines()[-1]) == (1, "It paused by itself: 12 % failed again")
+    assert (done.status, done.out.splitlines()[-1]) == (1, "It paused because of a problem: 12 % failed again")
 
 
 def test_a_viewer_may_look_and_may_not_run(live_server: LiveServer, indexed: list[int]) -> None:
@@ -221,7 +223,7 @@ def test_a_viewer_may_look_and_may_not_run(live_server: LiveServer, indexed: lis
 def test_withheld_content_is_said_to_be_withheld(live_server: LiveServer, indexed: list[int]) -> None:
     dlq = command(live_server.url, token_of(person("viewer-1", "viewer")))
     shown = dlq("show", str(indexed[0])).out
-    assert "value:\nwithheld: it needs the right payload reader." in shown
+    assert "value:\nwithheld: requires the right payload reader." in shown
     assert "mag" not in shown
 
 
@@ -231,15 +233,15 @@ def test_what_is_wrong_is_said_in_one_sentence(live_server: LiveServer) -> None:
     assert command(live_server.url, "t\n")("list").faults.startswith("dlq: Set DLQ_TOKEN")
     assert command(f"{live_server.url}/nothing", "wrong")("list").status == 2
     away = command("http://127.0.0.1:1", "wrong")("list")
-    assert (away.status, away.faults) == (2, "dlq: http://127.0.0.1:1/ does not answer: ConnectError\n")
+    assert (away.status, away.faults) == (2, "dlq: http://127.0.0.1:1/ does not respond: ConnectError\n")
 
 
 def test_an_address_with_a_password_is_refused_and_not_shown(live_server: LiveServer) -> None:
     done = command(live_server.url.replace("//", "//user:geheim@"), "wrong")("list")
     assert (done.status, done.faults) == (
-        2, "dlq: DLQ_URL holds a user or a password; who asks is told by DLQ_TOKEN.\n",
+        2, "dlq: DLQ_URL contains a user or password. Remove it and set DLQ_TOKEN.\n",
     )  # fmt: skip
-    assert command("http://nowhere:port", "wrong")("list").faults.startswith("dlq: DLQ_URL is no address.")
+    assert command("http://nowhere:port", "wrong")("list").faults.startswith("dlq: DLQ_URL is not a web address.")
 
 
 @pytest.mark.parametrize("words", [["watch", "S-3"], ["list", "--limit", "0"], ["plan"], ["replay", "R-1"], []])

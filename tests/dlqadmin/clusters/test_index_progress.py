@@ -2,13 +2,13 @@ from datetime import UTC, datetime
 
 from pytest_django import Settings
 
-from dlqadmin.broker.availability import Presence
+from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.clusters import index_progress
-from dlqadmin.clusters.index_progress import Progress
+from dlqadmin.clusters.index_progress import TopicIndexProgress
 from dlqadmin.overview.health import IndexLag, PartitionLag
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-AWAY = Presence(reachable=False, brokers=0, topics={})
+AWAY = KafkaAvailability(reachable=False, brokers=0, topics={})
 
 
 def lag(*rows: tuple[str, int, int, int, float]) -> IndexLag:
@@ -17,13 +17,13 @@ def lag(*rows: tuple[str, int, int, int, float]) -> IndexLag:
 
 def test_a_topic_is_as_far_as_its_partitions_together() -> None:
     found = index_progress.progress(lag(("a.dlq", 0, 40, 100, 7.0), ("a.dlq", 1, 10, 10, 0.0)), AWAY)
-    assert found == [Progress("a.dlq", 2, read=50, of=110, behind=60, seconds=7.0)]
+    assert found == [TopicIndexProgress("a.dlq", 2, read=50, of=110, behind=60, seconds=7.0)]
     assert found[0].eta_s is None
 
 
 def test_a_topic_that_was_not_read_yet_is_there() -> None:
-    broker = Presence(reachable=True, brokers=1, topics={"new.dlq": 3, "orders": 9})
-    assert index_progress.progress(lag(), broker) == [Progress("new.dlq", 3, 0, 0, 0, 0.0)]
+    broker = KafkaAvailability(reachable=True, brokers=1, topics={"new.dlq": 3, "orders": 9})
+    assert index_progress.progress(lag(), broker) == [TopicIndexProgress("new.dlq", 3, 0, 0, 0, 0.0)]
 
 
 def test_the_rate_is_measured_between_two_looks() -> None:
@@ -34,9 +34,9 @@ def test_the_rate_is_measured_between_two_looks() -> None:
 
 
 def test_the_end_is_as_far_as_the_rate_says() -> None:
-    assert Progress("a", 1, 10, 110, 100, 5.0, rate=50.0).eta_s == 2.0
-    assert Progress("a", 1, 110, 110, 0, 0.0).eta_s == 0.0
-    assert Progress("a", 1, 10, 110, 100, 5.0, rate=0.0).eta_s is None
+    assert TopicIndexProgress("a", 1, 10, 110, 100, 5.0, rate=50.0).eta_s == 2.0
+    assert TopicIndexProgress("a", 1, 110, 110, 0, 0.0).eta_s == 0.0
+    assert TopicIndexProgress("a", 1, 10, 110, 100, 5.0, rate=0.0).eta_s is None
 
 
 def test_topics_that_look_like_dead_letters_are_found(settings: Settings) -> None:
@@ -51,5 +51,5 @@ def test_topics_that_look_like_dead_letters_are_found(settings: Settings) -> Non
         "__dead_letter",
         "app_dead_letter",
     ]
-    broker = Presence(reachable=True, brokers=1, topics=dict.fromkeys(names, 1))
-    assert index_progress.lookalikes(broker) == ["app_dead_letter", "errors", "mail.DLQ.2", "payments-dlt"]
+    broker = KafkaAvailability(reachable=True, brokers=1, topics=dict.fromkeys(names, 1))
+    assert index_progress.unfollowed_topics(broker) == ["app_dead_letter", "errors", "mail.DLQ.2", "payments-dlt"]

@@ -1,11 +1,11 @@
 from pytest_django import Settings
 
 from dlqadmin.clusters import required_acls
-from dlqadmin.clusters.required_acls import Need
+from dlqadmin.clusters.required_acls import AclRequirement
 from dlqadmin.deadletters.index.consumer import GROUP
 
 WHO, SERVERS = "User:CN=dash", "kafka:9093"
-READ = Need(("Read", "DescribeConfigs"), "topic", "orders.dlq", "why")
+READ = AclRequirement(("Read", "DescribeConfigs"), "topic", "orders.dlq", "why")
 
 
 def test_what_is_allowed_is_ok_and_the_rest_is_named() -> None:
@@ -17,7 +17,7 @@ def test_what_is_allowed_is_ok_and_the_rest_is_named() -> None:
 
 def test_what_the_broker_did_not_say_is_not_checked() -> None:
     assert required_acls.check(READ, {}, WHO, SERVERS).verdict == "not_checked"
-    unknowable = Need(("Write",), "topic", "*", "why", unchecked="nothing is written")
+    unknowable = AclRequirement(("Write",), "topic", "*", "why", unchecked="nothing is written")
     assert required_acls.check(unknowable, {("topic", "*"): frozenset()}, WHO, SERVERS).note == "nothing is written"
 
 
@@ -27,11 +27,11 @@ def test_the_line_grants_what_is_needed() -> None:
         required_acls.check(READ, {}, WHO, SERVERS).command
         == f"{line} --operation Read --operation DescribeConfigs --topic orders.dlq"
     )
-    prefixed = Need(("Read",), "group", "dlqadmin-replay-", "why", prefixed=True)
+    prefixed = AclRequirement(("Read",), "group", "dlqadmin-replay-", "why", prefixed=True)
     assert required_acls.check(prefixed, {}, WHO, SERVERS).command.endswith(
         "--group dlqadmin-replay- --resource-pattern-type prefixed"
     )
-    cluster = Need(("Describe",), "cluster", "", "why")
+    cluster = AclRequirement(("Describe",), "cluster", "", "why")
     assert required_acls.check(cluster, {}, "User:it's", SERVERS).command.endswith(
         """'User:it'"'"'s' --operation Describe --cluster"""
     )
@@ -39,7 +39,7 @@ def test_the_line_grants_what_is_needed() -> None:
 
 def test_a_read_only_cluster_needs_nothing_for_writing(settings: Settings) -> None:
     def words() -> set[str]:
-        return {operation for row in required_acls.needs(["a.dlq"], own=True) for operation in row.operations}
+        return {operation for row in required_acls.required_acls(["a.dlq"], own=True) for operation in row.operations}
 
     assert "Write" in words()
     settings.READ_ONLY = True
@@ -47,10 +47,10 @@ def test_a_read_only_cluster_needs_nothing_for_writing(settings: Settings) -> No
 
 
 def test_another_cluster_has_no_index() -> None:
-    assert not any(row.name == GROUP for row in required_acls.needs([], own=False))
+    assert not any(row.name == GROUP for row in required_acls.required_acls([], own=False))
 
 
 def test_only_what_can_be_settled_is_asked() -> None:
-    topics, groups = required_acls.asked(required_acls.needs(["a.dlq"], own=True))
+    topics, groups = required_acls.resources_to_query(required_acls.required_acls(["a.dlq"], own=True))
     assert topics == ["a.dlq", "connect-status", "connect-outcomes"]
     assert groups == ["dlqadmin-index", "dlqadmin-reader", "dlqadmin-replay-check"]

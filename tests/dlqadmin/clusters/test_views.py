@@ -44,7 +44,7 @@ def test_a_connection_that_fails_says_why_and_what_is_needed(as_operator: APICli
     assert (found["reached"], found["kind"], found["verdict"]) == (
         False,
         "refused",
-        "Nobody listens at this address and port.",
+        "No process listens at this address and port.",
     )
     assert {row["verdict"] for row in found["permissions"]} == {"not_checked"}
     own = as_operator.post("/api/v1/clusters/local/test")

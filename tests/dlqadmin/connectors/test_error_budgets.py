@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from dlqadmin.connectors.error_budgets import Rules, budget, nearest, rules
+from dlqadmin.connectors.documents import ErrorBudgetDocument, ErrorLimit
+from dlqadmin.connectors.error_budgets import ErrorRules, budget, nearest_to_failing, rules
 
 MINUTE_MS = 60_000
 NOW = 1_795_230_750_000
@@ -14,11 +15,11 @@ SINK_HANDLERS = {
 FAIL = {"processing": "org.apache.kafka.streams.errors.LogAndFailProcessingExceptionHandler"}
 
 
-def told(limit: int = -1, used: int = 0, rate_limit: int = -1, rate_used: int = 0, **other: Any) -> dict[str, Any]:
+def told(limit: int = -1, used: int = 0, rate_limit: int = -1, rate_used: int = 0, **other: Any) -> ErrorBudgetDocument:
     limits = {"limit": limit, "used": used, "rate_limit": rate_limit, "rate_used": rate_used}
     tolerance = other.pop("tolerance", limits)
     state, pace = other.pop("state", "RUNNING"), other.pop("pace", None)
-    return budget(state, tolerance, {"last-failure-timestamp": NOW}, Rules(**other), pace, NOW)
+    return budget(state, tolerance, {"last-failure-timestamp": NOW}, ErrorRules(**other), pace, NOW)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +47,13 @@ def told(limit: int = -1, used: int = 0, rate_limit: int = -1, rate_used: int = 
 )
 def test_the_risk_says_how_near_a_task_is_to_failing(given: dict[str, Any], risk: str, left: int | None) -> None:
     found = told(**given)
-    assert (found["risk"], found["left"]) == (risk, left)
+    assert (found.risk, found.left) == (risk, left)
 
 
 def test_a_budget_tells_both_limits_apart() -> None:
     found = told(limit=10, used=3, rate_limit=-1, rate_used=0)
-    assert found["total"] == {"limit": 10, "used": 3, "left": 7}
-    assert found["rate"] == {"limit": -1, "used": 0, "left": None}
+    assert found.total == ErrorLimit(limit=10, used=3, left=7)
+    assert found.rate == ErrorLimit(limit=-1, used=0, left=None)
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,12 @@ def test_a_budget_tells_both_limits_apart() -> None:
 def test_at_the_pace_of_the_last_hour_the_error_after_those_left_fails_it(
     pace: float | None, empty_in_ms: int | None
 ) -> None:
-    assert told(limit=10, used=3, pace=pace)["empty_in_ms"] == empty_in_ms
+    assert told(limit=10, used=3, pace=pace).empty_in_ms == empty_in_ms
 
 
 @pytest.mark.parametrize("given", [{"limited": False}, {"state": "FAILED"}])
 def test_what_limits_do_not_decide_or_have_decided_uses_nothing_up(given: dict[str, Any]) -> None:
-    assert told(limit=10, used=3, pace=8.0, **given)["empty_in_ms"] is None
+    assert told(limit=10, used=3, pace=8.0, **given).empty_in_ms is None
 
 
 def test_the_nearest_to_failing_come_first_and_harmless_ones_not_at_all() -> None:
@@ -80,22 +81,17 @@ def test_the_nearest_to_failing_come_first_and_harmless_ones_not_at_all() -> Non
         {"limit": 10, "used": 10},
         {"limit": 10, "used": 11, "state": "FAILED"},
     ]
-    connector = {"name": "c", "tasks": [{"id": number, "budget": told(**one)} for number, one in enumerate(given)]}
-    assert [row["task"] for row in nearest([connector])] == [7, 6, 5, 4, 3, 2]
-    assert [row["risk"] for row in nearest([connector])] == [
-        "failed",
-        "exhausted",
-        "near",
-        "within",
-        "within",
-        "fail_fast",
+    found = [
+        (row.task, row.risk)
+        for row in nearest_to_failing(("c", number, told(**one)) for number, one in enumerate(given))
     ]
+    assert found == [(7, "failed"), (6, "exhausted"), (5, "near"), (4, "within"), (3, "within"), (2, "fail_fast")]
 
 
 def test_many_failed_tasks_do_not_hide_the_next_one_to_fail() -> None:
-    failed = [{"id": number, "budget": told(limit=1, used=2, state="FAILED")} for number in range(9)]
-    near = {"id": 9, "budget": told(limit=10, used=9)}
-    assert [row["task"] for row in nearest([{"name": "c", "tasks": [*failed, near]}])] == [0, 1, 2, 3, 4, 9]
+    failed = [("c", number, told(limit=1, used=2, state="FAILED")) for number in range(9)]
+    near = ("c", 9, told(limit=10, used=9))
+    assert [row.task for row in nearest_to_failing([*failed, near])] == [0, 1, 2, 3, 4, 9]
 
 
 @pytest.mark.parametrize(
@@ -128,14 +124,14 @@ def test_handlers_alone_decide_in_a_sink_that_names_them_for_all_its_stages(limi
     own = rules({**SINK_HANDLERS, "errors.tolerance.limit": limit}, "sink")
     tolerance = {"limit": int(limit), "used": 4000, "rate_limit": -1, "rate_used": 0}
     found = budget("RUNNING", tolerance, {"last-failure-timestamp": NOW}, own, 100.0, NOW)
-    assert (found["risk"], found["decided_by"]) == ("handler", "handlers")
-    assert [found[name] for name in ("left", "total", "rate", "empty_in_ms")] == [None] * 4
+    assert (found.risk, found.decided_by) == ("handler", "handlers")
+    assert (found.left, found.total, found.rate, found.empty_in_ms) == (None,) * 4
 
 
 def test_beside_a_handler_for_some_stages_the_limits_go_on_deciding_about_the_others() -> None:
     own = rules({"processing.exception.handler": "my.Handler"}, "sink")
     tolerance = {"limit": 10, "used": 10, "rate_limit": -1, "rate_used": 0}
     found = budget("RUNNING", tolerance, {"last-failure-timestamp": NOW}, own, None, NOW)
-    assert (found["risk"], found["decided_by"], found["left"]) == ("exhausted", "limits", 0)
-    (row,) = nearest([{"name": "c", "tasks": [{"id": 0, "budget": found}]}])
-    assert row["handlers"] == {"processing": "my.Handler"}
+    assert (found.risk, found.decided_by, found.left) == ("exhausted", "limits", 0)
+    (row,) = nearest_to_failing([("c", 0, found)])
+    assert row.handlers == {"processing": "my.Handler"}

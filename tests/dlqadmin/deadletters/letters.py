@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.writer import write
 from dlqadmin.deadletters.models import DeadLetter
 from engine.record.record import Headers, RawRecord
@@ -58,7 +58,7 @@ def plain(offset: int, value: bytes | None, key: bytes | None = None, headers: H
 
 def index(messages: Sequence[RawRecord], now: datetime = NOW) -> int:
     """Index as the indexer does; how many were new."""
-    return write([prepare(message, now) for message in messages], "local", now)
+    return write([parse_message(message, now) for message in messages], "local", now)
 
 
 def index_one(message: RawRecord) -> DeadLetter:

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters import tasks
 from dlqadmin.deadletters.index import group_links, reindex, retention, word_index, writer
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.removal import lock_free
 from dlqadmin.deadletters.models import (
     CountDay,
@@ -70,7 +70,7 @@ def draft(offset: int, author: User) -> None:
 
 
 def rewrite(*offsets: int, message: str = GAP, line: int = 54) -> int:
-    batch = [prepare(letter(offset, message=message, line=line), NOW) for offset in offsets]
+    batch = [parse_message(letter(offset, message=message, line=line), NOW) for offset in offsets]
     return reindex.rewrite(batch, "local", NOW)
 
 
@@ -79,7 +79,7 @@ def test_what_is_older_than_its_time_goes_with_its_bytes_and_words_and_stays_cou
 ) -> None:
     monkeypatch.setattr(retention, "SLICE", 2)
     index([letter(offset, at_ms=NOW_MS - offset * DAY_MS) for offset in range(8)])
-    word_index.fill()
+    word_index.write_queued_words()
     draft(6, operator)
     assert retention.prune(NOW - timedelta(days=2)) == 4
     assert kept() == [0, 1, 2, 6]
@@ -103,7 +103,7 @@ def test_a_dead_letter_that_is_read_again_is_there_and_counted_once() -> None:
     assert why == {0: GAP, 1: NST, 2: NST, 3: NST, 4: NST}
     hours = {row.fingerprint.message: row.n for row in CountHour.objects.select_related("fingerprint")}
     assert hours == {GAP: 1, NST: 4}
-    while word_index.fill():
+    while word_index.write_queued_words():
         pass
     assert DeadLetterText.objects.count() == 5
 
@@ -155,11 +155,11 @@ def test_a_group_spans_what_was_read_again_into_it_and_the_one_it_left_is_empty(
     times = {offset: NOW_MS - (10 - offset) * HOUR_MS for offset in range(1, 9)}
     index([letter(offset, at_ms=at_ms) for offset, at_ms in times.items()])
     for part in ((3, 4, 5), (1, 2), (6, 7, 8)):
-        batch = [prepare(letter(offset, at_ms=times[offset], message=NST), NOW) for offset in part]
+        batch = [parse_message(letter(offset, at_ms=times[offset], message=NST), NOW) for offset in part]
         reindex.rewrite(batch, "local", NOW)
     assert first_seen_and_last(NST) == (NOW - timedelta(hours=9), NOW - timedelta(hours=2))
     left = Fingerprint.objects.get(message=GAP)
-    assert (group_links.span([left.pk]), CountHour.objects.filter(fingerprint=left).count(), counted()) == (
+    assert (group_links.time_span([left.pk]), CountHour.objects.filter(fingerprint=left).count(), counted()) == (
         None,
         0,
         (8, 8),
@@ -171,7 +171,7 @@ def test_a_group_spans_what_was_read_again_into_it_and_the_one_it_left_is_empty(
 def test_what_is_forgotten_is_neither_read_again_nor_taken_out(settings: Any) -> None:
     settings.RETENTION_DAYS = 2
     index([letter(1, at_ms=NOW_MS - 9 * DAY_MS)])
-    batch = [prepare(letter(1, at_ms=NOW_MS - 9 * DAY_MS, message=NST), NOW)]
+    batch = [parse_message(letter(1, at_ms=NOW_MS - 9 * DAY_MS, message=NST), NOW)]
     assert reindex.rewrite(batch, "local", NOW) == 0
     assert (kept(), counted()) == ([1], (1, 1))
 
@@ -200,7 +200,7 @@ def test_what_the_database_ended_is_done_again(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(reindex, "RETRY_S", 0)
     monkeypatch.setattr(reindex, "lock_free", locked)
-    assert reindex._patiently([prepare(letter(1, message=NST), NOW)]) == 1
+    assert reindex._rewrite_with_retries([parse_message(letter(1, message=NST), NOW)]) == 1
     assert (kept(), counted(), tries) == ([1], (1, 1), [])
 
 

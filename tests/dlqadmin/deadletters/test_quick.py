@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dlqadmin.deadletters.dialects import quick, read, read_for_index
 from dlqadmin.deadletters.dialects.facts import DeadLetterFacts
-from engine.record.codec import encode
 from engine.record.context import ErrorContext
+from engine.record.error_context_json import encode
 from engine.record.record import RawRecord, Record
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType

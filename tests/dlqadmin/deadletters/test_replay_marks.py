@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters import replay_marks
 from dlqadmin.deadletters.index import reindex, retention, word_index
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.models import DeadLetter, ReplayMark
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import ALL, HOUR_MS, NOW, NOW_MS, NST, index, letter
@@ -43,7 +43,7 @@ def indexed(db: None) -> None:
     index([letter(n, at_ms=NOW_MS - (40 - n) // 2 * HOUR_MS, value=b'{"n": %d}' % (n % 5)) for n in range(40)])
     for state in STATES[1:]:
         mark(state, *range(STATES.index(state), 40, 4))
-    while word_index.fill():
+    while word_index.write_queued_words():
         pass
 
 
@@ -120,7 +120,7 @@ def test_a_mark_goes_with_its_dead_letter(db: None) -> None:
     index([letter(offset, at_ms=NOW_MS - offset * 24 * HOUR_MS) for offset in range(4)])
     mark("passed", 0, 1, 2, 3)
     assert retention.prune(NOW - timedelta(days=2, hours=1)) == 1
-    assert reindex.rewrite([prepare(letter(1, message=NST), NOW)], "local", NOW) == 1
+    assert reindex.rewrite([parse_message(letter(1, message=NST), NOW)], "local", NOW) == 1
     assert shown() == {0: "passed", 1: "none", 2: "passed"}
     DeadLetter.objects.filter(offset=0).delete()
     assert list(ReplayMark.objects.values_list("dead_letter__offset", flat=True)) == [2]
@@ -167,7 +167,8 @@ def _without_marks() -> Iterator[None]:
     try:
         yield
     finally:
-        call_command("migrate", "deadletters", verbosity=0)
+        # All apps: those that depend on dead letters went back as well.
+        call_command("migrate", verbosity=0)
 
 
 def test_a_record_that_goes_on_while_the_states_are_read_is_found_once(indexed: None, as_reader: APIClient) -> None:

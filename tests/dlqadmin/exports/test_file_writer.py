@@ -9,30 +9,39 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters.search.time_limits import TimedOut
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.exports import file_writer, files, formats, row_reader
+from dlqadmin.exports.file_writer import EXPORTS
 from dlqadmin.exports.models import Export, ExportState
-from dlqadmin.exports.tasks import prune_exports, write_exports
+from dlqadmin.exports.tasks import prune_exports, wake, write_exports
+from dlqadmin.jobs.claims import MAX_TRIES
 from tests.dlqadmin.exports.conftest import VALUES
 from tests.dlqadmin.exports.wanting import API, WEEK, ask, done
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 
 
+def claimed() -> Export | None:
+    """The only export, claimed by a worker that then does nothing."""
+    there = Export.objects.get()
+    return EXPORTS.claim(there.pk, there.heartbeat, timezone.now())
+
+
 def test_a_part_never_bears_the_files_name(
     as_operator: APIClient, indexed: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    encode = formats._Ndjson.rows
+    encode = formats._NdjsonEncoder.rows
 
     def watched(encoder: Any, rows: Any) -> bytes:
         seen.extend(path.name for path in folder.iterdir())
         return encode(encoder, rows)
 
-    monkeypatch.setattr(formats._Ndjson, "rows", watched)
+    monkeypatch.setattr(formats._NdjsonEncoder, "rows", watched)
     done(as_operator)
     assert [name.endswith(".part") for name in seen] == [True]
     assert [path.name for path in folder.iterdir()] == [Export.objects.get().file]
@@ -41,47 +50,61 @@ def test_a_part_never_bears_the_files_name(
 
 def test_a_worker_that_was_killed_is_followed_by_another(as_operator: APIClient, indexed: None, folder: Path) -> None:
     pk = ask(as_operator)["id"]
-    lost = file_writer._claim(timezone.now())
+    lost = claimed()
     assert lost
-    files.create(files.path(files.part(lost.runner))).close()  # what it left behind
+    files.create(files.path(files.part(lost.claim_token))).close()  # what it left behind
     assert not file_writer.write_next()
-    Export.objects.update(heartbeat=timezone.now() - file_writer.LOST_AFTER * 2)
+    Export.objects.update(heartbeat=timezone.now() - EXPORTS.lease)
     assert file_writer.write_next()
     written = Export.objects.get(pk=pk)
-    assert (written.state, written.rows, written.attempts) == ("done", len(VALUES), 2)
+    assert (written.state, written.rows, written.tries) == ("done", len(VALUES), 2)
 
 
 def test_a_worker_that_wakes_after_another_took_over_changes_nothing(as_operator: APIClient, indexed: None) -> None:
     ask(as_operator)
-    stalled = file_writer._claim(timezone.now())
+    stalled = claimed()
     assert stalled
-    Export.objects.update(heartbeat=timezone.now() - file_writer.LOST_AFTER * 2)
+    Export.objects.update(heartbeat=timezone.now() - EXPORTS.lease)
     assert file_writer.write_next()
     before = Export.objects.values().get()
     with pytest.raises(file_writer.Stopped):
         file_writer._tell(stalled, 1, 1)
     late = files.path("late.ndjson")
     files.create(late).close()
-    file_writer._done(stalled, late.name, file_writer.Written(1, 1, "0"), timezone.now())
+    file_writer._done(stalled, late.name, file_writer.ExportFileSummary(1, 1, "0"), timezone.now())
     assert Export.objects.values().get() == before
     assert not late.exists()
 
 
+def test_an_export_is_written_after_the_message_queue_was_away(
+    as_operator: APIClient, indexed: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def queue_away(*_: object, **__: object) -> None:
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr(write_exports, "apply_async", queue_away)
+    pk = ask(as_operator)["id"]
+    wake()
+    assert caplog.messages == ["an export could not be queued and will be queued again: Connection refused"]
+    write_exports()  # as the beat does
+    assert Export.objects.get(pk=pk).state == ExportState.DONE
+
+
 def test_an_export_that_ends_its_workers_is_given_up(as_operator: APIClient, indexed: None) -> None:
     ask(as_operator)
-    for _ in range(file_writer.MAX_ATTEMPTS):
-        assert file_writer._claim(timezone.now())
-        Export.objects.update(heartbeat=timezone.now() - file_writer.LOST_AFTER * 2)
+    for _ in range(MAX_TRIES):
+        assert claimed()
+        Export.objects.update(heartbeat=timezone.now() - EXPORTS.lease)
     assert not file_writer.write_next()
     assert Export.objects.get().state == ExportState.FAILED
-    assert "3 times" in Export.objects.get().trouble
+    assert "3 tries" in Export.objects.get().trouble
 
 
 @pytest.mark.parametrize(
     ("error", "trouble"),
     [
-        (RecursionError("deep"), "The file can't be written: RecursionError; the worker's log has the trace."),
-        (TimedOut(), "The database took longer than 30 s to find or to read the next records."),
+        (RecursionError("deep"), "The file can't be written: RecursionError. The worker's log has the stack trace."),
+        (QueryTimedOut(), "The database took longer than 30 s to read the next records. Narrow the time range."),
     ],
 )
 def test_whatever_ends_the_writing_settles_the_export_at_once(
@@ -90,11 +113,11 @@ def test_whatever_ends_the_writing_settles_the_export_at_once(
     def broken(encoder: Any, rows: Any) -> bytes:
         raise error
 
-    monkeypatch.setattr(formats._Ndjson, "rows", broken)
+    monkeypatch.setattr(formats._NdjsonEncoder, "rows", broken)
     ask(as_operator)
     assert file_writer.write_next()
     export = Export.objects.get()
-    assert (export.state, export.attempts, export.trouble) == ("failed", 1, trouble)
+    assert (export.state, export.tries, export.trouble) == ("failed", 1, trouble)
     assert list(folder.iterdir()) == []
 
 
@@ -111,7 +134,7 @@ def test_a_worker_tells_that_it_lives_where_nothing_matches(
 
 
 def test_a_worker_is_not_taken_for_lost_while_its_queries_take_their_time() -> None:
-    assert 2 * timedelta(seconds=row_reader.QUERY_S) < file_writer.LOST_AFTER
+    assert 2 * timedelta(seconds=row_reader.QUERY_S) < EXPORTS.lease
 
 
 def test_a_cancelled_export_is_written_no_further(
@@ -146,7 +169,7 @@ def test_a_nearly_full_disk_ends_it_before_the_database_suffers(
     monkeypatch.setattr(file_writer, "TELL_EVERY_S", 0)
     ask(as_operator)
     write_exports()
-    assert Export.objects.get().trouble == "Less than 1 GB is left on the disk of exports."
+    assert Export.objects.get().trouble == "The disk of the exports has less than 1 GB left."
 
 
 def test_a_folder_that_cannot_be_written_to_is_said(as_operator: APIClient, indexed: None, folder: Path) -> None:

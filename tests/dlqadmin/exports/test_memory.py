@@ -44,6 +44,7 @@ for model in (DeadLetter, DeadLetterBody):
 # What rusage tells counts the memory of whoever started the program, too.
 WRITE = f"""{BEGIN}
 import json, re
+from dataclasses import replace
 from pathlib import Path
 from datetime import timedelta
 import msgspec
@@ -56,7 +57,7 @@ from dlqadmin.exports.models import Export
 from dlqadmin.deadletters.index.watermark import complete_up_to
 
 now = timezone.now()
-file_writer.LOST_AFTER = timedelta(0)
+file_writer.EXPORTS = replace(file_writer.EXPORTS, lease=timedelta(0))
 if at_once := int(sys.argv[2]):
     row_reader.WINDOW_ROWS = parquet.GROUP_ROWS = at_once
     if connection.vendor == "sqlite":  # whose cache may otherwise grow to 32 MB
@@ -70,7 +71,7 @@ for form, rows in (one.split(":") for one in sys.argv[3:]):
         Export.objects.create(created_by=author, created_at=now, format=form, filters=filters, watermark=last)
     file_writer.write_next()
     export = Export.objects.order_by("pk").last()
-    told = {{name: getattr(export, name) for name in ("state", "rows", "sha256", "file", "attempts", "size")}}
+    told = {{name: getattr(export, name) for name in ("state", "rows", "sha256", "file", "tries", "size")}}
     status = Path("/proc/self/status").read_text()
     rss = int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) * 1024
     print(json.dumps({{**told, "rss": rss}}), flush=True)
@@ -152,7 +153,7 @@ def test_a_killed_worker_leaves_no_half_file_and_the_next_writes_the_same(seeded
     left = {path.name for path in seeded.folder.iterdir()} - before
     assert [Path(name).suffix for name in left] == [".part"]
     (told,) = seeded.write(("", MANY))
-    assert told["attempts"] == 2
+    assert told["tries"] == 2
     same = (seeded.folder / whole["file"]).read_bytes()
     assert (seeded.folder / told["file"]).read_bytes() == same
     assert told["sha256"] == hashlib.sha256(same).hexdigest()

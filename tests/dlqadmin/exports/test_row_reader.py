@@ -12,9 +12,9 @@ import pytest
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.index.watermark import complete_up_to
 from dlqadmin.deadletters.models import DeadLetterBody, Trace
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.deadletters.search.filters import Filters
-from dlqadmin.deadletters.search.time_limits import TimedOut
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.exports import row_reader
 from tests.dlqadmin.deadletters.letters import NOW
 from tests.dlqadmin.exports.conftest import VALUES
@@ -27,7 +27,9 @@ LONG_HEADERS = pack_headers((("h", b"x" * LONG),))
 def sizes() -> list[int]:
     """How many rows each slice of all dead letters has."""
     everything = Filters(NOW - timedelta(days=1), NOW + timedelta(days=1))
-    return [len(rows) for rows in row_reader.slices(everything, 0, complete_up_to(), Reader(None, may_read=True))]
+    return [
+        len(rows) for rows in row_reader.slices(everything, 0, complete_up_to(), PayloadReader(None, may_read=True))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def test_a_slice_is_cut_by_all_that_its_rows_bring(
     assert sizes() == [1] * len(VALUES)
 
 
-@pytest.mark.parametrize("step", ["_window", "_rows"])
+@pytest.mark.parametrize("step", ["_next_window", "_rows"])
 def test_no_query_lasts_longer_than_it_may(indexed: None, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     quick = getattr(row_reader, step)
 
@@ -58,5 +60,5 @@ def test_no_query_lasts_longer_than_it_may(indexed: None, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(row_reader, "QUERY_S", 0.2)
     monkeypatch.setattr(row_reader, step, slow)
-    with pytest.raises(TimedOut):
+    with pytest.raises(QueryTimedOut):
         sizes()

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.search.time_limits import TimedOut
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.exports import requests, row_reader
 from dlqadmin.exports.columns import NDJSON, PARQUET
 from tests.dlqadmin.deadletters.letters import ALL, index, letter, plain
@@ -138,11 +138,11 @@ def test_a_limit_bounds_what_is_sent_but_not_what_is_looked_into(
 def test_what_cannot_be_counted_in_time_is_refused(
     as_operator: APIClient, indexed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def late(streamed: requests.Streamed) -> int:
-        raise TimedOut
+    def late(streamed: requests.StreamRequest) -> int:
+        raise QueryTimedOut
 
-    monkeypatch.setattr(requests, "_matching", late)
-    assert "can't be counted" in as_operator.get(PATH, ALL).json()["detail"]
+    monkeypatch.setattr(requests, "_count_up_to_limit", late)
+    assert "Counting the matching records took too long" in as_operator.get(PATH, ALL).json()["detail"]
 
 
 def test_an_export_is_audited(as_operator: APIClient, indexed: None) -> None:

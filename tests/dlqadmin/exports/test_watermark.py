@@ -18,8 +18,8 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.payloads import reader_of
 from dlqadmin.exports import requests
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.deadletters.letters import ALL, NOW, NST, index, letter
 
 pytestmark = [pytest.mark.sql, pytest.mark.django_db(transaction=True)]
@@ -78,7 +78,7 @@ def test_what_is_frozen_waits_for_lower_ids(pool: ThreadPoolExecutor, operator: 
     def freeze() -> int:
         if what == "export":
             return requests.ask(QueryDict(period), reader_of(operator)).watermark
-        return frozen_selections.by_filter(period, operator, Once(None, ""), NOW).watermark
+        return frozen_selections.by_filter(period, operator, RequestKey(None, ""), NOW).watermark
 
     with lower_ids_unseen(pool):
         freezing = beside(pool, freeze)
@@ -95,6 +95,6 @@ def test_whoever_waits_for_too_long_is_refused_and_holds_nobody_up(
 ) -> None:
     monkeypatch.setattr(watermark, "WAIT_S", 0.2)
     with lower_ids_unseen(pool):
-        with pytest.raises(Conflict, match="Try again"):
+        with pytest.raises(StateConflict, match="Try again"):
             watermark.complete_up_to()
         assert index([letter(20, partition=2, connector="other", line=90)]) == 1

@@ -106,7 +106,7 @@ def test_a_task_that_is_no_more_still_counts_in_the_balance(topic: StatusTopic) 
     topic.write("status-task-a-1", None)
     topic.collect()
     assert [row.task for row in queries.snapshots()["a"]] == [0]
-    assert queries.balance()["consumed"] == 15
+    assert queries.balance().consumed == 15
 
 
 def test_a_task_that_came_and_went_between_two_looks_counts_as_well(topic: StatusTopic) -> None:
@@ -114,7 +114,7 @@ def test_a_task_that_came_and_went_between_two_looks_counts_as_well(topic: Statu
     topic.write("status-task-a-1", None)
     topic.collect()
     assert queries.snapshots() == {}
-    assert queries.balance()["consumed"] == 5
+    assert queries.balance().consumed == 5
 
 
 def test_a_deleted_connector_leaves_the_balance(topic: StatusTopic) -> None:

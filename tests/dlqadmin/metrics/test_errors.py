@@ -66,17 +66,17 @@ def test_the_columns_add_up_to_exactly_what_failed(
 ) -> None:
     found = errors.series(NOW - back, NOW, by)
     expected = DeadLetter.objects.filter(failed_at__gte=NOW - back, failed_at__lt=NOW).count()
-    assert found["total"] == sum(sum(row["points"]) for row in found["series"]) == expected
-    assert found["exact"] is True
+    assert found.total == sum(sum(row.points) for row in found.series) == expected
+    assert found.exact is True
 
 
 def test_series_come_biggest_first_with_their_stage(history: tuple[Fingerprint, Fingerprint]) -> None:
     found = errors.series(NOW - timedelta(days=7), NOW, "group")
-    assert [(row["label"], row["stage"]) for row in found["series"]] == [
+    assert [(row.label, row.stage) for row in found.series] == [
         ("gap null", "TASK_PUT"),
         ("cast", "TRANSFORMATION"),
     ]
-    assert found["bucket_ms"] == 3 * errors.HOUR_MS
+    assert found.bucket_ms == 3 * errors.HOUR_MS
 
 
 def test_all_but_the_biggest_series_are_one(db: None) -> None:
@@ -84,10 +84,10 @@ def test_all_but_the_biggest_series_are_one(db: None) -> None:
         row = group(f"g{number}", "TASK_PUT", "x.Error")
         for _ in range(11 - number):
             fail(row, NOW - timedelta(hours=1, minutes=20))
-    found = errors.series(NOW - timedelta(hours=24), NOW, "group")["series"]
-    assert [(row["label"], row["total"], row["others"]) for row in found[-2:]] == [("g7", 4, 0), ("3 others", 6, 3)]
+    found = errors.series(NOW - timedelta(hours=24), NOW, "group").series
+    assert [(row.label, row.total, row.others) for row in found[-2:]] == [("g7", 4, 0), ("3 others", 6, 3)]
     assert len(found) == errors.MOST_SERIES + 1
-    assert sum(found[-1]["points"]) == 6
+    assert sum(found[-1].points) == 6
 
 
 @pytest.mark.parametrize("back", [timedelta(hours=24), timedelta(days=7), timedelta(days=30)])
@@ -98,20 +98,21 @@ def test_the_week_before_stands_where_it_would_be_a_week_later(db: None, back: t
         fail(row, moment - timedelta(days=7))
     fail(row, NOW - timedelta(days=7) + timedelta(minutes=4))
     found = errors.series(NOW - back, NOW, "group")
+    assert found.week_before is not None
+    assert found.week_before.total == 2
     if back < timedelta(days=7):
-        assert found["week_before"] == {"total": 2, "points": found["series"][0]["points"]}
+        assert found.week_before.points == found.series[0].points
     else:
-        assert found["week_before"]["total"] == 2
-        assert found["week_before"]["points"][-1] == found["series"][0]["points"][-1]
+        assert found.week_before.points[-1] == found.series[0].points[-1]
 
 
 def test_columns_narrower_than_an_hour_have_no_week_before(history: tuple[Fingerprint, Fingerprint]) -> None:
-    assert errors.series(NOW - timedelta(hours=1), NOW, "group")["week_before"] is None
+    assert errors.series(NOW - timedelta(hours=1), NOW, "group").week_before is None
 
 
 def test_an_exception_is_labelled_by_its_last_word(history: tuple[Fingerprint, Fingerprint]) -> None:
     found = errors.series(NOW - timedelta(days=7), NOW, "exception")
-    assert {row["label"] for row in found["series"]} == {"IntegrityError", "TransformError"}
+    assert {row.label for row in found.series} == {"IntegrityError", "TransformError"}
 
 
 def test_a_wider_range_never_has_more_than_two_hundred_columns() -> None:
@@ -123,12 +124,12 @@ def test_a_wider_range_never_has_more_than_two_hundred_columns() -> None:
 
 def test_today_is_compared_with_the_mean_of_the_six_days_before(history: tuple[Fingerprint, Fingerprint]) -> None:
     found = errors.count_24h(NOW)
-    assert found["days"] == [11, 12, 12, 12, 12, 12, 16]  # of the first hour all but its beginning was not counted
-    assert (found["count"], found["mean_before"], found["change_percent"]) == (16, 11.8, 35.2)
+    assert found.days == [11, 12, 12, 12, 12, 12, 16]  # of the first hour all but its beginning was not counted
+    assert (found.count, found.mean_before, found.change_percent) == (16, 11.8, 35.2)
 
 
 def test_without_history_there_is_no_change_to_report(db: None) -> None:
-    assert errors.count_24h(NOW)["change_percent"] is None
+    assert errors.count_24h(NOW).change_percent is None
 
 
 def test_the_view_says_what_it_may_be_stacked_by(as_viewer: APIClient) -> None:

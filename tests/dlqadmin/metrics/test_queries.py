@@ -2,6 +2,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dlqadmin.metrics import queries
+from dlqadmin.metrics.documents import ConnectorPipeline
 from dlqadmin.metrics.models import TaskSnapshot
 
 STAGES = [
@@ -37,9 +38,9 @@ def test_the_balance_adds_up_by_connector_and_in_all(db: None) -> None:
     snapshot("usgs-to-sql", 1, 832, 637, 195)
     snapshot("local-file-sink", 0, 3, 3, 0)
     balance = queries.balance()
-    assert (balance["consumed"], balance["delivered"], balance["dead_lettered"]) == (1735, 1240, 495)
-    assert balance["balanced"]
-    assert [(row["name"], row["consumed"]) for row in balance["connectors"]] == [
+    assert (balance.consumed, balance.delivered, balance.dead_lettered) == (1735, 1240, 495)
+    assert balance.balanced
+    assert [(row.name, row.consumed) for row in balance.connectors] == [
         ("local-file-sink", 3),
         ("usgs-to-sql", 1732),
     ]
@@ -48,7 +49,7 @@ def test_the_balance_adds_up_by_connector_and_in_all(db: None) -> None:
 def test_two_errors_that_cancel_out_do_not_balance(db: None) -> None:
     snapshot("a", 0, 10, 9, 0)
     snapshot("b", 0, 10, 11, 0)
-    assert queries.balance()["balanced"] is False
+    assert queries.balance().balanced is False
 
 
 def test_stages_count_what_came_in_and_what_failed(db: None) -> None:
@@ -62,13 +63,13 @@ def test_stages_count_what_came_in_and_what_failed(db: None) -> None:
         {"1:VALUE_CONVERTER:JsonConverter": 8, "2:TRANSFORMATION:Cast$Value": 7, "3:TASK_PUT:SqlSink": 180},
     )
     found = queries.stages("c")
-    assert [(row["class"], row["in"], row["failed"]) for row in found["stages"]] == [
+    assert [(row.class_name, row.arrived, row.failed) for row in found.stages] == [
         ("usgs.earthquakes", 1732, 0),
         ("JsonConverter", 1732, 18),
         ("Cast$Value", 1714, 7),
         ("SqlSink", 1707, 470),
     ]
-    assert (found["total_failed"], found["exact"]) == (495, True)
+    assert (found.total_failed, found.exact) == (495, True)
 
 
 def test_failures_of_a_stage_that_is_another_one_now_are_not_its_own(db: None) -> None:
@@ -82,7 +83,7 @@ def test_failures_of_a_stage_that_is_another_one_now_are_not_its_own(db: None) -
     old = [*STAGES[:2], {"type": "TASK_PUT", "class": "SqlSink"}]
     snapshot("c", 1, 10, 9, 1, {"1:VALUE_CONVERTER:JsonConverter": 1, "2:TASK_PUT:SqlSink": 9}, stages=old)
     found = queries.stages("c")
-    assert [row["failed"] for row in found["stages"]] == [0, 1, 2, 0]
+    assert [row.failed for row in found.stages] == [0, 1, 2, 0]
 
 
 def test_a_processors_failures_go_by_the_name_of_its_node() -> None:
@@ -95,11 +96,11 @@ def test_a_processors_failures_go_by_the_name_of_its_node() -> None:
 
 def test_stages_with_retried_failures_say_that_they_are_not_exact(db: None) -> None:
     snapshot("c", 0, 10, 10, 0, {"3:TASK_PUT:SqlSink": 4})
-    assert queries.stages("c")["exact"] is False
+    assert queries.stages("c").exact is False
 
 
 def test_a_connector_that_never_reported_has_no_stages(db: None) -> None:
-    assert queries.stages("nobody") == {"connector": "nobody", "stages": [], "total_failed": 0, "exact": True}
+    assert queries.stages("nobody") == ConnectorPipeline(connector="nobody", stages=[], total_failed=0, exact=True)
 
 
 def test_lag_is_what_lies_between_positions_and_ends() -> None:

@@ -7,12 +7,12 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from dlqadmin.broker.availability import Presence
+from dlqadmin.broker.availability import KafkaAvailability
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition, TextBatch
-from dlqadmin.deadletters.records.expiry import Leaving
+from dlqadmin.deadletters.records.expiry import ExpiringTopic
 from dlqadmin.deadletters.search import name_lookup
 from dlqadmin.metrics.models import TaskSnapshot
-from dlqadmin.overview.attention import all_well, failed_tasks, index_behind, retention_soon
+from dlqadmin.overview.attention import failed_tasks, healthy_summary, index_behind, retention_soon
 from dlqadmin.overview.health import IndexLag, TextLag, index_lag
 from dlqadmin.replays.models import ItemState, Replay, ReplayStatus
 from tests.dlqadmin.fakes import FakeEngine
@@ -21,7 +21,7 @@ from tests.dlqadmin.replays.world import World
 
 pytestmark = pytest.mark.sql
 
-AWAY = Presence(reachable=False, brokers=0, topics={})
+AWAY = KafkaAvailability(reachable=False, brokers=0, topics={})
 
 
 def task(state: str = "RUNNING", number: int = 0, **status: Any) -> TaskSnapshot:
@@ -101,15 +101,15 @@ def test_the_summary_tells_the_newest_replay_that_failed_again(as_viewer: APICli
 
 def test_dead_letters_that_soon_leave_kafka_need_attention() -> None:
     now = datetime(2026, 11, 21, 3, 12, tzinfo=UTC)
-    found = retention_soon([Leaving("a.dlq", 8, now + timedelta(minutes=33), 7 * 86_400_000)], now)
-    assert [(row["title"], row["text"], row["at"]) for row in found] == [
+    found = retention_soon([ExpiringTopic("a.dlq", 8, now + timedelta(minutes=33), 7 * 86_400_000)], now)
+    assert [(row.title, row.text, row.at) for row in found] == [
         (
             "8 dead letters may leave Kafka within 3 h",
-            "a.dlq keeps 7 d; the index keeps what it read",
+            "Retention of a.dlq: 7 d. The index keeps its copy",
             "2026-11-21T03:45:00.000Z",
         )
     ]
-    query = parse_qs(urlsplit(found[0]["href"]).query)
+    query = parse_qs(urlsplit(found[0].href).query)
     assert query["from"] == ["2026-11-14T03:12:00.000Z"]
     assert query["to"] == ["2026-11-14T06:12:00.000Z"]
 
@@ -117,7 +117,7 @@ def test_dead_letters_that_soon_leave_kafka_need_attention() -> None:
 def test_text_that_is_behind_needs_attention_though_the_list_is_not() -> None:
     assert index_behind(IndexLag([], TextLag(5_000, 29.0)), None) == []
     found = index_behind(IndexLag([], TextLag(1, 95.4)), None)
-    assert [row["text"] for row in found] == ["No word finds 1 record yet, the first since 95 s"]
+    assert [row.text for row in found] == ["1 record can't be found by words yet, the oldest for 95 s"]
 
 
 def test_attention_names_the_gravest_first(as_viewer: APIClient, engine: FakeEngine) -> None:
@@ -167,26 +167,26 @@ def test_a_budget_half_used_needs_attention_and_one_without_limit_never(
         row.save()
     items = as_viewer.get("/api/v1/metrics/attention").json()["items"]
     assert [(item["title"], item["text"]) for item in items if item["kind"] == "budget"] == [
-        ("c-0 nears its tolerance limit", "252 of 500 errors in all, 248 left"),
-        ("c-3: its next error fails it", "10 of 10 errors within the last day, 0 left"),
-        ("c-4 nears its tolerance limit", "9 of 10 errors in all, 1 left"),
+        ("c-0 is close to its tolerance limit", "252 of 500 errors in total, 248 left"),
+        ("c-3: the next error stops it", "10 of 10 errors within the last day, 0 left"),
+        ("c-4 is close to its tolerance limit", "9 of 10 errors in total, 1 left"),
     ]
 
 
 def test_a_failed_task_without_a_trace_says_so() -> None:
-    assert failed_tasks({"c": [task("FAILED")]})[0]["text"] == "No trace was reported."
+    assert failed_tasks({"c": [task("FAILED")]})[0].text == "The task reported no stack trace."
 
 
 @pytest.mark.parametrize(
     ("troubled", "expected"),
     [
-        (set(), "Index, 1 task, 2 workers and 1 broker are well."),
-        ({"engine_down"}, "Index, 1 task and 1 broker are well."),
-        ({"engine_down", "broker_down"}, "1 task is well."),
+        (set(), "Index, 1 task, 2 workers and 1 broker are healthy."),
+        ({"engine_down"}, "Index, 1 task and 1 broker are healthy."),
+        ({"engine_down", "broker_down"}, "1 task is healthy."),
     ],
 )
 def test_what_is_well_is_told_in_a_sentence(troubled: set[str], expected: Any) -> None:
-    assert all_well({"c": [task()]}, 2, 1, troubled, indexed=True) == expected
+    assert healthy_summary({"c": [task()]}, 2, 1, troubled, indexed=True) == expected
 
 
 def test_the_index_is_behind_by_records_and_seconds(db: None) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 def test_the_log_tells_that_nothing_was_written(as_operator: APIClient, indexed: None) -> None:
     rows = get(as_operator, f"replays/{planned(as_operator)['id']}/log")["results"]
-    assert [row["text"] for row in rows] == ["checked the plan: 10 to send, 0 left out; nothing written"]
+    assert [row["text"] for row in rows] == ["checked the plan: 10 to send, 0 left out; nothing was written"]
 
 
 def test_live_events_are_a_stream_of_the_replay(as_operator: APIClient, indexed: None) -> None:

@@ -136,7 +136,7 @@ class FakeCluster:
 
     def _answer(self, *names: str) -> None:
         if gone := self.away.intersection(names):
-            raise BrokerUnavailable(f"{gone} does not answer")
+            raise BrokerUnavailable(f"{gone} does not respond")
 
 
 class World:

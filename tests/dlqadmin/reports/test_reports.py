@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter, Group
-from dlqadmin.deadletters.search.time_limits import TimedOut
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState
 from dlqadmin.reports import incidents
@@ -108,14 +108,18 @@ def test_a_part_that_takes_too_long_is_named_and_not_said_to_be_empty(
     as_operator: APIClient, group: Group, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     def slow(*_: Any) -> Any:
-        raise TimedOut
+        raise QueryTimedOut
 
     monkeypatch.setattr(
         incidents, {"replays": "_replays_of", "examples": "_newest", "decisions": "_decisions"}[part], slow
     )
     page = report(as_operator, group, "md")
-    assert f"Not found in time, and left out: {part}." in page
-    empty = {"replays": "None was run.", "examples": "None is kept any more.", "decisions": "not to be replayed"}
+    assert f"Left out, because the search took too long: {part}." in page
+    empty = {
+        "replays": ("No replay was run."),
+        "examples": ("No examples are kept any more."),
+        "decisions": "not to be replayed",
+    }
     assert empty[part] not in page
 
 
@@ -137,7 +141,7 @@ def test_nothing_of_a_record_is_more_than_text_in_the_page(as_operator: APIClien
     heads = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
     assert [head for head in heads if not head.startswith("Dead letter ")] == [
         f"Incident report: group {group.pk}", "What failed", "When", "Why these are one group",
-        "What these have in common", "Timeline", "Replays", "Examples",
+        "Common values", "Timeline", "Replays", "Examples",
     ]  # fmt: skip
     assert sum(token.type == "fence" for token in tokens) == 5
     assert IMAGE not in "".join(token.content for token in tokens if token.type == "text")
@@ -149,7 +153,7 @@ def test_one_who_may_not_export_gets_no_values(as_viewer: APIClient, group: Grou
     assert {(row["key"], row["value"]) for row in found["examples"]} == {(None, None)}
     assert not [one for one in found["common"]["traits"] if one["field"].startswith(("key", "value", "header"))]
     assert found["common"]["withheld"] is True
-    assert "left out: they need the role operator" in report(as_viewer, group, "md")
+    assert "left out, because they require the role operator" in report(as_viewer, group, "md")
 
 
 def test_long_values_are_cut(as_operator: APIClient) -> None:

@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
 from dlqadmin.replays.models import Selection
-from dlqadmin.rest.idempotency import Once, made_by, once
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.idempotency import RequestKey, made_by, once
+from dlqadmin.rest.problems import ParameterError, StateConflict
 from tests.dlqadmin.deadletters.letters import NOW
 
 
-def asked(body: Any, key: str | None = "once", pk: int = 1) -> Once:
+def asked(body: Any, key: str | None = "once", pk: int = 1) -> RequestKey:
     headers = {} if key is None else {"Idempotency-Key": key}
     request = Request(APIRequestFactory().post("/", body, headers=headers), parsers=[JSONParser()])
     request.user = User(pk=pk)
@@ -31,8 +31,8 @@ def test_each_person_has_keys_of_their_own_and_each_body_a_digest() -> None:
 
 
 def test_without_a_key_nothing_is_remembered() -> None:
-    assert asked({"a": 1}, key=None) == Once()
-    assert made_by(Selection, Once()) is None
+    assert asked({"a": 1}, key=None) == RequestKey()
+    assert made_by(Selection, RequestKey()) is None
 
 
 @pytest.mark.parametrize("key", ["k" * 65, "\t", "é"])
@@ -49,5 +49,5 @@ def test_a_key_answers_what_the_same_body_made_and_no_other_one() -> None:
         idempotency_key=first.key, request_digest=first.digest,
     )  # fmt: skip
     assert made_by(Selection, asked({"a": 1})) == made
-    with pytest.raises(Conflict):
+    with pytest.raises(StateConflict):
         made_by(Selection, asked({"a": 2}))

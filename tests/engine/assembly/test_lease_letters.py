@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.assembly.lease import ALONE_PATIENCE_MS, FOR_EVER_MS, POOLED_PATIENCE_MS, patience
+from engine.assembly.lease import ALONE_PATIENCE_MS, FOR_EVER_MS, POOLED_PATIENCE_MS, longest_wait
 from engine.assembly.validation import validate
-from engine.leases import Kind, Lease, TaskConfig
+from engine.leases import ConnectorKind, Lease, TaskConfig
 from engine.pipeline.lease import Deadline
 from engine.tasks.dead_letters import letter_admin_settings, letter_settings
 from engine.tasks.plan import ConnectorPlan
@@ -23,25 +23,30 @@ def plan(**options: str) -> ConnectorPlan:
     return validate({**props, f"{LETTERS}topic.name": "dlq", **more}, WORKER)
 
 
-def lease(count: int, kind: Kind = Kind.SINK) -> Lease:
+def lease(count: int, kind: ConnectorKind = ConnectorKind.SINK) -> Lease:
     return Lease("l", tuple(TaskConfig("c", number, 1, {}, (), kind=kind) for number in range(count)), 1, 5_000, {})
 
 
 @pytest.mark.parametrize(
     ("count", "kind", "expected"),
-    [(1, Kind.SINK, 1_000), (2, Kind.SINK, 50), (50, Kind.SOURCE, 50), (1, Kind.STREAM, FOR_EVER_MS)],
+    [
+        (1, ConnectorKind.SINK, 1_000),
+        (2, ConnectorKind.SINK, 50),
+        (50, ConnectorKind.SOURCE, 50),
+        (1, ConnectorKind.STREAM, FOR_EVER_MS),
+    ],
 )
 def test_a_task_that_shares_its_lease_waits_no_longer_than_the_others_can_bear(
-    count: int, kind: Kind, expected: int
+    count: int, kind: ConnectorKind, expected: int
 ) -> None:
     clock = Clock()
-    assert patience(lease(count, kind), Deadline(clock, 5_000))(clock.now_ms()) == expected
+    assert longest_wait(lease(count, kind), Deadline(clock, 5_000))(clock.now_ms()) == expected
 
 
 @pytest.mark.parametrize(("count", "most_ms"), [(1, ALONE_PATIENCE_MS), (2, POOLED_PATIENCE_MS)])
 def test_no_wait_outlasts_the_lease(count: int, most_ms: int) -> None:
     clock = Clock()
-    allowed = patience(lease(count), Deadline(clock, 5_000))
+    allowed = longest_wait(lease(count), Deadline(clock, 5_000))
     now = clock.now_ms()
     assert [allowed(now + 5_000 - most_ms), allowed(now + 4_990), allowed(now + 6_000)] == [most_ms, 10, -1_000]
 

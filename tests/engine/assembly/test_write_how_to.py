@@ -15,7 +15,7 @@ from engine.connectors.sql.database import open_engine
 from engine.connectors.sql.engine_tables import LETTERS, OFFSETS, TaskRows, make_tables
 from engine.connectors.sql.offsets import SqlOffsets
 from engine.leases import Delivery
-from engine.pipeline.database_positions import Kept
+from engine.pipeline.database_positions import PositionRow
 from engine.record.record import TopicPartition
 from tests.support.permissions import open_worker
 
@@ -30,10 +30,6 @@ def blocks(language: str) -> list[str]:
 def test_its_connectors_are_exactly_once(text: str) -> None:
     plan = validate(parse_properties(text), open_worker({}))
     assert (plan.delivery, plan.warnings) == (Delivery.EXACTLY_ONCE, ())
-
-
-def described(table: sa.Table) -> list[tuple[str, bool]]:
-    return [(column.name, bool(column.nullable)) for column in table.columns]
 
 
 @pytest.mark.slow
@@ -56,8 +52,8 @@ def test_its_statements_make_the_tables_and_give_what_is_needed(postgres_url: st
     make_tables(sink)
     offsets = SqlOffsets(sink, TaskRows("g", "c", [TopicPartition("t", 0)]))
     offsets.claim()
-    offsets.adopt({TopicPartition("t", 0): Kept(0, "")})
-    offsets.save({TopicPartition("t", 0): Kept(1, "")}, TopicPartition("t", 0), (), 5)
+    offsets.adopt({TopicPartition("t", 0): PositionRow(0, "")})
+    offsets.save({TopicPartition("t", 0): PositionRow(1, "")}, TopicPartition("t", 0), (), 5)
     offsets.close()
     sink.dispose()
     owner.dispose()

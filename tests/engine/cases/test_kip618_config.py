@@ -10,8 +10,9 @@ import pytest
 from engine.assembly.validation import validate
 from engine.config.worker import WorkerConfig
 from engine.errors import ConfigError
+from engine.herder.leadership import leader_id
 from engine.leases import Delivery
-from engine.tasks.source_offsets import offsets_place
+from engine.tasks.source_offsets import offsets_location
 from tests.support.permissions import open_worker
 
 ENABLED = {"exactly.once.source.enabled": "true"}
@@ -120,7 +121,7 @@ def test_a_wrong_word_is_one_problem(option: str) -> None:
 
 def isolation(worker: WorkerConfig, **more: str) -> str:
     plan = validate(source(Says, **more), worker)
-    return dict(offsets_place(plan.config, worker, plan.delivery).consumer)["isolation.level"]
+    return dict(offsets_location(plan.config, worker, plan.delivery).consumer)["isolation.level"]
 
 
 def test_offsets_are_read_committed_whatever_anybody_says() -> None:
@@ -150,6 +151,7 @@ def test_the_workers_option_as_kafka_shipped_it(support: str, is_on: bool) -> No
     that `preparing` prepares nothing."""
     worker = open_worker({"exactly.once.source.support": support})
     assert worker.exactly_once_source is is_on
+    assert leader_id(worker.group_id) == "connect-cluster-connect-cluster"
     assert validate(source(), worker).delivery is (Delivery.EXACTLY_ONCE if is_on else Delivery.AT_LEAST_ONCE)
 
 
@@ -194,6 +196,6 @@ def test_no_topic_of_its_own_is_the_workers() -> None:
 )
 def test_offsets_lie_where_the_records_go(more: dict[str, str], topic: str, is_own: bool, cluster: str) -> None:
     plan = validate({**source(), **more}, WORKER)
-    place = offsets_place(plan.config, WORKER, plan.delivery)
+    place = offsets_location(plan.config, WORKER, plan.delivery)
     assert (place.topic, place.is_own) == (topic, is_own)
     assert {dict(one)["bootstrap.servers"] for one in (place.consumer, place.admin, place.producer)} == {cluster}

@@ -21,12 +21,12 @@ from engine.config.topic import (
     task_configs,
     task_record,
 )
-from engine.errors import Conflict, Fenced, NotLeading, RetriableError
-from engine.herder.fencing_rounds import Round, wanted
+from engine.errors import GenerationFenced, NotLeading, RequestConflict, RetriableError
+from engine.herder.fencing_rounds import FencingRound, needed_round
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, leader_id
 from engine.leases import LeaseEnd
-from engine.pipeline.claim import denied
+from engine.pipeline.claim import end_of_ownership
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from engine.rest.app import build_app
@@ -50,10 +50,6 @@ def generation(number: int, tasks: int, *, count: int | None = None) -> list[Key
     ]
 
 
-def round_of(*rows: KeyValue) -> Round | None:
-    return wanted("c", fold_all(ConfigState(), rows).connectors["c"])
-
-
 @pytest.fixture
 def world() -> World:
     world = World()
@@ -63,8 +59,7 @@ def world() -> World:
 
 @pytest.fixture
 def herder(world: World) -> Herder:
-    made = world.herder()
-    turn(made)
+    made = world.started()
     ask(made, partial(made.put, "c", EXACTLY))
     turn(made)
     return made
@@ -90,8 +85,7 @@ def test_a_driver_that_stands_by_sends_what_it_is_asked_to_the_leader(world: Wor
     make none; 307 instead of a request of its own."""
     election = Election()
     election.won = False
-    follower = world.herder(election, "w:2")
-    turn(follower)
+    follower = world.started(election, "w:2")
     with pytest.raises(NotLeading) as told:
         ask(follower, partial(follower.restart_task, "c", 0))
     assert told.value.url == "http://w:1"
@@ -103,24 +97,9 @@ def test_a_lease_that_finds_no_count_record_is_refused() -> None:
     state = fold_all(ConfigState(), generation(1, 1))
     [task] = task_configs(state, "c")
     assert not owns(state, task, 0)
-    assert denied(state, task, 0) is LeaseEnd.STOPPED
+    assert end_of_ownership(state, task, 0) is LeaseEnd.STOPPED
     after = fold_all(state, [count_record("c", 1)])
     assert owns(after, task, 0)
-
-
-def test_a_connector_that_is_fenced_already_needs_no_round() -> None:
-    """E-49, DistributedHerderTest#testExternalZombieFencingRequestForAlreadyFencedConnector."""
-    assert round_of(*generation(5, 12), count_record("c", 12)) is None
-
-
-def test_a_connector_of_a_single_task_is_written_down_without_fencing() -> None:
-    """E-50, DistributedHerderTest#testExternalZombieFencingRequestForSingleTaskConnector."""
-    assert round_of(*generation(2, 1, count=1)) == Round("c", 2, (), 1)
-
-
-def test_a_fresh_connector_is_written_down_without_fencing() -> None:
-    """E-51, DistributedHerderTest#testExternalZombieFencingRequestForFreshConnector."""
-    assert round_of(*generation(5, 1)) == Round("c", 5, (), 1)
 
 
 def test_offsets_are_changed_after_a_round_and_then_without_another(world: World, herder: Herder) -> None:
@@ -150,13 +129,13 @@ def test_a_count_record_ends_what_a_commit_record_begins() -> None:
     a connector is deleted and comes back."""
     state = fold_all(ConfigState(), [connector_record("c", EXACTLY)])
     entry = state.connectors["c"]
-    assert (entry.task_count, entry.fenced, entry.generation, wanted("c", entry)) == (None, False, 0, None)
+    assert (entry.task_count, entry.fenced, entry.generation, needed_round("c", entry)) == (None, False, 0, None)
     state = fold_all(state, generation(1, 2))
     entry = state.connectors["c"]
     assert (entry.task_count, entry.fenced, entry.generation) == (None, False, 1)
-    assert wanted("c", entry) == Round("c", 1, (), 2)
+    assert needed_round("c", entry) == FencingRound("c", 1, (), 2)
     entry = fold_all(state, [count_record("c", 4)]).connectors["c"]
-    assert (entry.task_count, entry.fenced, entry.generation, wanted("c", entry)) == (4, True, 1, None)
+    assert (entry.task_count, entry.fenced, entry.generation, needed_round("c", entry)) == (4, True, 1, None)
 
 
 def test_only_who_leads_can_write(world: World) -> None:
@@ -173,13 +152,13 @@ def test_only_who_leads_can_write(world: World) -> None:
         producer.flush()
 
     producer = LeaderProducer(connect)
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         write()
     producer.take_over()
     write()
     Transactional(world, leader_id("g")).init()
     for _ in range(2):
-        with pytest.raises(Fenced):
+        with pytest.raises(GenerationFenced):
             write()
     producer.take_over()
     write()
@@ -200,15 +179,6 @@ def test_tasks_are_fenced_as_their_own_clients_would_reach_the_brokers() -> None
     assert (settings["sasl.mechanism"], settings["bootstrap.servers"]) == ("PLAIN", worker.bootstrap_servers)
 
 
-@pytest.mark.parametrize("support", ["disabled", "preparing", "enabled"])
-def test_the_leader_writes_transactions_whatever_sources_do(support: str) -> None:
-    """E-85, DistributedConfigTest#shouldIdentifyNeedForTransactionalLeader: Kafka's leader does so from `preparing` on;
-    here always, since sinks and streams need it too: what is to be identified is `enabled`."""
-    worker = open_worker({"exactly.once.source.support": support})
-    assert worker.exactly_once_source == (support == "enabled")
-    assert leader_id(worker.group_id) == "connect-cluster-connect-cluster"
-
-
 def test_a_leader_whose_id_is_taken_fails_one_request_and_leads_again(world: World, herder: Herder) -> None:
     """E-91, ExactlyOnceSourceIntegrationTest#testFencedLeaderRecovery: its records are counted with a real broker, in
     test_leader."""
@@ -216,7 +186,7 @@ def test_a_leader_whose_id_is_taken_fails_one_request_and_leads_again(world: Wor
     with pytest.raises(NotLeading):
         ask(herder, partial(herder.put, "c", {**EXACTLY, "tasks.max": "2"}))
     turn(herder)
-    assert herder.leads()
+    assert herder.is_leading()
     assert not ask(herder, partial(herder.put, "c", {**EXACTLY, "tasks.max": "2"}))
     assert world.config().leader.epoch == 2
 
@@ -228,5 +198,5 @@ def test_restarts_read_the_config_topic_first(world: World, herder: Herder) -> N
     ask(herder, partial(herder.put, "c", {**EXACTLY, "tasks.max": "2"}))
     until(herder, lambda: world.fenced)
     for request in (partial(herder.restart_task, "c", 0), partial(herder.restart, "c", tasks=True)):
-        with pytest.raises(Conflict, match="being fenced"):
+        with pytest.raises(RequestConflict, match="being fenced"):
             ask(herder, request)

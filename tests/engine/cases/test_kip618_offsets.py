@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from engine.errors import Fenced, ProduceFailed, RetriableError
+from engine.errors import GenerationFenced, ProduceFailed, RetriableError
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
-from engine.kafka.offsets_copier import OffsetsCopier, OffsetsPlace
+from engine.kafka.offsets_copier import OffsetsCopier, OffsetsTopicLocation
 from engine.kafka.offsets_migration import migrate, rows_of
 from engine.kafka.offsets_records import MIGRATED
 from tests.engine.pipeline.exactly_once_rig import OFFSETS, Admin, Lease, Waiting, World, attempt
@@ -19,7 +19,7 @@ from tests.fakes import Source
 from tests.support.fake_kafka import Fault
 
 SHARED = "shared"
-PLACE = OffsetsPlace("c", OFFSETS, (), (), (), is_own=True)
+PLACE = OffsetsTopicLocation("c", OFFSETS, (), (), (), is_own=True)
 
 
 class Copied:
@@ -134,7 +134,7 @@ def test_one_connectors_trouble_is_not_anothers() -> None:
     Lease(both.world, Source(25)).run()
     broken = replace(PLACE, connector="b")
 
-    def open_own(place: OffsetsPlace) -> OffsetsTopic:
+    def open_own(place: OffsetsTopicLocation) -> OffsetsTopic:
         if place == broken:
             raise RetriableError("away")
         return both.topic(OFFSETS)
@@ -233,7 +233,7 @@ def test_a_migration_that_stalls_while_another_one_is_done_writes_nothing() -> N
     both.put(b'["c",{"f":1}]', b'{"p":5}', OFFSETS)
     stalled.begin()
     stalled.produce(OFFSETS, b'["c",{"f":1}]', b'{"p":1}')
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         stalled.flush()
     read = both.topic(OFFSETS)
     read.read_to_end()

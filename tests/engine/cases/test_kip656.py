@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.connectors.mirror.connector_plan import Mirror
 from engine.connectors.mirror.offset_sync import BEFORE_ALL, OffsetSync, OffsetSyncStore, OffsetSyncWriter
-from engine.connectors.mirror.plan import Mirror
-from engine.connectors.mirror.sink import MirrorPut, Spans
+from engine.connectors.mirror.sink import MirrorSink, OffsetRanges
 from engine.connectors.mirror.source_positions import parse_offset, position_problem
 from engine.errors import DataError
 from engine.record.record import RawRecord, Record, TopicPartition
-from tests.engine.cases.kip656 import CASES, NOT_PORTED
 from tests.fakes import Producer
 
 AT = TopicPartition("topic1", 2)
@@ -62,7 +59,7 @@ def test_records_keep_key_value_headers_and_partition() -> None:
     producer = Producer()
     headers = (("h1", b"\x01"), ("h2", b"\x02"))
     raws = [RawRecord("topic1", 2, at, 1000 + at, "CREATE_TIME", b"k%d" % at, b"v%d" % at, headers) for at in range(2)]
-    put = MirrorPut(producer, lambda _: None, None, flushes=True)
+    put = MirrorSink(producer, lambda _: None, None, flushes=True)
     put.put([
         Record("cluster7.topic1", one.partition, one.timestamp, one.key, one.value, raw=one, offset=one.offset,
                headers=tuple((name, None, value) for name, value in headers))
@@ -167,18 +164,8 @@ def most_forgotten(offsets: list[int]) -> int:
     return worst
 
 
-def test_every_case_is_ported_or_says_why_not() -> None:
-    here = Path(__file__).parent
-    paths = [*here.glob("test_kip656*.py"), *(here.parent.parent / "broker").glob("test_mirror*.py")]
-    text = "".join(path.read_text() for path in paths)
-    ported = {match[1]: match[2] for match in re.finditer(r"\b(M-\d\d), (\w+#\w+)", text)}
-    assert ported.keys() | NOT_PORTED.keys() == CASES.keys()
-    assert ported.keys() & NOT_PORTED.keys() == set()
-    assert {name: CASES[name] for name in ported} == ported
-
-
 def test_spans_become_syncs_of_the_first_and_the_last_record() -> None:
-    spans = Spans()
+    spans = OffsetRanges()
     raws = [RawRecord("t", 1, at, 0, "CREATE_TIME", None, b"") for at in (3, 4, 7)]
     spans.add([Record("A.t", 1, 0, None, b"", raw=one) for one in raws])
     spans.add([Record("elsewhere", 1, 0, None, b"", raw=raws[0])])
@@ -189,7 +176,7 @@ def test_spans_become_syncs_of_the_first_and_the_last_record() -> None:
 
 
 def test_of_records_that_came_out_of_order_nothing_is_said() -> None:
-    spans = Spans()
+    spans = OffsetRanges()
     raws = [RawRecord("t", 1, at, 0, "CREATE_TIME", None, b"") for at in (4, 5, 3)]
     spans.add([Record("A.t", 1, 0, None, b"", raw=one) for one in raws])
     assert spans.syncs({TopicPartition("A.t", 1): (88, 90)}, "A.{}".format) == ([], [])

@@ -108,34 +108,31 @@ def test_values_outside_the_domain_are_problems(option: str, text: str) -> None:
     assert option in problems_of({option: text})
 
 
-def test_an_unknown_name_comes_with_the_nearest() -> None:
-    message = problems_of({"errors.tolerence.limit": "1"})["errors.tolerence.limit"]
-    assert message.endswith("did you mean errors.tolerance.limit?")
-
-
-def test_different_values_in_two_spellings_are_a_problem() -> None:
-    assert "errors.retry.limit" in problems_of({"errors.retry.limit": "1", "errors.retries.limit": "2"})
-
-
-def test_a_limit_that_contradicts_the_word_is_a_problem() -> None:
-    assert "errors.tolerance.limit" in problems_of({"errors.tolerance": "all", "errors.tolerance.limit": "10"})
-
-
-def test_enabled_without_a_topic_is_a_problem() -> None:
+def test_a_limit_that_contradicts_the_word_and_dead_letters_without_a_topic_are_problems() -> None:
+    contradiction = {"errors.tolerance": "all", "errors.tolerance.limit": "10"}
+    assert "errors.tolerance.limit" in problems_of(contradiction)
     assert "errors.deadletterqueue.topic.name" in problems_of({"errors.dlq.enable": "true"})
 
 
-@pytest.mark.parametrize("option", ["errors.tolerance.limit", "errors.tolerance.rate.limit"])
-def test_one_limit_alone_is_warned_about(option: str) -> None:
-    assert "first error still fails" in warnings_of({option: "10", "errors.log.enable": "true"})[option]
+@pytest.mark.parametrize(
+    ("props", "option", "text"),
+    [
+        ({"errors.tolerance.limit": "10"}, "errors.tolerance.limit", "first error still fails"),
+        ({"errors.tolerance.rate.limit": "10"}, "errors.tolerance.rate.limit", "first error still fails"),
+        ({**FULL_DLQ, "errors.tolerance": "none"}, "errors.deadletterqueue.topic.name", ""),
+        ({"errors.tolerance": "all"}, "errors.tolerance.limit", "no trace"),
+    ],
+    ids=["limit", "rate", "dead-letters", "trace"],
+)
+def test_one_limit_alone_letters_without_tolerance_and_tolerance_without_a_trace_are_warned_about(
+    props: dict[str, str], option: str, text: str
+) -> None:
+    assert text in warnings_of(props)[option]
 
 
-def test_dead_letters_without_tolerance_are_warned_about() -> None:
-    assert "errors.deadletterqueue.topic.name" in warnings_of({**FULL_DLQ, "errors.tolerance": "none"})
-
-
-def test_tolerance_without_a_trace_is_warned_about() -> None:
-    assert "no trace" in warnings_of({"errors.tolerance": "all"})["errors.tolerance.limit"]
+def test_an_unknown_name_comes_with_the_nearest() -> None:
+    message = problems_of({"errors.tolerence.limit": "1"})["errors.tolerence.limit"]
+    assert message.endswith("did you mean errors.tolerance.limit?")
 
 
 ELSEWHERE = {**FULL_DLQ, "errors.dlq.producer.bootstrap.servers": "other:9092"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.config.masking import MASK, mask, masked
+from engine.config.masking import MASK, mask, masked_options
 
 SECRETS = [
     "ssl.key.password", "sasl.jaas.config", "aws.secret.access.key", "api.key", "ssl.keystore.key", "auth.token",
@@ -77,7 +77,7 @@ def test_the_same_names_of_other_steps_and_of_connectors_are_masked() -> None:
     ],
 )  # fmt: skip
 def test_a_mask_is_told_from_a_value(name: str, value: str, found: bool) -> None:
-    assert (masked({name: value}, {"c.d"}) == [name]) is found
+    assert (masked_options({name: value}, {"c.d"}) == [name]) is found
 
 
 URLS = [
@@ -113,4 +113,4 @@ def test_values_without_secrets_are_shown(value: str) -> None:
 
 def test_a_mask_is_one_only_where_a_secret_belongs() -> None:
     config = {"db.password": MASK, "url": f"postgresql://u:{MASK}@h", "salt": MASK, "replacement": MASK, "x": "y"}
-    assert masked(config, {"salt"}) == ["db.password", "url", "salt"]
+    assert masked_options(config, {"salt"}) == ["db.password", "url", "salt"]

@@ -7,7 +7,7 @@ import pytest
 
 from engine.assembly import reference
 from engine.config import connector, errors_policy, worker
-from engine.config.options import REQUIRED, Option, at_least, parse, read, stripped, unknown
+from engine.config.options import REQUIRED, Option, at_least, parse, read, strip_values, unknown_option_problems
 from engine.errors import ConfigError
 
 ROWS = (
@@ -70,8 +70,8 @@ def test_the_reference_page_is_current() -> None:
 
 
 def test_values_lose_the_blanks_around_them_and_names_do_not() -> None:
-    assert stripped({"name": " c", "mode": "upsert "}) == {"name": " c", "mode": "upsert"}
+    assert strip_values({"name": " c", "mode": "upsert "}) == {"name": " c", "mode": "upsert"}
 
 
 def test_a_secret_under_a_misspelt_name_is_not_shown() -> None:
-    assert unknown(ROWS, {"passs": "hunter2"})[0][1] == "********"
+    assert unknown_option_problems(ROWS, {"passs": "hunter2"})[0][1] == "********"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.config.properties import parse_properties
-from engine.config.providers import OPTIONS, Found, Provider, has_reference, read_providers
+from engine.config.providers import OPTIONS, Provider, ResolvedProperties, has_reference, read_providers
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/use-config-providers.md").read_text()
 
@@ -56,13 +56,13 @@ def test_options_of_providers_hold_no_references() -> None:
 
 
 def test_a_value_is_hidden_wherever_it_stands_the_longest_first() -> None:
-    found = Found(values={"${env:A}": "abcd", "${env:B}": "abcdef\n", "${env:C}": "x"})
+    found = ResolvedProperties(values={"${env:A}": "abcd", "${env:B}": "abcdef\n", "${env:C}": "x"})
     assert found.hide("see abcdef, abcd and x") == "see ${env:B}, ${env:A} and x"
     problem = ("o", "abcd", "no word may be abcd or part of it")
     assert found.without_values(problem) == ("o", "${env:A}", "no word may be ${env:A} or part of it")
 
 
 def test_a_message_with_a_part_of_a_value_is_replaced() -> None:
-    found = Found(values={"${env:A}": "user:hunter2"}, written={"o": "${env:A}"})
+    found = ResolvedProperties(values={"${env:A}": "user:hunter2"}, written={"o": "${env:A}"})
     told = found.without_values(("o", "user:hunter2", "hunter2 is no option"))
     assert told == ("o", "${env:A}", "can't be used with the value that its config provider gives")

@@ -8,7 +8,7 @@ from engine.assembly.validation import validate
 from engine.config.connector import read_connector
 from engine.config.stream import OPTIONS, StreamConfig, read_stream
 from engine.config.worker import parse_worker
-from engine.leases import Delivery, Kind
+from engine.leases import ConnectorKind, Delivery
 
 BASE = {"name": "s", "connector.class": "stream"}
 WORKER = parse_worker({"bootstrap.servers": "b:1", "group.id": "g"})
@@ -28,7 +28,7 @@ def stream(**props: str) -> tuple[StreamConfig, list[Any]]:
         **props,
     }
     named = {name.replace("__", "."): value for name, value in given.items() if value != "-"}
-    config, problems = read_connector({**BASE, **named}, None, OPTIONS, Kind.STREAM)
+    config, problems = read_connector({**BASE, **named}, None, OPTIONS, ConnectorKind.STREAM)
     read, own = read_stream(config)
     return read, [*problems, *own]
 

@@ -4,7 +4,7 @@ import pytest
 
 from engine.config.connector import ConnectorConfig, read_connector
 from engine.config.topic_creation import NewTopics, group_of
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 
 BASE = {"name": "s", "connector.class": "FileStreamSource"}
 DEFAULT = {"default.partitions": "3", "default.replication.factor": "2"}
@@ -17,9 +17,11 @@ def groups_of(options: dict[str, str]) -> tuple[NewTopics, ...]:
     return config.new_topics
 
 
-def read(options: dict[str, str], kind: Kind = Kind.SOURCE) -> tuple[ConnectorConfig, dict[str, str]]:
+def read(options: dict[str, str], kind: ConnectorKind = ConnectorKind.SOURCE) -> tuple[ConnectorConfig, dict[str, str]]:
     props = {**BASE, **{f"topic.creation.{name}": value for name, value in options.items()}}
-    config, problems = read_connector({**props, **({} if kind is Kind.SOURCE else {"topics": "t"})}, None, (), kind)
+    config, problems = read_connector(
+        {**props, **({} if kind is ConnectorKind.SOURCE else {"topics": "t"})}, None, (), kind
+    )
     return config, {option: message for option, _, message in problems}
 
 
@@ -69,4 +71,4 @@ def test_what_makes_no_sense_is_refused_by_name(options: dict[str, str], names: 
 
 
 def test_only_a_source_makes_topics() -> None:
-    assert "topic.creation.default.partitions" in read(DEFAULT, Kind.SINK)[1]
+    assert "topic.creation.default.partitions" in read(DEFAULT, ConnectorKind.SINK)[1]

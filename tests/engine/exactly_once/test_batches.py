@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.errors import AbortableError, Aborted, Fenced, ProduceFailed
+from engine.errors import AbortableError, Aborted, GenerationFenced, ProduceFailed
 from engine.exactly_once.transaction import Transaction
 from engine.pipeline.commit import TransactionalStore
 from engine.ports import Committed, Row
@@ -96,5 +96,5 @@ def test_a_commit_without_a_record_is_somebody_elses_work_too() -> None:
     successor = Transaction(lambda: Batching(kafka, "id"), lambda: None, kafka.clock)
     successor.open()
     successor.commit({T0: Committed(0, "its letter is written")}, "g")
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         write(transaction, b"letter")

@@ -11,7 +11,7 @@ from engine.errors import (
     CommitFailed,
     FailureType,
     FatalError,
-    Fenced,
+    GenerationFenced,
     OffsetsMissing,
     ProduceFailed,
     RetriableError,
@@ -110,9 +110,9 @@ def test_a_zombie_is_fenced_at_its_next_call(call: Callable[[FakeTransactional],
     kafka = FakeKafka()
     zombie = opened(kafka, b"1")
     opened(kafka, b"2").commit()
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         call(zombie)
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         zombie.begin()
     assert values(kafka) == [b"2"]
 
@@ -129,7 +129,7 @@ def test_a_transaction_that_lasts_too_long_is_aborted_and_its_producer_fenced() 
     kafka = FakeKafka(clock, transaction_timeout_ms=1_000)
     client = opened(kafka, b"1")
     clock.wait(1_001)
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         client.commit()
     assert values(kafka) == []
     opened(kafka, b"2").commit()
@@ -162,7 +162,7 @@ def test_an_expired_id_that_somebody_took_is_not_given_back() -> None:
     client.produce("t", None, b"2")
     with pytest.raises(AbortableError):
         client.flush()
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         client.abort()
 
 
@@ -248,7 +248,7 @@ def test_a_late_commit_of_a_zombie_comes_too_late() -> None:
     with pytest.raises(RetriableError):
         zombie.commit()
     successor = opened(kafka, b"2")
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         zombie.commit()
     successor.commit()
     assert values(kafka) == [b"2"]

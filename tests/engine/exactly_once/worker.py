@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from engine.errors import Aborted, EngineError, FailureType, Fenced, ProduceFailed, RetriableError
-from engine.exactly_once.buffered import Buffered
+from engine.errors import Aborted, EngineError, FailureType, GenerationFenced, ProduceFailed, RetriableError
+from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.ports import Committed
 from engine.record.record import TopicPartition
@@ -62,11 +62,11 @@ class World:
         return event.fault
 
     def work(self, *, careful: bool, leases: int = 3) -> None:
-        """Run leases as the engine does: after Aborted the next one is careful; after Fenced there is none."""
+        """Run leases as the engine does: after Aborted the next is careful; after GenerationFenced there is none."""
         for _ in range(leases):
             end = self._lease(careful=careful)
             self.ends.append(end)
-            if end in {"done", "Fenced"}:
+            if end in {"done", "GenerationFenced"}:
                 return
             careful = careful or end == "Aborted"
 
@@ -109,7 +109,7 @@ class Lease:
         self.consumer = world.kafka.consumer(GROUP)
         self.position: int | None = None  # committed last
         self.transaction = Transaction(self._connect, self._check, world.clock, keeps=careful)
-        self.letters = Buffered(self.transaction)
+        self.letters = BufferedProducer(self.transaction)
 
     def run(self) -> None:
         """Claim, then copy to the end."""
@@ -142,7 +142,7 @@ class Lease:
 
     def _check(self) -> None:
         if self._committed() != self.position:
-            raise Fenced("somebody else has committed")
+            raise GenerationFenced("somebody else has committed")
 
     def _write(self, batch: Sequence[bytes]) -> None:
         """Write and flush in careful mode; what fails is halved until the guilty one is found, a dead letter then."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.herder.herder import Herder
-from tests.engine.herder.world import World, turn
+from tests.engine.herder.world import World
 
 
 @pytest.fixture
@@ -15,6 +15,4 @@ def world() -> World:
 
 @pytest.fixture
 def herder(world: World) -> Herder:
-    made = world.herder()
-    turn(made)
-    return made
+    return world.started()

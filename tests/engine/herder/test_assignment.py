@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from engine.config.topic import ConnectorState, TaskEntry
 from engine.herder.assignment import assign, assign_by_number, next_generation, source_generation, wanted_topics
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.record.record import TopicPartition
 
 PARTITIONS = st.lists(st.builds(TopicPartition, st.sampled_from("abc"), st.integers(0, 20)), max_size=40)
@@ -38,8 +38,8 @@ def test_a_source_has_a_task_for_each_of_its_configurations() -> None:
     entry = ConnectorState({"name": "c"}, generation=3)
     tasks = source_generation(entry, [{"tables": "a"}, {"tables": "b"}])
     assert tasks == (
-        TaskEntry(4, {"name": "c", "tables": "a"}, (), Kind.SOURCE),
-        TaskEntry(4, {"name": "c", "tables": "b"}, (), Kind.SOURCE),
+        TaskEntry(4, {"name": "c", "tables": "a"}, (), ConnectorKind.SOURCE),
+        TaskEntry(4, {"name": "c", "tables": "b"}, (), ConnectorKind.SOURCE),
     )
     settled = ConnectorState({"name": "c"}, generation=4, tasks=tasks)
     assert source_generation(settled, [{"tables": "a"}, {"tables": "b"}]) is None

@@ -16,7 +16,7 @@ from engine.herder.herder import Herder
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
 from engine.ports import Committed
-from engine.record.record import RawRecord, TopicPartition
+from engine.record.record import TopicPartition
 from engine.rest import bodies
 from tests import fakes
 from tests.engine.herder.world import World, ask, turn
@@ -48,9 +48,7 @@ def examine(properties: Mapping[str, str]) -> ConnectorFacts:
 
 def real(world: World, **changes: Any) -> Herder:
     """A herder that validates as the engine does."""
-    made = world.herder(examine=examine, secrets=secrets_of, **changes)
-    turn(made)
-    return made
+    return world.started(examine=examine, secrets=secrets_of, **changes)
 
 
 def put(herder: Herder, name: str, properties: Mapping[str, str]) -> None:
@@ -59,16 +57,13 @@ def put(herder: Herder, name: str, properties: Mapping[str, str]) -> None:
 
 def store(world: World, name: str, properties: Mapping[str, str]) -> None:
     """A connector that an older engine let pass."""
-    at = TopicPartition("configs", 0)
-    row = connector_record(name, properties)
-    world.config_log.append(RawRecord("configs", 0, world.config_log.end_offsets([at])[at], 0, "", *row))
+    world.write_config(connector_record(name, properties))
 
 
 @pytest.mark.parametrize("error", [FatalError("GROUP_AUTHORIZATION_FAILED"), RetriableError("its coordinator is away")])
 def test_a_group_that_can_not_be_read_is_its_connectors_trouble(error: EngineError) -> None:
     world = Groups(bad=error)
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     for name in ("bad", "good"):
         put(herder, name, {"topics": "t"})
     turn(herder, 2)
@@ -85,8 +80,7 @@ def test_a_group_that_can_not_be_read_is_its_connectors_trouble(error: EngineErr
 @pytest.mark.parametrize("error", [FatalError("GROUP_AUTHORIZATION_FAILED"), RetriableError("its coordinator is away")])
 def test_a_lost_lease_whose_group_can_not_be_read_frees_its_slot(error: EngineError) -> None:
     world = Groups()
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     put(herder, "c", {"topics": "t"})
     turn(herder)
     world.refused = {"c": error}
@@ -98,8 +92,7 @@ def test_a_lost_lease_whose_group_can_not_be_read_frees_its_slot(error: EngineEr
 
 def test_a_standing_lease_that_can_not_be_followed_stops_nobody() -> None:
     world = Groups()
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     put(herder, "s", {"topics": "t", "kind": "stream"})
     turn(herder)
     world.refused = {"s": FatalError("GROUP_AUTHORIZATION_FAILED")}
@@ -122,8 +115,7 @@ def test_a_group_that_refuses_a_commit_does_not_keep_the_others_from_theirs() ->
         made[group] = (Refusing if group == "connect-a" else fakes.Consumer)(group=world.groups[group])
         return made[group]
 
-    herder = world.herder(offsets=GroupOffsets(world, consumers, world.producer))
-    turn(herder)
+    herder = world.started(offsets=GroupOffsets(world, consumers, world.producer))
     for name in ("a", "b"):
         put(herder, name, {"topics": "t"})
         ask(herder, partial(herder.set_target, name, TargetState.PAUSED))
@@ -148,8 +140,7 @@ def test_no_regex_ends_the_herder(regex: str) -> None:
 
 def test_a_stored_regex_that_validation_lets_pass_is_the_connectors_trouble() -> None:
     world = Groups()
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     put(herder, "bad", {"topics.regex": "("})
     put(herder, "c", {"topics": "t"})
     turn(herder, 2)
@@ -222,8 +213,7 @@ def test_a_broken_plugin_is_its_connectors_trace() -> None:
 
 def test_a_lease_that_hangs_is_cancelled_and_counts_as_lost() -> None:
     world = Groups()
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     put(herder, "c", {"topics": "t"})
     turn(herder)
     for expected in range(1, 6):
@@ -244,8 +234,7 @@ def test_a_position_beyond_the_end_makes_a_lease_that_looks_for_itself() -> None
     world = Groups()
     world.groups["connect-c"] = {ZERO: Committed(1000)}
     world.ends = {ZERO: 10}
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     put(herder, "c", {"topics": "t"})
     turn(herder)
     [(lease, _)] = world.leases.values()

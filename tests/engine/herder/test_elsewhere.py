@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from engine.config.topic import ConfigState
 from engine.herder import fold
-from engine.herder.snapshot import View, task_status
-from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun, lag
-from engine.leases import Kind, Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.herder.snapshot import HerderSnapshot, task_status
+from engine.herder.state import HerderSettings, HerderState, LeaseRun, TaskRun, lag
+from engine.leases import ConnectorKind, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.record.record import TopicPartition
 
-CONFIG = TaskConfig("m", 0, 1, {}, (), 0, kind=Kind.SOURCE)
+CONFIG = TaskConfig("m", 0, 1, {}, (), 0, kind=ConnectorKind.SOURCE)
 LEASE = Lease("l", (CONFIG,), 1, 1000, {})
 
 
 def reported(positions: dict[str, int], ends: dict[str, int]) -> TaskRun:
     state = HerderState(1, {CONFIG_KEY: TaskRun(CONFIG, located=True)}, {"l": LeaseRun(LEASE, 0)})
     report = TaskReport("m", 0, 1, LeaseEnd.BUDGET, positions, ends, {}, {}, {}, {}, progressed=True)
-    return fold.fold_reports(state, "l", [report], 5, Settings()).tasks[CONFIG_KEY]
+    return fold.fold_reports(state, "l", [report], 5, HerderSettings()).tasks[CONFIG_KEY]
 
 
 CONFIG_KEY = ("m", 0)
@@ -24,7 +24,7 @@ CONFIG_KEY = ("m", 0)
 
 def test_positions_ends_lag_and_topics_are_those_reported() -> None:
     task = reported({"t-0": 5, "u-1": 7}, {"t-0": 9, "u-1": 7})
-    status = task_status(View("w", config=ConfigState(), state=HerderState(1, {CONFIG_KEY: task})), task)
+    status = task_status(HerderSnapshot("w", config=ConfigState(), state=HerderState(1, {CONFIG_KEY: task})), task)
     assert (status["positions"], status["ends"]) == ({"t-0": 5, "u-1": 7}, {"t-0": 9, "u-1": 7})
     assert (status["lag"], status["topics"]) == (4, ["t", "u"])
 

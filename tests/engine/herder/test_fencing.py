@@ -28,13 +28,6 @@ def world() -> World:
     return world
 
 
-@pytest.fixture
-def herder(world: World) -> Herder:
-    made = world.herder()
-    turn(made)
-    return made
-
-
 def until(herder: Herder, check: Callable[[], object]) -> None:
     """Rounds are made by other threads: turn until it holds."""
     deadline = time.monotonic() + 20
@@ -101,8 +94,7 @@ def test_no_task_runs_before_its_round_and_the_others_go_on(world: World) -> Non
         assert gate.wait(20)
         world.fence(properties, tasks)
 
-    herder = world.herder(fence=fence)
-    turn(herder)
+    herder = world.started(fence=fence)
     fresh(world, herder)
     world.end()
     put(herder, **{"tasks.max": "2"})
@@ -146,8 +138,7 @@ def test_a_round_for_an_older_generation_does_not_let_the_newest_in(world: World
         rounds.append(properties["tasks.max"])
         assert len(rounds) > 1 or gate.wait(20)
 
-    herder = world.herder(fence=fence)
-    turn(herder)
+    herder = world.started(fence=fence)
     fresh(world, herder)
     world.end()
     put(herder, **{"tasks.max": "2"})
@@ -175,8 +166,7 @@ def test_another_delivery_is_a_new_generation_and_fenced_both_ways(world: World,
 
 def test_the_workers_option_changes_the_delivery_as_well(world: World) -> None:
     """The properties are the same; validation says another delivery since the worker was started again."""
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     ask(herder, partial(herder.put, "c", {"topics": "t"}))
     turn(herder)
     world.end()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.config.topic import ConnectorState, TaskEntry
-from engine.herder.fencing_rounds import Round, stopped, wanted
-from engine.herder.state import HerderState, LeaseRun, Settings
+from engine.herder.fencing_rounds import FencingRound, has_old_work_ended, needed_round
+from engine.herder.state import HerderSettings, HerderState, LeaseRun
 from engine.leases import Lease, TaskConfig
 
 
@@ -16,7 +16,8 @@ def entry(tasks: int, count: int | None, *, exactly_once: bool = True, fenced: b
 
 
 def test_a_fenced_generation_needs_no_round() -> None:
-    assert wanted("c", entry(12, 12, fenced=True)) is None
+    """E-49, DistributedHerderTest#testExternalZombieFencingRequestForAlreadyFencedConnector."""
+    assert needed_round("c", entry(12, 12, fenced=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -26,25 +27,27 @@ def test_a_fenced_generation_needs_no_round() -> None:
 def test_the_producers_of_the_last_count_are_fenced_unless_the_only_task_takes_its_own_over(
     before: int | None, now: int, fenced: tuple[int, ...]
 ) -> None:
-    assert wanted("c", entry(now, before)) == Round("c", 2, fenced, now)
+    """E-50, DistributedHerderTest#testExternalZombieFencingRequestForSingleTaskConnector;
+    E-51, DistributedHerderTest#testExternalZombieFencingRequestForFreshConnector."""
+    assert needed_round("c", entry(now, before)) == FencingRound("c", 2, fenced, now)
 
 
 def test_from_one_task_to_none_is_a_round_too() -> None:
     """KIP-618 passes over it; then two tasks would begin without a round, and meet a zombie of the one."""
-    assert wanted("c", entry(0, 1)) == Round("c", 2, (0,), 0)
+    assert needed_round("c", entry(0, 1)) == FencingRound("c", 2, (0,), 0)
 
 
 def test_who_never_wrote_transactions_needs_no_round() -> None:
-    assert wanted("c", entry(2, None, exactly_once=False)) is None
-    assert wanted("c", entry(2, 0, exactly_once=False)) is None
+    assert needed_round("c", entry(2, None, exactly_once=False)) is None
+    assert needed_round("c", entry(2, 0, exactly_once=False)) is None
 
 
 def test_a_soft_downgrade_gets_a_last_round_even_of_a_single_task() -> None:
-    assert wanted("c", entry(1, 1, exactly_once=False)) == Round("c", 2, (0,), 0)
+    assert needed_round("c", entry(1, 1, exactly_once=False)) == FencingRound("c", 2, (0,), 0)
 
 
 def test_a_deleted_connector_needs_no_round() -> None:
-    assert wanted("c", ConnectorState(None, 3, (), task_count=2)) is None
+    assert needed_round("c", ConnectorState(None, 3, (), task_count=2)) is None
 
 
 def running(generation: int, asked: int | None = None, *, cancelled: bool = False) -> HerderState:
@@ -53,10 +56,10 @@ def running(generation: int, asked: int | None = None, *, cancelled: bool = Fals
 
 
 def test_a_round_waits_for_the_leases_of_older_generations_for_their_graceful_time() -> None:
-    round_, settings = Round("c", 2, (0,), 1), Settings(graceful_ms=1000)
-    assert stopped(HerderState(), round_, 0, settings)
-    assert stopped(running(2), round_, 0, settings)
-    assert not stopped(running(1), round_, 0, settings)
-    assert not stopped(running(1, asked=100), round_, 1100, settings)
-    assert stopped(running(1, asked=100), round_, 1101, settings)
-    assert stopped(running(1, asked=100, cancelled=True), round_, 100, settings)
+    round_, settings = FencingRound("c", 2, (0,), 1), HerderSettings(graceful_ms=1000)
+    assert has_old_work_ended(HerderState(), round_, 0, settings)
+    assert has_old_work_ended(running(2), round_, 0, settings)
+    assert not has_old_work_ended(running(1), round_, 0, settings)
+    assert not has_old_work_ended(running(1, asked=100), round_, 1100, settings)
+    assert has_old_work_ended(running(1, asked=100), round_, 1101, settings)
+    assert has_old_work_ended(running(1, asked=100, cancelled=True), round_, 100, settings)

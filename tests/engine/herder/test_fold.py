@@ -23,16 +23,16 @@ from engine.herder.fold import (
     fold_cancelled,
     fold_config,
     fold_granted,
+    fold_lease_progress,
     fold_lost,
     fold_reports,
     fold_retriable,
-    fold_told,
 )
-from engine.herder.state import HerderState, Settings
+from engine.herder.state import HerderSettings, HerderState
 from engine.leases import Lease, LeaseEnd, LeaseProgress, TaskReport
 from engine.record.record import TopicPartition
 
-SETTINGS = Settings(lost_limit=5, lost_delay_ms=200, kill_delay_ms=3500)
+SETTINGS = HerderSettings(lost_limit=5, lost_delay_ms=200, kill_delay_ms=3500)
 NOW = 1_000_000
 ZERO = TopicPartition("t", 0)
 ONE = TopicPartition("t", 1)
@@ -237,7 +237,7 @@ def test_a_deleted_connector_takes_its_tasks_along() -> None:
 
 def test_what_a_lease_tells_moves_positions_and_it_goes_on() -> None:
     told = replace(report(), end=None)
-    state = fold_told(leased(config()), LeaseProgress("7-1", (told,)), NOW)
+    state = fold_lease_progress(leased(config()), LeaseProgress("7-1", (told,)), NOW)
     assert list(state.leases) == ["7-1"]
     assert state.tasks["c", 0].positions == {ZERO: 10}
     assert state.tasks["c", 0].figures.metrics == {"records-consumed": 10}
@@ -246,8 +246,8 @@ def test_what_a_lease_tells_moves_positions_and_it_goes_on() -> None:
 def test_what_a_lease_tells_that_is_over_or_lost_the_task_changes_nothing() -> None:
     state = leased(config())
     told = LeaseProgress("7-1", (replace(report(), end=None),))
-    assert fold_told(state, LeaseProgress("7-0", told.reports), NOW) is state
+    assert fold_lease_progress(state, LeaseProgress("7-0", told.reports), NOW) is state
     newer = fold_config(state, config(generation=2), NOW)
-    assert fold_told(newer, told, NOW).tasks == newer.tasks
+    assert fold_lease_progress(newer, told, NOW).tasks == newer.tasks
     restarted = fold_config(state, config(restart_record("c", 1, {})), NOW)
-    assert fold_told(restarted, told, NOW).tasks == restarted.tasks
+    assert fold_lease_progress(restarted, told, NOW).tasks == restarted.tasks

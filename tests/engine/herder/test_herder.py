@@ -9,10 +9,10 @@ import pytest
 
 from engine.config.topic import LEASE_KEY, TargetState
 from engine.herder.herder import Herder
-from engine.herder.state import Settings
+from engine.herder.state import HerderSettings
 from engine.leases import LeaseEnd, LeaseProgress, TaskReport
-from engine.pipeline.outcome import Trouble
-from engine.pipeline.task_state import ParkedRetry, Place, TaskState
+from engine.pipeline.outcome import FailedAttempts
+from engine.pipeline.task_state import OperationId, ParkedRetry, TaskState
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
@@ -37,8 +37,7 @@ def test_however_many_connectors_a_start_names_it_is_one_write_and_their_tasks_a
     world = World()
     world.ends = {TopicPartition("t", 0): 5}
     names = [f"c{number:02}" for number in range(count)]
-    herder = world.herder(initial=[{"name": name, "topics": "t"} for name in names])
-    turn(herder)
+    herder = world.started(initial=[{"name": name, "topics": "t"} for name in names])
     assert [name for name in names if len(herder.view().tasks(name)) == 1] == names
     assert world.written == 4  # the claim, the connectors, a heartbeat, their tasks
 
@@ -47,7 +46,7 @@ def test_however_many_connectors_a_start_names_it_is_one_write_and_their_tasks_a
 def test_the_more_ends_there_are_the_less_often_they_are_asked_for(partitions: int, wait_ms: int) -> None:
     world = World()
     world.ends = {TopicPartition("t", number): 0 for number in range(partitions)}
-    herder = world.herder(initial=[{"name": "c", "topics": "t"}], settings=Settings())
+    herder = world.herder(initial=[{"name": "c", "topics": "t"}], settings=HerderSettings())
     assert herder.turn() == wait_ms
 
 
@@ -55,7 +54,7 @@ def test_a_source_that_wakes_sooner_is_not_kept_waiting_by_the_many_ends_of_othe
     world = World()
     world.ends = {TopicPartition("t", number): 0 for number in range(1000)}
     initial = [{"name": "c", "topics": "t"}, {"name": "s", "kind": "source"}]
-    herder = world.herder(initial=initial, settings=Settings())
+    herder = world.herder(initial=initial, settings=HerderSettings())
     assert herder.turn() == 1000
     world.end(wake_at=world.now + 500)
     assert herder.turn() == 500
@@ -92,7 +91,7 @@ def test_a_standing_lease_is_followed_by_what_it_commits(world: World, herder: H
     status = world.statuses()["status-task-c-0"]
     assert (status["lag"], status["metrics"]["dropped-records-total"], status["kind"]) == (1, 3, "stream")
     assert status["parked_reason"] is None
-    memory.parked = ParkedRetry(Place("t", 0, 4, 0), Trouble(2, world.now), world.now + 9000)
+    memory.parked = ParkedRetry(OperationId("t", 0, 4, 0), FailedAttempts(2, world.now), world.now + 9000)
     memory.metrics[Metric.DROPPED_RECORDS_TOTAL] = 5
     world.groups["connect-c"] = {ZERO: Committed(5, memory.to_metadata())}
     world.now += 1000
@@ -150,14 +149,13 @@ def test_the_next_leader_remembers_failures_and_figures(world: World, herder: He
     running(world, herder)
     world.end(LeaseEnd.FAILED, trace="Traceback …")
     turn(herder)
-    successor = world.herder()
-    turn(successor)
+    successor = world.started()
     [task] = successor.view().tasks("c")
     assert task.trace == "Traceback …"
     assert task.figures.metrics == {"records-consumed": 5}
     turn(herder)
-    assert successor.leads()
-    assert not herder.leads()
+    assert successor.is_leading()
+    assert not herder.is_leading()
 
 
 def test_the_next_leader_knows_that_offsets_were_committed_even_when_they_are_gone(
@@ -167,8 +165,7 @@ def test_the_next_leader_knows_that_offsets_were_committed_even_when_they_are_go
     world.end()
     turn(herder)
     world.ends[ZERO] = 9
-    successor = world.herder()
-    turn(successor)
+    world.started()
     [(lease, _)] = world.leases.values()
     assert lease.tasks[0].has_committed
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.config.masking import MASK
 from engine.config.topic import TargetState
-from engine.errors import ConfigError, Conflict, NotFound
+from engine.errors import ConfigError, NotFound, RequestConflict
 from engine.herder.herder import Herder
 from engine.herder.snapshot import ConnectorFacts
 from engine.leases import LeaseEnd
@@ -24,7 +24,7 @@ def test_wrong_properties_are_refused_and_change_nothing(world: World, herder: H
 
 def test_a_name_is_created_once(world: World, herder: Herder) -> None:
     assert ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
-    with pytest.raises(Conflict):
+    with pytest.raises(RequestConflict):
         ask(herder, partial(herder.put, "c", PROPERTIES, create=True))
 
 
@@ -82,8 +82,7 @@ def test_a_restart_frees_a_failed_task_only_when_asked_for(world: World, herder:
 
 def test_a_restart_shows_what_validation_says_now(world: World) -> None:
     found = {"trace": "the package is not installed"}
-    herder = world.herder(examine=lambda _: ConnectorFacts(trace=found.get("trace")))
-    turn(herder)
+    herder = world.started(examine=lambda _: ConnectorFacts(trace=found.get("trace")))
     ask(herder, partial(herder.put, "c", PROPERTIES))
     assert world.statuses()["status-connector-c"]["state"] == "FAILED"
     found.clear()

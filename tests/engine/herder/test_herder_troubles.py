@@ -9,23 +9,20 @@ from functools import partial
 import pytest
 
 from engine.config.topic import Leader, leader_record
-from engine.errors import Conflict, LeaseLost, RetriableError
+from engine.errors import LeaseLost, RequestConflict, RetriableError
 from engine.herder.herder import Herder
-from engine.herder.state import Settings
+from engine.herder.state import HerderSettings
 from engine.leases import LeaseEnd
-from engine.record.record import RawRecord, TopicPartition
+from engine.record.record import TopicPartition
 from tests.engine.herder.running import ZERO, running
 from tests.engine.herder.world import Election, World, ask, turn
 
 
 def test_a_leader_that_sees_a_newer_one_grants_nothing_and_stands_by(world: World) -> None:
     election = Election()
-    herder = world.herder(election)
-    turn(herder)
+    herder = world.started(election)
     election.won = False
-    at = TopicPartition("configs", 0)
-    row = leader_record(Leader(99, "other", 0, "http://other"))
-    world.config_log.append(RawRecord("configs", 0, world.config_log.end_offsets([at])[at], 0, "", *row))
+    world.write_config(leader_record(Leader(99, "other", 0, "http://other")))
     world.ends[ZERO] = 5
     turn(herder, 2)
     assert world.leases == {}
@@ -43,7 +40,7 @@ def test_stopping_resigns_so_that_leases_end(world: World, herder: Herder) -> No
 
 
 def test_stopping_waits_for_no_look() -> None:
-    herder = World().herder(settings=Settings(poll_ms=60_000))
+    herder = World().herder(settings=HerderSettings(poll_ms=60_000))
     thread = threading.Thread(target=herder.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 20
@@ -58,7 +55,7 @@ def test_stopping_waits_for_no_look() -> None:
 def test_requests_after_the_end_are_refused(world: World, herder: Herder) -> None:
     herder.stop()
     herder.run()
-    with pytest.raises(Conflict):
+    with pytest.raises(RequestConflict):
         herder.delete("c").result(0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.errors import AbortableError, EngineError, FatalError, Fenced, RetriableError
+from engine.errors import AbortableError, EngineError, FatalError, GenerationFenced, RetriableError
 from engine.herder.leadership import LeaderProducer
 from tests import fakes
 
@@ -119,24 +119,24 @@ def test_a_client_that_can_not_even_abort_ends_the_leadership() -> None:
     expired = AbortableError("the transactional id has expired")
     client = Client("abort", expired)
     client.flush = failing_once(client.flush, expired)  # type: ignore[method-assign] # of a fake
-    with pytest.raises(Fenced, match="expired"):
+    with pytest.raises(GenerationFenced, match="expired"):
         write(leading(client), b"a")
 
 
-@pytest.mark.parametrize("error", [Fenced("taken over"), FatalError("beyond repair")])
+@pytest.mark.parametrize("error", [GenerationFenced("taken over"), FatalError("beyond repair")])
 @pytest.mark.parametrize("call", ["begin", "flush", "commit"])
 def test_whatever_ends_the_client_ends_the_leadership(call: str, error: EngineError) -> None:
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         write(leading(Client(call, error)), b"a")
 
 
 def test_nobody_writes_before_taking_over_or_after_letting_go() -> None:
     client = Client()
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         write(LeaderProducer(lambda: client), b"a")  # type: ignore[arg-type, return-value] # a fake
     producer = leading(client)
-    producer.let_go()
-    with pytest.raises(Fenced):
+    producer.release()
+    with pytest.raises(GenerationFenced):
         write(producer, b"a")
 
 

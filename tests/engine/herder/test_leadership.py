@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from engine.errors import Conflict, NotLeading
+from engine.errors import NotLeading, RequestConflict
 from engine.herder.herder import Herder
 from engine.herder.leadership import PLACELESS_MS
 from engine.leases import LeaseEnd
@@ -62,10 +62,9 @@ def test_the_second_driver_stands_by_and_says_where_the_first_is(two: Two) -> No
 def test_a_driver_that_knows_no_leader_is_starting() -> None:
     world, election = World(), Election()
     election.won = False
-    herder = world.herder(election)
-    turn(herder)
+    herder = world.started(election)
     assert bodies.health(herder.view())["status"] == "starting"
-    with pytest.raises(Conflict, match="starting"):
+    with pytest.raises(RequestConflict, match="starting"):
         ask(herder, partial(herder.put, "c", PROPERTIES))
 
 
@@ -102,7 +101,7 @@ def test_the_next_leader_goes_on_where_the_first_was(two: Two) -> None:
     two.swap()
     assert two.two.view().names() == ["c"]
     assert two.world.config().leader.epoch == 2
-    assert (two.one.leads(), two.two.leads()) == (False, True)
+    assert (two.one.is_leading(), two.two.is_leading()) == (False, True)
 
 
 def test_no_write_of_a_former_leader_arrives(two: Two) -> None:
@@ -112,7 +111,7 @@ def test_no_write_of_a_former_leader_arrives(two: Two) -> None:
     with pytest.raises(NotLeading):
         ask(two.one, partial(two.one.put, "c", PROPERTIES))
     assert two.written() == before
-    assert (two.one.leads(), two.one.view().standby) == (False, True)
+    assert (two.one.is_leading(), two.one.view().standby) == (False, True)
 
 
 def test_a_leader_that_the_group_lost_sight_of_goes_on_until_another_leads(two: Two) -> None:
@@ -121,10 +120,10 @@ def test_a_leader_that_the_group_lost_sight_of_goes_on_until_another_leads(two: 
     two.first.won = False
     two.world.now += PLACELESS_MS
     turn(two.one)
-    assert two.one.leads()
+    assert two.one.is_leading()
     two.swap()
     turn(two.one)
-    assert (two.one.leads(), two.two.leads()) == (False, True)
+    assert (two.one.is_leading(), two.two.is_leading()) == (False, True)
 
 
 def test_what_was_seen_last_stays_while_nobody_leads(two: Two) -> None:
@@ -144,7 +143,7 @@ def test_a_former_leader_steps_down_at_its_next_heartbeat(two: Two) -> None:
     two.first.confirmed = False
     two.world.now += 3000
     turn(two.one)
-    assert not two.one.leads()
+    assert not two.one.is_leading()
     turn(two.one, 3)
     assert two.world.config().leader.worker_id == "w:2"
     assert two.one.view().leader_url == "http://w:2"
@@ -157,7 +156,7 @@ def test_a_driver_that_slept_asks_the_brokers_before_it_fences_its_successor(two
     turn(two.one, 5)
     two.world.now += 3000
     turn(two.two)
-    assert two.two.leads()
+    assert two.two.is_leading()
 
 
 def test_a_driver_that_lost_the_election_while_it_took_over_writes_nothing(two: Two) -> None:
@@ -172,7 +171,7 @@ def test_a_driver_that_lost_the_election_while_it_took_over_writes_nothing(two: 
     before = two.written()
     turn(losing)
     assert two.written() == before
-    assert not losing.leads()
+    assert not losing.is_leading()
 
 
 def test_who_leads_again_knows_what_failed_while_it_led_before(two: Two) -> None:
@@ -182,11 +181,11 @@ def test_who_leads_again_knows_what_failed_while_it_led_before(two: Two) -> None
     turn(two.one)
     two.lose()
     turn(two.one)
-    assert not two.one.leads()
+    assert not two.one.is_leading()
     two.first.won = True
     turn(two.one, 2)
     [task] = two.one.view().tasks("c")
-    assert (two.one.leads(), task.trace) == (True, "Traceback …")
+    assert (two.one.is_leading(), task.trace) == (True, "Traceback …")
     assert two.world.statuses()["status-task-c-0"]["state"] == "FAILED"
 
 
@@ -196,10 +195,10 @@ def test_leases_of_a_former_leader_are_asked_to_stop_and_not_granted_again_befor
     [lease_id] = two.world.leases
     two.lose()
     turn(two.one)
-    assert [task.connector for task in two.one.view().state.leased()] == ["c"]
+    assert [task.connector for task in two.one.view().state.leased_tasks()] == ["c"]
     two.first.won = True
     turn(two.one, 2)
-    assert two.one.leads()
+    assert two.one.is_leading()
     assert list(two.world.leases) == [lease_id]
     two.world.end(LeaseEnd.FENCED)
     two.world.ends[ZERO] = 9
@@ -228,7 +227,7 @@ def test_the_command_lines_connectors_are_written_once(two: Two) -> None:
     election.won = True
     turn(herder)
     properties = two.world.config().connectors["c"].properties
-    assert herder.leads()
+    assert herder.is_leading()
     assert properties is not None
     assert properties["tasks.max"] == "2"
 
@@ -255,7 +254,7 @@ def test_who_takes_over_leaves_the_connectors_as_the_leader_before_left_them(two
     before = two.world.config().connectors["c"].properties
     election.won = True
     turn(herder)
-    assert herder.leads()
+    assert herder.is_leading()
     assert two.world.config().connectors["c"].properties == before
 
 
@@ -273,9 +272,9 @@ def test_connectors_of_the_command_line_that_were_not_written_are_tried_again(tw
     two.world.interrupt = 2  # the leader's record, then this
     election.won = True
     turn(herder)
-    assert not herder.leads()
+    assert not herder.is_leading()
     turn(herder)
-    assert herder.leads()
+    assert herder.is_leading()
     assert two.world.config().connectors["d"].properties == {"name": "d", "topics": "t"}
 
 

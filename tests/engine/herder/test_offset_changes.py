@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from engine.config.topic import TargetState
-from engine.errors import BadRequest, Conflict, EngineError, NotFound, NotLeading, RetriableError
+from engine.errors import BadRequest, EngineError, NotFound, NotLeading, RequestConflict, RetriableError
 from engine.herder.herder import Herder
 from engine.herder.leadership import PLACELESS_MS
 from engine.herder.positions import GroupOffsets
@@ -32,13 +32,6 @@ def world() -> World:
     world = World()
     world.ends = {ZERO: 5, ONE: 7}
     return world
-
-
-@pytest.fixture
-def herder(world: World) -> Herder:
-    made = world.herder()
-    turn(made)
-    return made
 
 
 def stopped(world: World, herder: Herder, properties: Mapping[str, str]) -> None:
@@ -85,11 +78,17 @@ def test_a_reset_begins_at_the_first_record_and_is_committed(world: World, herde
     assert world.groups["connect-c"] == {ZERO: Committed(0), ONE: Committed(0)}
 
 
-def test_null_resets_one_partition(world: World, herder: Herder) -> None:
+TEXT = {"kafka_topic": "t", "kafka_partition": "0"}, {"kafka_offset": "3"}
+
+
+@pytest.mark.parametrize(("changed", "found"), [(row(1, None), {ONE: Committed(0)}), (TEXT, {ZERO: Committed(3)})])
+def test_null_resets_one_partition_and_numbers_may_be_text(
+    world: World, herder: Herder, changed: Any, found: dict[TopicPartition, Committed]
+) -> None:
     stopped(world, herder, PLAIN)
-    change(herder, [row(1, None)])
+    change(herder, [changed])
     turn(herder)
-    assert world.groups["connect-c"] == {ZERO: Committed(5, "memory"), ONE: Committed(0)}
+    assert world.groups["connect-c"] == {ZERO: Committed(5, "memory"), ONE: Committed(7, "memory"), **found}
 
 
 @pytest.mark.parametrize("target", [TargetState.STARTED, TargetState.PAUSED])
@@ -104,7 +103,7 @@ def test_a_task_that_has_not_stopped_yet_is_waited_for_by_who_asks(world: World,
     ask(herder, partial(herder.put, "c", PLAIN))
     turn(herder)
     ask(herder, partial(herder.set_target, "c", TargetState.STOPPED))
-    with pytest.raises(Conflict, match="not stopped"):
+    with pytest.raises(RequestConflict, match="not stopped"):
         change(herder, None)
     world.end(LeaseEnd.STOPPED)
     turn(herder)
@@ -163,8 +162,7 @@ def test_whatever_a_change_meets_is_told_to_who_asked_and_the_herder_goes_on(wor
         def read(self, properties: Mapping[str, str]) -> Any:
             raise ValueError("is no JSON object")
 
-    herder = world.herder(sources=Odd())
-    turn(herder)
+    herder = world.started(sources=Odd())
     source_stopped(world, herder)
     answer = change(herder, None)
     turn(herder, 2)
@@ -181,8 +179,7 @@ def test_what_was_changed_before_a_change_failed_is_known(world: World) -> None:
         left.pop()
         return fakes.Consumer(group=world.groups[group])
 
-    herder = world.herder(offsets=GroupOffsets(world, consumers, world.producer))
-    turn(herder)
+    herder = world.started(offsets=GroupOffsets(world, consumers, world.producer))
     stopped(world, herder, PLAIN)
     answer = change(herder, [row(0, 2), row(1, 2)])
     turn(herder)
@@ -190,30 +187,18 @@ def test_what_was_changed_before_a_change_failed_is_known(world: World) -> None:
     assert world.statuses()["status-task-c-0"]["lag"] == 3
 
 
-def source_stopped(world: World, herder: Herder) -> None:
-    """Source `c` has one offset, and is stopped."""
+def source_stopped(world: World, herder: Herder, **offsets: int) -> None:
+    """Source `c` has these offsets of files, or one of file `a`, and is stopped."""
     ask(herder, partial(herder.put, "c", {"kind": "source"}))
     turn(herder)
     world.end()
-    world.source_offsets = {"c": {'{"file":"a"}': {"next": 3}}}
+    world.source_offsets = {"c": {f'{{"file":"{name}"}}': {"next": at} for name, at in (offsets or {"a": 3}).items()}}
     ask(herder, partial(herder.set_target, "c", TargetState.STOPPED))
     turn(herder)
-
-
-def test_numbers_may_be_text(world: World, herder: Herder) -> None:
-    stopped(world, herder, PLAIN)
-    change(herder, [({"kafka_topic": "t", "kafka_partition": "0"}, {"kafka_offset": "3"})])
-    turn(herder)
-    assert world.groups["connect-c"][ZERO] == Committed(3)
 
 
 def test_a_source_is_changed_where_it_keeps_its_offsets(world: World, herder: Herder) -> None:
-    ask(herder, partial(herder.put, "c", {"kind": "source"}))
-    turn(herder)
-    world.end()
-    world.source_offsets = {"c": {'{"file":"a"}': {"next": 3}, '{"file":"b"}': {"next": 4}}}
-    ask(herder, partial(herder.set_target, "c", TargetState.STOPPED))
-    turn(herder)
+    source_stopped(world, herder, a=3, b=4)
     assert herder.offsets("c") == [({"file": "a"}, {"next": 3}), ({"file": "b"}, {"next": 4})]
     change(herder, [({"file": "a"}, {"next": 1}), ({"file": "b"}, None)])
     turn(herder)
@@ -274,8 +259,7 @@ def test_a_connector_that_is_resumed_meanwhile_is_not_changed(world: World, herd
 
 def test_who_waits_when_the_leadership_is_lost_is_told(world: World) -> None:
     election = Election()
-    herder = world.herder(election)
-    turn(herder)
+    herder = world.started(election)
     stopped(world, herder, EXACTLY)
     world.fencing = RetriableError("no coordinator")
     answer = change(herder, None)
@@ -309,8 +293,7 @@ def test_a_leader_that_was_fenced_changes_nothing(world: World, herder: Herder) 
 
 
 def test_offsets_that_are_kept_elsewhere_are_not_changed_here(world: World) -> None:
-    herder = world.herder(examine=lambda properties: replace(examine(properties), keeps_positions_here=False))
-    turn(herder)
+    herder = world.started(examine=lambda properties: replace(examine(properties), keeps_positions_here=False))
     stopped(world, herder, PLAIN)
     with pytest.raises(BadRequest, match="kept where it writes to"):
         change(herder, None)

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from engine.config.topic import TargetState, TaskEntry, commit_record, task_record
 from engine.errors import RetriableError
 from engine.herder.herder import Herder
-from engine.herder.offset_refresh import Recommits
+from engine.herder.offset_refresh import OffsetRefresh
 from engine.herder.positions import GroupOffsets
-from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
+from engine.herder.state import HerderSettings, HerderState, LeaseRun, TaskRun
 from engine.leases import Lease, LeaseEnd, TaskConfig
 from engine.ports import Committed
-from engine.record.record import RawRecord, TopicPartition
+from engine.record.record import TopicPartition
 from tests import fakes
 from tests.engine.herder.world import World, ask, turn
 
@@ -32,9 +32,9 @@ class Reminded(World):
         self.groups["connect-c"] = {ZERO: Committed(5, "memory")}
         self.consumer = fakes.Consumer(group=self.groups["connect-c"])
 
-    def recommits(self, retention_ms: int | None = None, **settings: Any) -> Recommits:
+    def recommits(self, retention_ms: int | None = None, **settings: Any) -> OffsetRefresh:
         offsets = GroupOffsets(self, lambda _: self.consumer, self.producer)
-        return Recommits(offsets, lambda: retention_ms, Settings(**settings))
+        return OffsetRefresh(offsets, lambda: retention_ms, HerderSettings(**settings))
 
 
 def state(*, exactly_once: bool = False, tasks: int = 1) -> HerderState:
@@ -58,7 +58,7 @@ def test_brokers_that_do_not_tell_their_time_have_kafkas_own() -> None:
         raise RetriableError("no answer")
 
     offsets = GroupOffsets(world, lambda _: world.consumer, world.producer)
-    Recommits(offsets, away, Settings()).turn(state(), 0)
+    OffsetRefresh(offsets, away, HerderSettings()).turn(state(), 0)
     assert len(world.consumer.commits) == 1
 
 
@@ -81,7 +81,7 @@ def test_a_leader_that_slept_does_not_move_a_running_task_back() -> None:
             return found
 
     offsets = GroupOffsets(Slow(), lambda _: world.consumer, world.producer)
-    Recommits(offsets, lambda: None, Settings()).turn(state(exactly_once=True), 0)
+    OffsetRefresh(offsets, lambda: None, HerderSettings()).turn(state(exactly_once=True), 0)
     assert world.groups["connect-c"] == {ZERO: Committed(9)}
 
 
@@ -144,7 +144,7 @@ def test_brokers_that_are_away_are_asked_for_one_task_of_a_connector(recommits: 
     offsets = GroupOffsets(Away(), lambda _: world.consumer, world.producer)
     other = TaskRun(TaskConfig("d", 0, 1, {"name": "d"}, (ZERO,)), located=True)
     tasks = {**state(tasks=3).tasks, ("d", 0): other}
-    reminder = Recommits(offsets, lambda: None, Settings(recommits=recommits))
+    reminder = OffsetRefresh(offsets, lambda: None, HerderSettings(recommits=recommits))
     for now in range(5):
         reminder.turn(HerderState(tasks=tasks), now)
     assert asked == ["connect-c", "connect-d"]
@@ -155,8 +155,7 @@ def test_a_partition_that_moved_is_not_moved_back_while_its_older_lease_runs(wor
     moved = TopicPartition("t", 2)
     world.ends = dict.fromkeys([TopicPartition("t", number) for number in range(3)], 10)
     world.groups["connect-c"] = {partition: Committed(5) for partition in world.ends}
-    herder = world.herder()
-    turn(herder)
+    herder = world.started()
     properties = {"topics": "t", "delivery": "exactly_once"}
     ask(herder, partial(herder.put, "c", {**properties, "tasks.max": "2"}))
     turn(herder, 2)
@@ -184,8 +183,7 @@ def world() -> World:
 
 @pytest.fixture
 def herder(world: World) -> Herder:
-    made = world.herder()
-    turn(made)
+    made = world.started()
     ask(made, partial(made.put, "c", {"topics": "t"}))
     turn(made)
     return made
@@ -245,9 +243,6 @@ def test_the_next_leader_knows_what_was_committed_in_another_generation(world: W
     world.groups["connect-c"] = {}
     world.ends[TopicPartition("t", 1)] = 3
     entry = TaskEntry(2, {"name": "c", "topics": "t"}, tuple(world.ends))
-    for row in (task_record("c", 0, entry), commit_record("c", 1, 2)):
-        at = TopicPartition("configs", 0)
-        offset = world.config_log.end_offsets([at])[at]
-        world.config_log.append(RawRecord("configs", 0, offset, 0, "CREATE_TIME", *row))
+    world.write_config(task_record("c", 0, entry), commit_record("c", 1, 2))
     turn(world.herder(worker_id="w:2"))
     assert "t-0" in world.statuses()["status-task-c-0"]["trace"]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from engine.config.topic import TargetState
-from engine.herder.fold import fold_cancelled, fold_granted, fold_told
-from engine.herder.plan import crowded, late, overdue, plan, resting
-from engine.herder.state import HerderState, LeaseRun, Settings, TaskRun
-from engine.leases import Kind, Lease, LeaseProgress, TaskConfig
+from engine.herder.fold import fold_cancelled, fold_granted, fold_lease_progress
+from engine.herder.plan import delayed_tasks, is_crowded, overdue_leases, plan, unbegun_leases
+from engine.herder.state import HerderSettings, HerderState, LeaseRun, TaskRun
+from engine.leases import ConnectorKind, Lease, LeaseProgress, TaskConfig
 from engine.record.record import TopicPartition
 
-SETTINGS = Settings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)
+SETTINGS = HerderSettings(slots=2, budget_ms=5000, short_budget_ms=1000, graceful_ms=3000, busy_lag=100, pool_size=3)
 NOW = 1_000_000
 
 
@@ -57,17 +58,17 @@ def test_light_tasks_share_one_lease() -> None:
     assert found[0].budget_ms == 5000
 
 
-def of_kind(kind: Kind, connector: str, **changes: Any) -> TaskRun:
+def of_kind(kind: ConnectorKind, connector: str, **changes: Any) -> TaskRun:
     return replace(TaskRun(TaskConfig(connector, 0, 1, {}, (), kind=kind), located=True), **changes)
 
 
 def test_a_source_runs_when_it_said_that_it_would_have_something() -> None:
-    assert plan(state(of_kind(Kind.SOURCE, "s", not_before=NOW + 1)), {}, NOW, SETTINGS) == ()
-    assert names(plan(state(of_kind(Kind.SOURCE, "s", not_before=NOW)), {}, NOW, SETTINGS)) == [["s"]]
+    assert plan(state(of_kind(ConnectorKind.SOURCE, "s", not_before=NOW + 1)), {}, NOW, SETTINGS) == ()
+    assert names(plan(state(of_kind(ConnectorKind.SOURCE, "s", not_before=NOW)), {}, NOW, SETTINGS)) == [["s"]]
 
 
 def test_a_stream_stands_alone_and_leaves_one_slot_to_the_others() -> None:
-    streams = (of_kind(Kind.STREAM, "x"), of_kind(Kind.STREAM, "y"))
+    streams = (of_kind(ConnectorKind.STREAM, "x"), of_kind(ConnectorKind.STREAM, "y"))
     leases = plan(state(*streams, task("a")), ends(a=1), NOW, SETTINGS)
     assert names(leases) == [["x"], ["a"]]
     assert [lease.standing for lease in leases] == [True, False]
@@ -76,33 +77,30 @@ def test_a_stream_stands_alone_and_leaves_one_slot_to_the_others() -> None:
 
 
 def test_a_stream_never_gets_the_last_slot() -> None:
-    assert plan(state(of_kind(Kind.STREAM, "x")), {}, NOW, replace(SETTINGS, slots=1)) == ()
+    assert plan(state(of_kind(ConnectorKind.STREAM, "x")), {}, NOW, replace(SETTINGS, slots=1)) == ()
 
 
 def test_a_standing_lease_that_was_asked_to_stop_has_only_its_graceful_time() -> None:
-    run = LeaseRun(Lease("7-1", (of_kind(Kind.STREAM, "x").config,), 7, 5000, {}), NOW, stop_asked_at=NOW)
-    assert overdue(state(leases=(run,)), NOW + 3000, SETTINGS) == ()
-    assert overdue(state(leases=(run,)), NOW + 3001, SETTINGS) == ("7-1",)
+    run = LeaseRun(Lease("7-1", (of_kind(ConnectorKind.STREAM, "x").config,), 7, 5000, {}), NOW, stop_asked_at=NOW)
+    assert overdue_leases(state(leases=(run,)), NOW + 3000, SETTINGS) == ()
+    assert overdue_leases(state(leases=(run,)), NOW + 3001, SETTINGS) == ("7-1",)
 
 
-def test_a_pool_has_a_size() -> None:
-    found = plan(state(*(task(name) for name in "abcd")), ends(a=1, b=1, c=1, d=1), NOW, SETTINGS)
-    assert names(found) == [["a", "b", "c"], ["d"]]
-
-
-def test_a_busy_task_has_its_own_lease() -> None:
-    found = plan(state(task("a"), task("b"), task("c")), ends(a=1, b=100, c=1), NOW, SETTINGS)
-    assert sorted(names(found)) == [["a", "c"], ["b"]]
-
-
-def test_a_task_that_used_up_its_budget_is_busy() -> None:
-    found = plan(state(task("a", behind=True), task("b")), ends(a=1, b=1), NOW, SETTINGS)
-    assert sorted(names(found)) == [["a"], ["b"]]
-
-
-def test_a_task_that_lost_a_lease_runs_alone() -> None:
-    found = plan(state(task("a", lost=1), task("b")), ends(a=1, b=1), NOW, SETTINGS)
-    assert sorted(names(found)) == [["a"], ["b"]]
+@pytest.mark.parametrize(
+    ("runs", "of", "pools"),
+    [
+        ([task(name) for name in "abcd"], ends(a=1, b=1, c=1, d=1), [["a", "b", "c"], ["d"]]),
+        ([task("a"), task("b"), task("c")], ends(a=1, b=100, c=1), [["a", "c"], ["b"]]),
+        ([task("a", behind=True), task("b")], ends(a=1, b=1), [["a"], ["b"]]),
+        ([task("a", lost=1), task("b")], ends(a=1, b=1), [["a"], ["b"]]),
+        ([task("a"), of_kind(ConnectorKind.SOURCE, "s"), task("b")], ends(a=1, b=1), [["a", "b"], ["s"]]),
+    ],
+    ids=["size", "busy", "used-up-its-budget", "lost-a-lease", "source"],
+)
+def test_a_pool_has_a_size_and_holds_no_busy_or_suspect_task_and_no_source(
+    runs: list[TaskRun], of: dict[TopicPartition, int], pools: list[list[str]]
+) -> None:
+    assert sorted(names(plan(state(*runs), of, NOW, SETTINGS))) == pools
 
 
 def test_leases_are_short_when_others_wait() -> None:
@@ -139,11 +137,11 @@ def test_a_task_rests_that_only_waits_for_its_time() -> None:
         task("c", **held),
         task("d", **held, trace="died"),
         task("e"),
-        of_kind(Kind.SOURCE, "s", **held),
-        of_kind(Kind.SOURCE, "t", **held, target=TargetState.PAUSED),
+        of_kind(ConnectorKind.SOURCE, "s", **held),
+        of_kind(ConnectorKind.SOURCE, "t", **held, target=TargetState.PAUSED),
     )
-    assert [one.config.connector for one in resting(idle, ends(a=0, b=0, c=1, d=1, e=1), NOW)] == ["a", "c", "s"]
-    assert list(resting(idle, ends(c=1), NOW + 1)) == []
+    assert [one.config.connector for one in delayed_tasks(idle, ends(a=0, b=0, c=1, d=1, e=1), NOW)] == ["a", "c", "s"]
+    assert list(delayed_tasks(idle, ends(c=1), NOW + 1)) == []
 
 
 def test_a_task_has_one_lease_at_a_time() -> None:
@@ -170,9 +168,9 @@ def test_a_new_generation_waits_for_the_leases_of_the_old_one() -> None:
 def test_a_lease_that_does_not_stop_is_cancelled_after_its_graceful_time() -> None:
     running = LeaseRun(Lease("7-1", (task("a").config,), 7, 5000, {}), granted_at=NOW, stop_asked_at=NOW + 100)
     at = state(task("a"), leases=(running,))
-    assert overdue(at, NOW + 8000, SETTINGS) == ()
-    assert overdue(at, NOW + 8001, SETTINGS) == ("7-1",)
-    assert overdue(fold_cancelled(at, ["7-1"]), NOW + 9000, SETTINGS) == ()
+    assert overdue_leases(at, NOW + 8000, SETTINGS) == ()
+    assert overdue_leases(at, NOW + 8001, SETTINGS) == ("7-1",)
+    assert overdue_leases(fold_cancelled(at, ["7-1"]), NOW + 9000, SETTINGS) == ()
 
 
 def test_a_lease_may_stay_while_slots_are_free_and_not_when_some_wait() -> None:
@@ -182,50 +180,44 @@ def test_a_lease_may_stay_while_slots_are_free_and_not_when_some_wait() -> None:
     assert [lease.stay_ms for lease in many] == [0, 0]
 
 
-def test_a_pool_of_sinks_holds_no_source() -> None:
-    source = of_kind(Kind.SOURCE, "s")
-    found = plan(state(task("a"), source, task("b")), ends(a=1, b=1), NOW, SETTINGS)
-    assert sorted(names(found)) == [["a", "b"], ["s"]]
-
-
 def test_it_is_crowded_while_a_task_waits_and_every_slot_is_taken() -> None:
     held = fold_granted(state(task("a"), task("b"), task("c")), [_lease("1", "a"), _lease("2", "b")], NOW)
-    assert crowded(held, ends(a=1, b=1, c=1), NOW, SETTINGS)
-    assert not crowded(held, ends(a=1, b=1, c=0), NOW, SETTINGS)
+    assert is_crowded(held, ends(a=1, b=1, c=1), NOW, SETTINGS)
+    assert not is_crowded(held, ends(a=1, b=1, c=0), NOW, SETTINGS)
     one = fold_granted(state(task("a"), task("c")), [_lease("1", "a")], NOW)
-    assert not crowded(one, ends(a=1, c=1), NOW, SETTINGS)
+    assert not is_crowded(one, ends(a=1, c=1), NOW, SETTINGS)
 
 
 def test_a_granted_lease_is_late_that_does_not_begin() -> None:
     waiting = fold_granted(state(task("a")), [_lease("1", "a")], NOW)
     asked = [NOW + 1000, NOW + 1001, NOW + SETTINGS.stay_ms, NOW + SETTINGS.stay_ms + 1]
-    assert [late(waiting, now, SETTINGS) for now in asked] == [(), ("1",), ("1",), ()]
-    begun = fold_told(waiting, LeaseProgress("1", ()), NOW + 1500)
-    assert late(begun, NOW + 2000, SETTINGS) == ()
-    assert late(fold_cancelled(waiting, ["1"]), NOW + 2000, SETTINGS) == ()
+    assert [unbegun_leases(waiting, now, SETTINGS) for now in asked] == [(), ("1",), ("1",), ()]
+    begun = fold_lease_progress(waiting, LeaseProgress("1", ()), NOW + 1500)
+    assert unbegun_leases(begun, NOW + 2000, SETTINGS) == ()
+    assert unbegun_leases(fold_cancelled(waiting, ["1"]), NOW + 2000, SETTINGS) == ()
 
 
 def test_a_lease_hangs_when_it_has_not_told_anything_for_long() -> None:
     lease = replace(_lease("1", "a"), stay_ms=SETTINGS.stay_ms)
     patience = 5000 + SETTINGS.graceful_ms + SETTINGS.hung_ms
     at = fold_granted(state(task("a")), [lease], NOW)
-    assert overdue(at, NOW + patience, SETTINGS) == ()
-    assert overdue(at, NOW + patience + 1, SETTINGS) == ("1",)
+    assert overdue_leases(at, NOW + patience, SETTINGS) == ()
+    assert overdue_leases(at, NOW + patience + 1, SETTINGS) == ("1",)
     for now in (NOW + 500_000, NOW + 600_000):  # it had to wait inside Spark
-        at = fold_told(at, LeaseProgress("1", ()), now)
-    assert overdue(at, NOW + 600_000 + patience, SETTINGS) == ()
-    assert overdue(at, NOW + 600_000 + patience + 1, SETTINGS) == ("1",)
-    at = fold_told(at, LeaseProgress("1", ()), NOW + 1_000_000)  # longer than it may stay
-    assert overdue(at, NOW + 500_000 + SETTINGS.stay_ms + patience, SETTINGS) == ()
-    assert overdue(at, NOW + 500_000 + SETTINGS.stay_ms + patience + 1, SETTINGS) == ("1",)
+        at = fold_lease_progress(at, LeaseProgress("1", ()), now)
+    assert overdue_leases(at, NOW + 600_000 + patience, SETTINGS) == ()
+    assert overdue_leases(at, NOW + 600_000 + patience + 1, SETTINGS) == ("1",)
+    at = fold_lease_progress(at, LeaseProgress("1", ()), NOW + 1_000_000)  # longer than it may stay
+    assert overdue_leases(at, NOW + 500_000 + SETTINGS.stay_ms + patience, SETTINGS) == ()
+    assert overdue_leases(at, NOW + 500_000 + SETTINGS.stay_ms + patience + 1, SETTINGS) == ("1",)
 
 
 def test_a_stream_that_could_not_have_a_slot_anyway_crowds_nobody() -> None:
-    stream = of_kind(Kind.STREAM, "s")
+    stream = of_kind(ConnectorKind.STREAM, "s")
     held = fold_granted(state(task("a"), task("b"), stream), [_lease("1", "a"), _lease("2", "b")], NOW)
-    assert crowded(held, {}, NOW, SETTINGS)
+    assert is_crowded(held, {}, NOW, SETTINGS)
     only = SETTINGS.__class__(slots=1)
-    assert not crowded(fold_granted(state(task("a"), stream), [_lease("1", "a")], NOW), {}, NOW, only)
+    assert not is_crowded(fold_granted(state(task("a"), stream), [_lease("1", "a")], NOW), {}, NOW, only)
 
 
 def _lease(lease_id: str, connector: str) -> Lease:

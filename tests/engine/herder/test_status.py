@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from engine.config.topic import LEASE_KEY, ConfigState, ConnectorState, KeyValue
 from engine.herder.fold import fold_granted
-from engine.herder.snapshot import View
+from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderState, TaskRun
-from engine.herder.status import ENDS_MS, StatusTopic, Told, changes, fold_statuses, recall, tell
+from engine.herder.status import ENDS_MS, StatusTopic, Told, fold_statuses, restore_tasks, status_changes, status_values
 from engine.herder.topic_log import TopicLog
 from engine.leases import Lease, TaskConfig
 from engine.record.record import TopicPartition
@@ -37,14 +37,14 @@ def test_what_a_lease_told_is_no_status() -> None:
 def test_a_task_whose_past_can_not_be_read_has_none(body: dict[str, object], caplog: pytest.LogCaptureFixture) -> None:
     state = HerderState(1, {TASK.key: TASK})
     statuses = fold_statuses({}, [(b"status-task-c-0", orjson.dumps(body))])
-    assert recall(state, statuses).tasks[TASK.key] == TASK
+    assert restore_tasks(state, statuses).tasks[TASK.key] == TASK
     assert len(caplog.records) == 1
 
 
-def view(*tasks: TaskRun, end: int = 0) -> View:
+def view(*tasks: TaskRun, end: int = 0) -> HerderSnapshot:
     connectors = {task.config.connector: ConnectorState(properties={}) for task in tasks}
     state = HerderState(1, {task.key: task for task in tasks})
-    return View("w", config=ConfigState(connectors), state=state, ends={TopicPartition("t", 0): end})
+    return HerderSnapshot("w", config=ConfigState(connectors), state=state, ends={TopicPartition("t", 0): end})
 
 
 def bodies(told: Told) -> dict[str, dict[str, object]]:
@@ -52,20 +52,23 @@ def bodies(told: Told) -> dict[str, dict[str, object]]:
 
 
 def test_what_has_not_changed_is_not_told_anew() -> None:
-    before = tell(view(TASK), {})
-    after = tell(view(TASK), before)
+    before = status_values(view(TASK), {})
+    after = status_values(view(TASK), before)
     assert after["status-task-c-0"] is before["status-task-c-0"]
-    assert list(changes(bodies(before), bodies(after), 1)) == []
+    assert list(status_changes(bodies(before), bodies(after), 1)) == []
 
 
 def test_a_new_end_a_report_and_a_lease_are_told() -> None:
     waiting = replace(TASK, unfenced=True)
-    before = tell(view(waiting), {})
-    assert bodies(tell(view(waiting, end=5), before))["status-task-c-0"]["lag"] == 5
-    assert bodies(tell(view(replace(waiting, lost=2)), before))["status-task-c-0"]["lost_leases"] == 2
+    before = status_values(view(waiting), {})
+    assert bodies(status_values(view(waiting, end=5), before))["status-task-c-0"]["lag"] == 5
+    assert bodies(status_values(view(replace(waiting, lost=2)), before))["status-task-c-0"]["lost_leases"] == 2
     seen = view(waiting)
     leased = fold_granted(seen.state, [Lease("1-1", (waiting.config,), 1, 5000, {})], 0)
-    states = [bodies(told)["status-task-c-0"]["state"] for told in (before, tell(replace(seen, state=leased), before))]
+    states = [
+        bodies(told)["status-task-c-0"]["state"]
+        for told in (before, status_values(replace(seen, state=leased), before))
+    ]
     assert states == ["UNASSIGNED", "RUNNING"]
 
 
@@ -75,12 +78,12 @@ def test_a_connectors_tasks_are_seen_in_the_order_of_their_numbers() -> None:
 
 
 def test_where_ends_are_to_wait_they_are_told_with_what_else_is_new() -> None:
-    before = tell(view(TASK), {})
-    waiting = tell(view(TASK, end=5), before, with_ends=False)
+    before = status_values(view(TASK), {})
+    waiting = status_values(view(TASK, end=5), before, with_ends=False)
     assert waiting["status-task-c-0"] is before["status-task-c-0"]
-    body = bodies(tell(view(replace(TASK, lost=2), end=5), waiting, with_ends=False))["status-task-c-0"]
+    body = bodies(status_values(view(replace(TASK, lost=2), end=5), waiting, with_ends=False))["status-task-c-0"]
     assert (body["lost_leases"], body["lag"]) == (2, 5)
-    assert bodies(tell(view(TASK, end=5), waiting))["status-task-c-0"]["lag"] == 5
+    assert bodies(status_values(view(TASK, end=5), waiting))["status-task-c-0"]["lag"] == 5
 
 
 class Log(TopicLog):
@@ -97,7 +100,7 @@ def test_ends_alone_are_told_at_once_and_then_every_so_often_and_none_is_forgott
     log = Log()
     topic = StatusTopic(log)
 
-    def lags(seen: View, now: int) -> list[int]:
+    def lags(seen: HerderSnapshot, now: int) -> list[int]:
         log.rows.clear()
         topic.publish(seen, now)
         return [body["lag"] for value in log.rows if "lag" in (body := orjson.loads(value))]

@@ -6,9 +6,9 @@ import threading
 from typing import Any, cast
 
 from engine.errors import RetriableError
-from engine.herder.connector_problems import Troubles
-from engine.herder.state import HerderState, Settings, TaskRun
-from engine.herder.task_positions import TOGETHER, Locating
+from engine.herder.connector_problems import ConnectorProblems
+from engine.herder.state import HerderSettings, HerderState, TaskRun
+from engine.herder.task_positions import TOGETHER, TaskPositionReader
 from engine.leases import TaskConfig
 from engine.record.record import TopicPartition
 
@@ -38,7 +38,7 @@ class Groups:
 
 
 def locate(groups: Groups, state: HerderState) -> HerderState:
-    return Locating(cast("Any", groups), Settings(), Troubles()).locate(state, NOW)
+    return TaskPositionReader(cast("Any", groups), HerderSettings(), ConnectorProblems()).locate(state, NOW)
 
 
 def test_groups_are_asked_together_and_each_answer_is_its_own_tasks() -> None:

@@ -8,24 +8,24 @@ from typing import Any, TypeVar
 
 import orjson
 
-from engine.config.topic import ConfigState, fold_all
-from engine.errors import AbortableError, ConfigError, EngineError, Fenced, RetriableError
+from engine.config.topic import ConfigState, KeyValue, fold_all
+from engine.errors import AbortableError, ConfigError, EngineError, GenerationFenced, RetriableError
 from engine.herder.connectors import Connectors
 from engine.herder.herder import Herder
 from engine.herder.leadership import LeaderProducer, Leadership, leader_id
 from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import ConnectorFacts
-from engine.herder.state import Settings
+from engine.herder.state import HerderSettings
 from engine.herder.status import StatusTopic
 from engine.herder.topic_log import TopicLog
-from engine.leases import Delivery, Kind, Lease, LeaseEnd, TaskReport
+from engine.leases import ConnectorKind, Delivery, Lease, LeaseEnd, TaskReport
 from engine.ports import Committed, Producer, SourcePosition
 from engine.record.record import RawRecord, TopicPartition
 from engine.record.stage import Stage, StageType
 from tests import fakes
 
 T = TypeVar("T")
-SETTINGS = Settings(slots=2, poll_ms=0, trouble_ms=0, heartbeat_ms=3000, graceful_ms=1000, recommit_ms=60_000)
+SETTINGS = HerderSettings(slots=2, poll_ms=0, trouble_ms=0, heartbeat_ms=3000, graceful_ms=1000, recommit_ms=60_000)
 
 
 class LogProducer(fakes.Producer):
@@ -92,7 +92,7 @@ class Transactional(fakes.Producer):
 
     def _check(self) -> None:
         if self._world.owners.get(self._name) is not self:
-            raise Fenced(f"{self._name} belongs to another")
+            raise GenerationFenced(f"{self._name} belongs to another")
 
 
 class Election:
@@ -103,7 +103,7 @@ class Election:
         self.confirmed: bool | None = None  # None: as `won`
         self.closed = False
 
-    def wins(self) -> bool:
+    def is_elected(self) -> bool:
         return self.won
 
     def confirms(self) -> bool:
@@ -137,6 +137,13 @@ class World:
         self.fencing: EngineError | None = None  # what a round of fencing meets
         self.source_offsets: dict[str, dict[str, SourcePosition]] = {}
 
+    def write_config(self, *rows: KeyValue) -> None:
+        """Append to the config topic, as another leader or an older engine does."""
+        at = TopicPartition("configs", 0)
+        for row in rows:
+            end = self.config_log.end_offsets([at])[at]
+            self.config_log.append(RawRecord("configs", 0, end, 0, "CREATE_TIME", *row))
+
     def producer(self, properties: Mapping[str, str], task: int) -> Transactional:
         """A client with the task's id."""
         return Transactional(self, f"g-{properties['name']}-{task}")
@@ -162,6 +169,12 @@ class World:
                 rows.pop(key, None)
             else:
                 rows[key] = offset
+
+    def started(self, election: Election | None = None, worker_id: str = "w:1", **changes: Any) -> Herder:
+        """Return a herder that has made its first turn."""
+        made = self.herder(election, worker_id, **changes)
+        turn(made)
+        return made
 
     def herder(self, election: Election | None = None, worker_id: str = "w:1", **changes: Any) -> Herder:
         def consumers(group: str) -> fakes.Consumer:
@@ -254,7 +267,7 @@ class World:
         self.leases[lease.lease_id] = (lease, future)
         return future
 
-    def waits(self, lease_id: str) -> bool:
+    def is_waiting(self, lease_id: str) -> bool:
         return not self.has_core
 
     def cancel(self, lease_id: str) -> None:
@@ -267,8 +280,8 @@ class World:
 def examine(properties: Mapping[str, str]) -> ConnectorFacts:
     if properties.get("tasks.max") == "many":
         raise ConfigError((("tasks.max", "many", "is no number"),))
-    kind = Kind(properties.get("kind", Kind.SINK))
-    configs = ({"number": "0"}, {"number": "1"}) if kind is Kind.SOURCE else ()
+    kind = ConnectorKind(properties.get("kind", ConnectorKind.SINK))
+    configs = ({"number": "0"}, {"number": "1"}) if kind is ConnectorKind.SOURCE else ()
     delivery = Delivery(properties.get("delivery", Delivery.AT_LEAST_ONCE))
     stages = (Stage(StageType.TASK_PUT, "FileStreamSink"),)
     return ConnectorFacts(kind=kind, delivery=delivery, stages=stages, task_configs=configs)

@@ -8,7 +8,7 @@ from engine.errors import (
     EngineError,
     FailureType,
     FatalError,
-    Fenced,
+    GenerationFenced,
     OffsetsMissing,
     ProduceFailed,
     RetriableError,
@@ -54,7 +54,7 @@ def test_every_code_of_the_client_stands_in_one_list_and_nothing_else_does() -> 
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        (KafkaError._FENCED, Fenced),
+        (KafkaError._FENCED, GenerationFenced),
         (KafkaError.REQUEST_TIMED_OUT, RetriableError),
         (KafkaError._AUTO_OFFSET_RESET, OffsetsMissing),
         (KafkaError.MSG_SIZE_TOO_LARGE, ProduceFailed),
@@ -68,43 +68,25 @@ def test_the_class_says_who_is_at_fault(code: int, kind: type[EngineError]) -> N
     assert isinstance(raised.value.__cause__, KafkaException)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("_AUTHENTICATION", FatalError),
-        ("SASL_AUTHENTICATION_FAILED", FatalError),
-        ("INVALID_PRODUCER_ID_MAPPING", AbortableError),
-        ("UNKNOWN_PRODUCER_ID", AbortableError),
-        ("CLUSTER_AUTHORIZATION_FAILED", FatalError),
-        ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", FatalError),
-        ("UNSUPPORTED_VERSION", FatalError),
-        ("UNSUPPORTED_FOR_MESSAGE_FORMAT", FatalError),
-        ("INVALID_RECORD", AbortableError),
-        ("INVALID_REQUIRED_ACKS", AbortableError),
-        ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", AbortableError),
-        ("NOT_ENOUGH_REPLICAS", AbortableError),
-        ("RECORD_LIST_TOO_LARGE", AbortableError),
-        ("TOPIC_EXCEPTION", AbortableError),
-        ("INVALID_MSG", AbortableError),
-        ("UNKNOWN_TOPIC_OR_PART", AbortableError),
-        ("NOT_LEADER_FOR_PARTITION", AbortableError),
-        ("_MSG_TIMED_OUT", AbortableError),
-        ("TOPIC_AUTHORIZATION_FAILED", FatalError),
-        ("GROUP_AUTHORIZATION_FAILED", FatalError),
-        ("FENCED_INSTANCE_ID", Fenced),
-        ("UNKNOWN_MEMBER_ID", FatalError),
-        ("ILLEGAL_GENERATION", FatalError),
-        ("INVALID_PRODUCER_EPOCH", Fenced),
-        ("PRODUCER_FENCED", Fenced),
-        ("OUT_OF_ORDER_SEQUENCE_NUMBER", AbortableError),
-        ("INVALID_TXN_STATE", FatalError),
-    ],
-)
-def test_in_a_transaction_the_table_of_kip_691_decides_even_if_the_client_would_abort(
-    name: str, kind: type[EngineError]
-) -> None:
-    with pytest.raises(kind), translated_transactional():
-        raise KafkaException(kafka_error(name, abort=True))
+TRANSACTIONAL: dict[type[EngineError], str] = {
+    FatalError: "_AUTHENTICATION SASL_AUTHENTICATION_FAILED CLUSTER_AUTHORIZATION_FAILED "
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED UNSUPPORTED_VERSION UNSUPPORTED_FOR_MESSAGE_FORMAT "
+    "TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED UNKNOWN_MEMBER_ID ILLEGAL_GENERATION "
+    "INVALID_TXN_STATE",
+    AbortableError: "INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID INVALID_RECORD INVALID_REQUIRED_ACKS "
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND NOT_ENOUGH_REPLICAS RECORD_LIST_TOO_LARGE TOPIC_EXCEPTION "
+    "INVALID_MSG UNKNOWN_TOPIC_OR_PART NOT_LEADER_FOR_PARTITION _MSG_TIMED_OUT "
+    "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    GenerationFenced: "FENCED_INSTANCE_ID INVALID_PRODUCER_EPOCH PRODUCER_FENCED",
+}
+
+
+@pytest.mark.parametrize("kind", TRANSACTIONAL)
+def test_in_a_transaction_the_table_of_kip_691_decides_even_if_the_client_would_abort(kind: type[EngineError]) -> None:
+    for name in TRANSACTIONAL[kind].split():
+        with pytest.raises(EngineError) as raised, translated_transactional():
+            raise KafkaException(kafka_error(name, abort=True))
+        assert type(raised.value) is kind, name
 
 
 @pytest.mark.parametrize(
@@ -114,8 +96,8 @@ def test_in_a_transaction_the_table_of_kip_691_decides_even_if_the_client_would_
         (kafka_error("_TIMED_OUT", abort=True), AbortableError),
         (kafka_error("_TIMED_OUT", fatal=True), FatalError),
         (kafka_error("_CONFLICT", retriable=True), FatalError),
-        (kafka_error("_FENCED", fatal=True), Fenced),
-        (kafka_error("INVALID_PRODUCER_EPOCH", fatal=True), Fenced),
+        (kafka_error("_FENCED", fatal=True), GenerationFenced),
+        (kafka_error("INVALID_PRODUCER_EPOCH", fatal=True), GenerationFenced),
         (KafkaError(9999, "from a client to come", False, True), RetriableError),
         (KafkaError(9999, "from a client to come", False, False, True), AbortableError),
         (KafkaError(9999, "from a client to come"), FatalError),
@@ -126,21 +108,21 @@ def test_else_the_flags_of_the_client_do(error: KafkaError, kind: type[EngineErr
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"),
+    ("names", "kind"),
     [
-        (kafka_error("MSG_SIZE_TOO_LARGE"), FailureType.MESSAGE_REJECTED),
-        (kafka_error("TOPIC_EXCEPTION"), FailureType.MESSAGE_REJECTED),
-        (kafka_error("NOT_ENOUGH_REPLICAS"), FailureType.DELIVERY_FAILED),
-        (kafka_error("_MSG_TIMED_OUT"), FailureType.DELIVERY_FAILED),
-        (kafka_error("_PURGE_QUEUE"), FailureType.TRANSACTION_FAILED),
-        (kafka_error("INVALID_PRODUCER_EPOCH"), FailureType.TRANSACTION_FAILED),
-        (kafka_error("OUT_OF_ORDER_SEQUENCE_NUMBER"), FailureType.TRANSACTION_FAILED),
-        (kafka_error("_FENCED", fatal=True), None),
-        (kafka_error("TOPIC_AUTHORIZATION_FAILED"), None),
+        ("MSG_SIZE_TOO_LARGE TOPIC_EXCEPTION INVALID_MSG", FailureType.MESSAGE_REJECTED),
+        ("NOT_ENOUGH_REPLICAS _MSG_TIMED_OUT", FailureType.DELIVERY_FAILED),
+        ("_PURGE_QUEUE INVALID_PRODUCER_EPOCH OUT_OF_ORDER_SEQUENCE_NUMBER", FailureType.TRANSACTION_FAILED),
+        ("TRANSACTION_ABORTABLE", FailureType.TRANSACTION_FAILED),
+        ("TOPIC_AUTHORIZATION_FAILED", None),
     ],
 )
-def test_a_failed_delivery_says_whose_fault_it_is(error: KafkaError, kind: FailureType | None) -> None:
-    assert failure_type(error) is kind
+def test_a_failed_delivery_says_whose_fault_it_is(names: str, kind: FailureType | None) -> None:
+    """T-39, TransactionManagerTest#testInvalidProducerEpochFromProduce;
+    T-79, SenderTest#testTransactionAbortableExceptionIsAnAbortableError;
+    T-81, SenderTest#testTransactionAbortedExceptionOnAbortWithoutError."""
+    assert {failure_type(kafka_error(name)) for name in names.split()} == {kind}
+    assert failure_type(kafka_error("_FENCED", fatal=True)) is None
 
 
 def test_a_plain_producer_is_not_told_to_abort() -> None:
@@ -159,7 +141,7 @@ def test_what_the_client_raises_within_a_delivery_report_is_found() -> None:
         except KafkaException as error:
             raise SystemError("returned a result with an exception set") from error
 
-    with pytest.raises(Fenced), translated_transactional():
+    with pytest.raises(GenerationFenced), translated_transactional():
         raise_within()
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from engine.errors import Conflict, Fenced, ProduceFailed, RetriableError
+from engine.errors import GenerationFenced, ProduceFailed, RequestConflict, RetriableError
 from engine.kafka.offset_changes import OffsetChange, change_rows, write_fenced
 from engine.pipeline.source_commit import Row
 from tests.engine.pipeline.exactly_once_rig import OFFSETS, Lease, World, attempt
@@ -27,7 +27,7 @@ def test_a_worker_that_wakes_does_not_commit_over_an_operators_change() -> None:
     asleep = Lease(world, Source(25))
     asleep.task.process(asleep.source.poll())
     change(world, (AT, {"next": 3}))
-    assert isinstance(attempt(asleep.task.save), Fenced)
+    assert isinstance(attempt(asleep.task.save), GenerationFenced)
     assert (world.position(), world.emitted()) == (3, [])
 
 
@@ -36,7 +36,7 @@ def test_without_rows_the_worker_is_fenced_all_the_same() -> None:
     asleep = Lease(world, Source(25))
     asleep.task.process(asleep.source.poll())
     change(world)
-    assert isinstance(attempt(asleep.task.save), Fenced)
+    assert isinstance(attempt(asleep.task.save), GenerationFenced)
     assert world.kafka.read(OFFSETS, committed=False) == []
 
 
@@ -57,7 +57,7 @@ def test_who_takes_the_id_back_meanwhile_is_a_conflict_and_no_driver_is_fenced()
         Lease(world, Source(25)).run()
         return change_rows("c", [(AT, {"next": 3})], world.topic())
 
-    with pytest.raises(Conflict):
+    with pytest.raises(RequestConflict):
         write_fenced(world.kafka.transactional("g-c-0"), OFFSETS, rows)
     assert world.position() == 25
 

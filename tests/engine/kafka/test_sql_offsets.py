@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from engine.connectors.sql.database import open_engine
 from engine.connectors.sql.engine_tables import TaskRows, make_tables
 from engine.connectors.sql.offsets import SqlOffsets
-from engine.errors import ConfigError, Fenced, RetriableError
-from engine.exactly_once.buffered import Written
-from engine.pipeline.database_positions import Kept, Letter
+from engine.errors import ConfigError, GenerationFenced, RetriableError
+from engine.exactly_once.buffered import BufferedRecord
+from engine.pipeline.database_positions import OutboxRecord, PositionRow
 from engine.record.record import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -69,8 +69,8 @@ def postgres(postgres_url: str) -> Iterator[Database]:
     made.close()
 
 
-def at(first: int, second: int = 0, memory: str = "m", letters: int = 0) -> dict[TopicPartition, Kept]:
-    return {P0: Kept(first, memory, letters), P1: Kept(second, memory, 0)}
+def at(first: int, second: int = 0, memory: str = "m", letters: int = 0) -> dict[TopicPartition, PositionRow]:
+    return {P0: PositionRow(first, memory, letters), P1: PositionRow(second, memory, 0)}
 
 
 def begun(database: Database) -> SqlOffsets:
@@ -80,8 +80,8 @@ def begun(database: Database) -> SqlOffsets:
     return offsets
 
 
-def letter(seq: int) -> Letter:
-    return Letter(seq, Written("dlq", b"\x00k", b"\xff", (("h", b"1"), ("h", None)), 1234, None))
+def letter(seq: int) -> OutboxRecord:
+    return OutboxRecord(seq, BufferedRecord("dlq", b"\x00k", b"\xff", (("h", b"1"), ("h", None)), 1234, None))
 
 
 def test_rows_and_positions_are_there_together_or_not_at_all(database: Database) -> None:
@@ -108,11 +108,11 @@ def test_who_claims_fences_whoever_claimed_before(database: Database) -> None:
     old = begun(database)
     new = database.offsets()
     new.claim()
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         database.put(old, 1)
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         old.save(at(5), P0, (), 0)
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         old.check()
     new.check()
     database.put(new, 2)
@@ -122,8 +122,8 @@ def test_who_claims_fences_whoever_claimed_before(database: Database) -> None:
 
 def test_one_partition_that_has_moved_is_enough(database: Database) -> None:
     old = begun(database)
-    assert database.offsets([P1]).claim() == {P1: Kept(0, "m")}
-    with pytest.raises(Fenced, match="t-1"):
+    assert database.offsets([P1]).claim() == {P1: PositionRow(0, "m")}
+    with pytest.raises(GenerationFenced, match="t-1"):
         database.put(old, 1)
 
 
@@ -131,7 +131,7 @@ def test_a_position_that_was_set_by_hand_ends_the_task_and_counts(database: Data
     offsets = begun(database)
     with database.engine.begin() as connection:
         connection.execute(sa.text(f"UPDATE engine_offsets SET next = 7 WHERE connector = '{database.name}'"))
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         database.put(offsets, 1)
     assert database.offsets().claim() == at(7, 7)
 
@@ -190,20 +190,26 @@ def test_a_session_that_holds_the_rows_and_does_not_move_is_ended(postgres: Data
     assert successor.claim() == at(0)
     with pytest.raises(RetriableError):
         stopped.save(at(1), P0, (), 0)
-    with pytest.raises(Fenced):  # with a session of its own again
+    with pytest.raises(GenerationFenced):  # with a session of its own again
         postgres.put(stopped, 2)
     postgres.put(successor, 3)
     successor.save(at(1), P0, (), 0)
     assert postgres.numbers() == [3]
 
 
+def role_with(postgres: Database, *statements: str) -> str:
+    """Create a role that may log in, run these statements about it, and return its name."""
+    role = f"r{uuid4().hex[:8]}"
+    with postgres.engine.begin() as connection:
+        for statement in ("CREATE ROLE {0} LOGIN", *statements):
+            connection.execute(sa.text(statement.format(role)))
+    return role
+
+
 def test_who_may_not_end_that_session_says_so(postgres: Database) -> None:
     stopped = begun(postgres)
     postgres.put(stopped, 1)
-    role = f"r{uuid4().hex[:8]}"
-    with postgres.engine.begin() as connection:
-        connection.execute(sa.text(f"CREATE ROLE {role} LOGIN"))
-        connection.execute(sa.text(f"GRANT SELECT, INSERT, UPDATE, DELETE ON engine_offsets, engine_letters TO {role}"))
+    role = role_with(postgres, "GRANT SELECT, INSERT, UPDATE, DELETE ON engine_offsets, engine_letters TO {0}")
     weak = open_engine(postgres.url.replace("postgres@", f"{role}@"))
     successor = SqlOffsets(weak, TaskRows("g", postgres.name, [P0, P1]), 200)
     with pytest.raises(RetriableError, match=r"can't be ended: (must be|permission denied)"):
@@ -213,11 +219,7 @@ def test_who_may_not_end_that_session_says_so(postgres: Database) -> None:
 
 
 def test_tables_that_may_not_be_made_are_an_error_of_the_configuration(postgres: Database) -> None:
-    role = f"r{uuid4().hex[:8]}"
-    with postgres.engine.begin() as connection:
-        connection.execute(sa.text(f"CREATE ROLE {role} LOGIN"))
-        connection.execute(sa.text(f"CREATE SCHEMA {role}"))
-        connection.execute(sa.text(f"GRANT USAGE ON SCHEMA {role} TO {role}"))
+    role = role_with(postgres, "CREATE SCHEMA {0}", "GRANT USAGE ON SCHEMA {0} TO {0}")
     weak = open_engine(f"{postgres.url.replace('postgres@', f'{role}@')}?options=-csearch_path%3D{role}")
     with pytest.raises(ConfigError, match=r"needs the table engine_offsets, .*permission denied"):
         make_tables(weak)
@@ -226,10 +228,7 @@ def test_tables_that_may_not_be_made_are_an_error_of_the_configuration(postgres:
 
 def test_a_table_that_may_not_be_written_is_an_error_of_the_configuration(postgres: Database) -> None:
     begun(postgres)
-    role = f"r{uuid4().hex[:8]}"
-    with postgres.engine.begin() as connection:
-        connection.execute(sa.text(f"CREATE ROLE {role} LOGIN"))
-        connection.execute(sa.text(f"GRANT SELECT ON engine_offsets, engine_letters TO {role}"))
+    role = role_with(postgres, "GRANT SELECT ON engine_offsets, engine_letters TO {0}")
     weak = open_engine(postgres.url.replace("postgres@", f"{role}@"))
     make_tables(weak)
     offsets = SqlOffsets(weak, TaskRows("g", postgres.name, [P0]))

@@ -12,22 +12,19 @@ from hypothesis import strategies as st
 
 from engine.connectors.kafka.sink import KafkaSink
 from engine.errors import Aborted, RecordError
-from engine.exactly_once.buffered import Buffered
+from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.leases import TaskConfig
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.claim import claim_positions
 from engine.pipeline.commit import TransactionalCommit, TransactionalStore, flush_letters
-from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Failed
 from engine.pipeline.sink_task import SinkTask
-from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
-from engine.reporting.deadletter import DeadLetterReporter
-from engine.reporting.replay_outcomes import ReplayReporter
-from tests.engine.pipeline.rig import Bytes
+from engine.record.trace import DISCREET
+from tests.engine.pipeline.rig import Bytes, guard_for, letter_reporter, replay_reporter
 from tests.fakes import Clock, Producer
 from tests.support.examples import examples
 from tests.support.fake_kafka import FakeKafka, Fault
@@ -66,40 +63,15 @@ class World:
         transaction.open()
         config = TaskConfig("c", 0, 1, {}, (TopicPartition("in", 0),), self.restarts)
         positions, state = claim_positions(config, STAGES, consumer, TransactionalStore(consumer, transaction, GROUP))
-        letters = DeadLetterReporter(
-            producer=Buffered(transaction),
-            topic="dlq",
-            include_configs=False,
-            include_messages=False,
-            context_headers=False,
-            max_bytes=10_000,
-            metrics=state.metrics,
-            retry=RetryPolicy(),
-            clock=clock,
-            jitter=lambda: 1.0,
-            patience_ms=lambda _: 1_000_000,
-        )
-        guard = Guard(
-            connector="c",
-            stages=STAGES,
-            state=state,
-            retry=RetryPolicy(),
-            tolerance=TolerancePolicy(limit, -1),
-            retry_on="all",
-            reporters=[],
-            dead_letters=letters,
-            clock=clock,
-            jitter=lambda: 1.0,
-            patience_ms=lambda _: 1_000_000,
-        )
+        letters = letter_reporter(BufferedProducer(transaction), state, clock, max_bytes=10_000)
+        tolerance = TolerancePolicy(limit, -1)
+        guard = guard_for(STAGES, state, clock, tolerance=tolerance, dead_letters=letters, content_policy=DISCREET)
         task = SinkTask(
             steps=sink_steps(Bytes(), Bytes(), None, []),
             sink=KafkaSink(transaction, "out", lambda _: None, keeps_partition=False, flushes=careful),
             guard=guard,
             consumer=consumer,
-            replayed=ReplayReporter(
-                open_producer=Producer, topic="o", connector="c", task=0, clock=clock, jitter=lambda: 1.0
-            ),
+            replayed=replay_reporter(Producer, clock),
             commit=TransactionalCommit(transaction, lambda: flush_letters(letters, state), lambda: None, GROUP),
             state=state,
             committed=positions,

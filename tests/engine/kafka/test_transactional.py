@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from engine.errors import Fenced, RetriableError
+from engine.errors import GenerationFenced, RetriableError
 from engine.kafka import transactional
 from engine.kafka.transactional import KafkaTransactional
 
@@ -18,13 +18,13 @@ def test_a_call_that_does_not_come_back_in_time_is_left_behind(monkeypatch: pyte
     client = KafkaTransactional(NOWHERE, timeout_s=0.05)
     answered = threading.Event()
     with pytest.raises(RetriableError, match="does not answer"):
-        client._within(answered.wait)
+        client._call_in_thread(answered.wait)
     answered.set()
 
 
 def test_what_a_call_raises_is_raised_where_it_was_made() -> None:
     def fenced() -> None:
-        raise Fenced("another has the id")
+        raise GenerationFenced("another has the id")
 
-    with pytest.raises(Fenced):
-        KafkaTransactional(NOWHERE)._within(fenced)
+    with pytest.raises(GenerationFenced):
+        KafkaTransactional(NOWHERE)._call_in_thread(fenced)

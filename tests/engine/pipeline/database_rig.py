@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.errors import Fenced
+from engine.errors import GenerationFenced
 from engine.exactly_once.transaction import Transaction
 from engine.leases import TaskConfig
 from engine.pipeline.database_commit import DatabaseCommit, Outbox, Relay
-from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark_of
+from engine.pipeline.database_positions import DatabaseStore, OutboxRecord, PositionRow, parse_last_letter
 from engine.pipeline.task_state import TaskState
 from engine.ports import Committed, Producer, Row
 from engine.record.record import TopicPartition
@@ -29,9 +29,9 @@ class World:
     def __init__(self, crashes: Sequence[int] = ()) -> None:
         self.crashes = set(crashes)
         self.steps = 0
-        self.rows: dict[TopicPartition, tuple[int, Kept]] = {}  # generation and row
+        self.rows: dict[TopicPartition, tuple[int, PositionRow]] = {}  # generation and row
         self.table: list[int] = []
-        self.outbox: dict[tuple[TopicPartition, int], Letter] = {}
+        self.outbox: dict[tuple[TopicPartition, int], OutboxRecord] = {}
         self.topic: list[bytes | None] = []
         self.group: dict[TopicPartition, Committed] = {}
         self.epoch = 0
@@ -59,14 +59,14 @@ class Database:
         self.world.step()
         self.put_rows = list(numbers)
 
-    def claim(self) -> Mapping[TopicPartition, Kept]:
+    def claim(self) -> Mapping[TopicPartition, PositionRow]:
         self.world.step()
         self.world.rows = {at: (generation + 1, row) for at, (generation, row) in self.world.rows.items()}
         self.generations = {at: generation for at, (generation, _) in self.world.rows.items()}
         self.world.step()
         return {at: row for at, (_, row) in self.world.rows.items()}
 
-    def adopt(self, rows: Mapping[TopicPartition, Kept]) -> None:
+    def adopt(self, rows: Mapping[TopicPartition, PositionRow]) -> None:
         self.world.step()
         for at, row in rows.items():
             self.generations.setdefault(at, 1)
@@ -74,11 +74,15 @@ class Database:
         self.world.step()
 
     def save(
-        self, rows: Mapping[TopicPartition, Kept], carrier: TopicPartition, letters: Sequence[Letter], sent: int
+        self,
+        rows: Mapping[TopicPartition, PositionRow],
+        carrier: TopicPartition,
+        letters: Sequence[OutboxRecord],
+        sent: int,
     ) -> None:
         self.world.step()
         if any(self.world.rows[at][0] != self.generations[at] for at in rows):
-            raise Fenced("moved")
+            raise GenerationFenced("moved")
         self.world.rows |= {at: (self.generations[at], row) for at, row in rows.items()}
         self.world.table += self.put_rows
         self.put_rows = []
@@ -91,7 +95,7 @@ class Database:
     def carriers(self) -> Sequence[TopicPartition]:
         return sorted({at for at, _ in self.world.outbox})
 
-    def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[Letter]:
+    def letters(self, carrier: TopicPartition, after: int, limit: int) -> Sequence[OutboxRecord]:
         found = sorted(seq for at, seq in self.world.outbox if at == carrier and seq > after)
         return [self.world.outbox[carrier, seq] for seq in found[:limit]]
 
@@ -142,7 +146,7 @@ class Transactional(Producer):
     def commit(self) -> None:
         self.world.step()
         if self.epoch != self.world.epoch:
-            raise Fenced("somebody else has the id")
+            raise GenerationFenced("somebody else has the id")
         self.world.topic += self.written
         self.world.group |= self.offsets
         self.world.step()
@@ -213,4 +217,4 @@ def assert_exactly_once(world: World) -> None:
     assert world.topic == [b"%d" % number for number in range(0, COUNT, 3)]
     assert world.outbox == {}
     assert {at: one.offset for at, one in world.group.items()} == {P0: COUNT, P1: 0}
-    assert mark_of(world.group[P0].metadata) == len(world.topic)
+    assert parse_last_letter(world.group[P0].metadata) == len(world.topic)

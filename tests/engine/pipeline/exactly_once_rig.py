@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.errors import EngineError, Fenced
-from engine.exactly_once.buffered import Buffered
+from engine.errors import EngineError, GenerationFenced
+from engine.exactly_once.buffered import BufferedProducer
 from engine.exactly_once.transaction import Transaction
 from engine.kafka.offsets import OffsetsTopic, TaskOffsets
 from engine.pipeline.commit import flush_letters
-from engine.pipeline.guard import Guard
 from engine.pipeline.produce_stage import RecordWriter
-from engine.pipeline.source_boundary import Boundary, ConnectorBoundary, PollBoundary
+from engine.pipeline.source_boundary import BoundaryRule, ConnectorBoundary, PollBoundary
 from engine.pipeline.source_commit import TransactionalOffsets
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.source_task import SourceTask
@@ -22,9 +21,9 @@ from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Row, SourcePosition
 from engine.record.record import RawRecord, Record, TopicPartition
-from engine.reporting.deadletter import DeadLetterReporter
+from engine.record.trace import DISCREET
 from engine.reporting.metrics import Metric
-from tests.engine.pipeline.rig import Apply
+from tests.engine.pipeline.rig import Apply, guard_for, letter_reporter
 from tests.engine.pipeline.source_rig import STAGES, Text
 from tests.fakes import Clock, Source, source_record
 from tests.support.fake_kafka import FakeAdmin, FakeConsumer, FakeKafka, FakeTransactional
@@ -126,7 +125,7 @@ class Lease:
         world: World,
         source: Any,
         *,
-        boundary: Callable[[TransactionContext], Boundary] = lambda _: PollBoundary(),
+        boundary: Callable[[TransactionContext], BoundaryRule] = lambda _: PollBoundary(),
         transform: Callable[[Any], Any] = lambda value: value,
         tolerance: TolerancePolicy | None = None,
         retry: RetryPolicy | None = None,
@@ -154,16 +153,13 @@ class Lease:
         self.state: TaskState = restore(
             [self.offsets.memory] if self.offsets.memory else [], task=0, generation=1, restarts=restarts, stages=STAGES
         )
-        retry = retry or RetryPolicy()
-        self.letters = DeadLetterReporter(
-            producer=Buffered(self.transaction), topic=LETTERS, include_configs=False, include_messages=True,
-            context_headers=False, max_bytes=1_000_000, metrics=self.state.metrics, retry=retry, clock=world.clock,
-            jitter=lambda: 1.0, patience_ms=lambda _: patience_ms,
+        self.letters = letter_reporter(
+            BufferedProducer(self.transaction), self.state, world.clock, retry=retry or RetryPolicy(), topic=LETTERS,
+            include_messages=True, patience_ms=lambda _: patience_ms,
         )  # fmt: skip
-        guard = Guard(
-            connector="c", stages=STAGES, state=self.state, retry=retry,
-            tolerance=tolerance or TolerancePolicy(-1, -1), retry_on="retriable", reporters=[],
-            dead_letters=self.letters, clock=world.clock, jitter=lambda: 1.0, patience_ms=lambda _: patience_ms,
+        guard = guard_for(
+            STAGES, self.state, world.clock, retry=retry, tolerance=tolerance, retry_on="retriable",
+            dead_letters=self.letters, patience_ms=lambda _: patience_ms, content_policy=DISCREET,
         )  # fmt: skip
         self.transactions = TransactionContext()
         source.transactions = self.transactions
@@ -185,11 +181,11 @@ class Lease:
         """Does the config topic still say that this lease may work?"""
         self.world.kafka.request("fetch", lambda: None)
         if self.number != self.world.owner:
-            raise Fenced("somebody else's now")
+            raise GenerationFenced("somebody else's now")
 
     def drop_letters(self, keep: int) -> None:
         producer = self.letters.producer
-        assert isinstance(producer, Buffered)
+        assert isinstance(producer, BufferedProducer)
         producer.clear()
         self.letters.keep_last(keep)
 
@@ -252,7 +248,7 @@ class Scripted:
         """Nothing to close."""
 
 
-def own(transactions: TransactionContext) -> Boundary:
+def own(transactions: TransactionContext) -> BoundaryRule:
     """The boundary that the source says itself."""
     return ConnectorBoundary(transactions)
 

@@ -10,7 +10,7 @@ import orjson
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.task_state import parse
 from engine.ports import Committed
-from engine.record.codec import decode
+from engine.record.error_context_json import decode
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.replay import ITEM
 from engine.reporting.metrics import Metric

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from engine.config.handlers import Role
+from engine import ports
+from engine.config.handlers import HandlerRole
 from engine.errors import RecordError, RetriableError
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit, flush_letters
@@ -16,14 +17,14 @@ from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.sink_task import SinkTask
 from engine.pipeline.task_state import TaskState, restore
-from engine.policy.handler_calls import named
+from engine.policy.handler_calls import named_handler
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Committed
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
-from engine.record.trace import Telling
+from engine.record.trace import ContentPolicy
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.metrics import Metric
 from engine.reporting.replay_outcomes import ReplayReporter
@@ -62,6 +63,38 @@ class Apply:
         return None if value is None else msgspec.structs.replace(record, value=value)
 
 
+def guard_for(stages: Sequence[Stage], state: TaskState, clock: ports.Clock, **options: Any) -> Guard:
+    """Return a guard of connector `c`. Without options it retries nothing, tolerates all errors and tells all content.
+
+    An option that is None has its default."""
+    chosen: dict[str, Any] = {
+        "retry": RetryPolicy(), "tolerance": TolerancePolicy(-1, -1), "retry_on": "all", "reporters": [],
+        "dead_letters": None, "jitter": lambda: 1.0, "patience_ms": lambda _: 1_000_000,
+        "content_policy": ContentPolicy(content=True, foreign=True),
+    }  # fmt: skip
+    chosen |= {name: value for name, value in options.items() if value is not None}
+    return Guard(connector="c", stages=stages, state=state, clock=clock, **chosen)
+
+
+def replay_reporter(open_producer: Callable[[], Any], clock: ports.Clock) -> ReplayReporter:
+    """Return the reporter of the outcomes of task 0 of connector `c`."""
+    return ReplayReporter(
+        open_producer=open_producer, topic="outcomes", connector="c", task=0, clock=clock, jitter=lambda: 1.0
+    )
+
+
+def letter_reporter(
+    producer: Any, state: TaskState, clock: ports.Clock | None = None, **options: Any
+) -> DeadLetterReporter:
+    """Return the reporter of a task's dead letters. Without options it retries nothing and waits for ever."""
+    chosen: dict[str, Any] = {
+        "topic": "dlq", "include_configs": False, "include_messages": False, "context_headers": False,
+        "max_bytes": 1_000_000, "retry": RetryPolicy(), "jitter": lambda: 1.0, "patience_ms": lambda _: 2**62,
+        "failures": state.unwritten.failures, "first_ms": state.unwritten.first_ms,
+    }  # fmt: skip
+    return DeadLetterReporter(producer=producer, metrics=state.metrics, clock=clock or Clock(), **(chosen | options))
+
+
 class Rig:
     """A task of connector `c`, task 0, on topic `t`."""
 
@@ -97,33 +130,16 @@ class Rig:
             [one.metadata for one in committed.values()], task=0, generation=1, restarts=restarts, stages=STAGES
         )
         self.letters = None if letters is None else letters(self.state)
-        guard = Guard(
-            connector="c",
-            stages=STAGES,
-            state=self.state,
-            retry=retry or RetryPolicy(),
-            tolerance=tolerance or TolerancePolicy(-1, -1),
-            retry_on=retry_on,
+        guard = guard_for(
+            STAGES, self.state, self.clock, retry=retry, tolerance=tolerance, retry_on=retry_on,
             reporters=[] if dead_letters or letters else [self.reporter],
-            dead_letters=self.letters or (self.reporter if dead_letters else None),
-            clock=self.clock,
-            jitter=lambda: 1.0,
-            patience_ms=lambda _: patience_ms,
-            handlers={}
-            if handler is None
-            else dict.fromkeys(range(len(STAGES)), named("test", Role.PROCESSING, handler)),
-            telling=Telling(content=True, foreign=True),
-        )
+            dead_letters=self.letters or (self.reporter if dead_letters else None), patience_ms=lambda _: patience_ms,
+            handlers=handler
+            and dict.fromkeys(range(len(STAGES)), named_handler("test", HandlerRole.PROCESSING, handler)),
+        )  # fmt: skip
         self.producer = outcome_producer or Producer()  # of the outcome topic
         self.opened = 0  # how often it was
-        self.replayed = ReplayReporter(
-            open_producer=self._open_producer,
-            topic="outcomes",
-            connector="c",
-            task=0,
-            clock=self.clock,
-            jitter=lambda: 1.0,
-        )
+        self.replayed = replay_reporter(self._open_producer, self.clock)
         self.commit = DurableThenCommit(self.sink.flush, self._flush_letters, self._flush_outcomes, self.consumer)
         self.task = SinkTask(
             steps=sink_steps(key or Bytes(), value or Json(), None, transforms or [Apply(transform)]),
@@ -185,6 +201,17 @@ def refusing(*bad: Any) -> Any:
             raise ExceptionGroup("rejected", errors)
 
     return trouble
+
+
+def failing_at(*bad: Any, text: str = "{} is bad") -> Any:
+    """A transform that raises ValueError for these values."""
+
+    def transform(value: Any) -> Any:
+        if value in bad:
+            raise ValueError(text.format(value))
+        return value
+
+    return transform
 
 
 def flaky(failures: int) -> Any:

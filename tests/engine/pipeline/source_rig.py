@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.pipeline.guard import Guard
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.produce_stage import RecordWriter
 from engine.pipeline.source_commit import DurableThenOffsets
@@ -18,9 +17,8 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Headers, TopicPartition
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType
-from engine.record.trace import Telling
 from engine.reporting.metrics import Metric
-from tests.engine.pipeline.rig import Apply
+from tests.engine.pipeline.rig import Apply, guard_for
 from tests.fakes import BatchingProducer, Clock, OffsetStore, Reporter, Source
 
 STAGES = (
@@ -68,21 +66,11 @@ class SourceRig:
         self.state: TaskState = restore(
             [self.store.memory] if self.store.memory else [], task=0, generation=1, restarts=restarts, stages=STAGES
         )
-        guard = Guard(
-            connector="c",
-            stages=STAGES,
-            state=self.state,
-            retry=retry or RetryPolicy(),
-            tolerance=tolerance or TolerancePolicy(-1, -1),
-            retry_on="all",
-            reporters=[] if dead_letters else [self.reporter],
+        guard = guard_for(
+            STAGES, self.state, self.clock, retry=retry, tolerance=tolerance, patience_ms=lambda _: patience_ms,
+            handlers=handlers, reporters=[] if dead_letters else [self.reporter],
             dead_letters=self.reporter if dead_letters else None,
-            clock=self.clock,
-            jitter=lambda: 1.0,
-            patience_ms=lambda _: patience_ms,
-            handlers=handlers,
-            telling=Telling(content=True, foreign=True),
-        )
+        )  # fmt: skip
         source.start({}, self.store.position)
         self.task = SourceTask(
             source=source,

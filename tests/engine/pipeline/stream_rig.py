@@ -7,32 +7,30 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from engine import ports
 from engine.config.connector import parse_connector
-from engine.config.handlers import Role
-from engine.leases import Kind
+from engine.config.handlers import HandlerRole
+from engine.leases import ConnectorKind
 from engine.pipeline.chain import sink_steps
 from engine.pipeline.commit import DurableThenCommit
-from engine.pipeline.guard import Guard
 from engine.pipeline.source_steps import source_steps
 from engine.pipeline.stream_task import StreamTask
 from engine.pipeline.task_state import restore
-from engine.pipeline.topology import End, Node, Topology
-from engine.policy.handler_calls import named
+from engine.pipeline.topology import ProcessorNode, SinkNode, Topology
+from engine.policy.handler_calls import NamedHandler, named_handler
 from engine.policy.handlers import Response, SerializationExceptionOrigin
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.ports import Committed
 from engine.record.record import RawRecord, Record, TopicPartition
 from engine.record.stage import Stage, StageType
-from engine.record.trace import Telling
 from engine.reporting.metrics import Metric
-from engine.reporting.replay_outcomes import ReplayReporter
 from engine.steps.converters.bytes import ByteArrayConverter
 from engine.steps.handlers import stage_handlers
-from engine.steps.processors import Moment, ProcessorContext
+from engine.steps.processors import ProcessingState, ProcessorContext
 from engine.steps.schedules import PunctuationType, Schedules
-from tests.engine.pipeline.rig import Apply, Bytes, Json
-from tests.fakes import Clock, Consumer, Producer, Reporter, raw
+from tests.engine.pipeline.rig import Apply, Bytes, Json, failing_at, guard_for, replay_reporter
+from tests.fakes import Clock, Consumer, Producer, Reporter
 
 Work = Callable[[ProcessorContext, Record], None]
 NODE = {"input": ["a"], "a": ["out"]}
@@ -47,17 +45,8 @@ def passing(function: Callable[[Any], Any] = lambda value: value) -> Work:
     return process
 
 
-def rows(*values: bytes) -> list[Any]:
-    return [raw(offset, value) for offset, value in enumerate(values)]
-
-
 def raising_at(*bad: Any) -> Any:
-    def function(value: Any) -> Any:
-        if value in bad:
-            raise ValueError(f"no {value}")
-        return value
-
-    return passing(function)
+    return passing(failing_at(*bad, text="no {}"))
 
 
 def scheduling(kind: PunctuationType, interval_ms: int, call: Any) -> Any:
@@ -66,6 +55,19 @@ def scheduling(kind: PunctuationType, interval_ms: int, call: Any) -> Any:
 
 def forwarding(context: ProcessorContext, time: int) -> None:
     context.forward(Record("", None, time, None, f"at {time}"))
+
+
+class DyingIn(Clock):
+    """The worker dies in the wait that is this long."""
+
+    def __init__(self, ms: int) -> None:
+        super().__init__()
+        self.ms = ms
+
+    def wait(self, ms: int) -> bool:
+        if ms == self.ms:
+            raise SystemExit
+        return super().wait(ms)
 
 
 class Asked:
@@ -97,7 +99,24 @@ class Broken:
         return None if value is None else str(value).encode()
 
 
-class StreamRig:
+class StreamRun:
+    """A stream's task and its consumer."""
+
+    task: StreamTask
+    consumer: Any
+
+    def run(self) -> Any:
+        """Step until the task ends or there is nothing more, then save."""
+        while True:
+            before = self.consumer.positions()
+            end = self.task.step(0)
+            if end is not None:
+                return end
+            if self.consumer.positions() == before:
+                return self.task.save()
+
+
+class StreamRig(StreamRun):
     """Task 0 of connector `c` on topic `t`.
 
     `tree` is names with their children, `input` with the roots; a name that is no processor is a sink, which writes
@@ -110,7 +129,7 @@ class StreamRig:
         processors: Mapping[str, Work],
         tree: Mapping[str, Sequence[str]],
         *,
-        answers: Mapping[Role, Any] | None = None,
+        answers: Mapping[HandlerRole, Any] | None = None,
         tolerance: TolerancePolicy | None = None,
         transform: Callable[[Any], Any] = lambda value: value,
         init: Callable[[ProcessorContext], object] = lambda _: None,
@@ -128,56 +147,23 @@ class StreamRig:
         self.outcomes = Producer()
         self.reporter = Reporter()
         self.consumer = Consumer(records, group)
-        sinks = list(dict.fromkeys(name for names in tree.values() for name in names if name not in processors))
-        self.stages = stages_of(processors, sinks)
+        self.stages = stages_of(processors, sinks_of(processors, tree))
         partitions = sorted({TopicPartition(one.topic, one.partition) for one in records})
         committed = {name: one for name, one in self.consumer.committed(partitions).items() if one is not None}
         self.state = restore(
             [one.metadata for one in committed.values()], task=0, generation=1, restarts=restarts, stages=self.stages
         )
-        self.guard = Guard(
-            connector="c",
-            stages=self.stages,
-            state=self.state,
-            retry=retry or RetryPolicy(),
-            tolerance=tolerance or TolerancePolicy(0, 0),
-            retry_on="all",
-            reporters=[] if dead_letters else [self.reporter],
-            dead_letters=self.reporter if dead_letters else None,
-            clock=self.clock,
-            jitter=lambda: 1.0,
-            patience_ms=lambda _: 2**62,
-            handlers=self._handlers(answers, tolerance),
-            telling=Telling(content=True, foreign=True),
-        )
-        moment, schedules = Moment(), Schedules()
-        index_of = {stage.name: index for index, stage in reversed(list(enumerate(self.stages))) if stage.name}
-        self.contexts = {
-            name: (index_of[name], ProcessorContext(name, "c-0", tree.get(name, ()), moment, schedules, self.clock))
-            for name in processors
-        }
-        nodes: dict[str, Node | End] = {
-            name: Node(((index, _step(context, processors[name])),)) for name, (index, context) in self.contexts.items()
-        }
-        for name in sinks:
-            steps = source_steps([], Broken(), Broken(), ByteArrayConverter(), index_of[name])
-            nodes[name] = End(steps, f"to-{name}", steps[-1][0] + 1)
-        for _, context in self.contexts.values():
-            init(context)
-        self.replayed = ReplayReporter(
-            open_producer=lambda: self.outcomes,
-            topic="outcomes",
-            connector="c",
-            task=0,
-            clock=self.clock,
-            jitter=lambda: 1.0,
-        )
+        self.guard = guard_for(
+            self.stages, self.state, self.clock, retry=retry, tolerance=tolerance or TolerancePolicy(0, 0),
+            reporters=[] if dead_letters else [self.reporter], dead_letters=self.reporter if dead_letters else None,
+            patience_ms=lambda _: 2**62, handlers=None if tolerance else handlers_of(self.stages, answers or {}),
+        )  # fmt: skip
+        self.replayed = replay_reporter(lambda: self.outcomes, self.clock)
+        wiring = wired(self.stages, processors, tree, self.clock, init)
+        self.contexts = wiring["contexts"]
         self.task = StreamTask(
+            **wiring,
             steps=sink_steps(Json() if key_is_json else Bytes(), Json(), None, [Apply(transform)]),
-            topology=Topology(nodes, tuple(tree["input"])),
-            contexts=self.contexts,
-            moment=moment,
-            schedules=schedules,
             guard=self.guard,
             consumer=self.consumer,
             producer=self.producer,
@@ -188,16 +174,6 @@ class StreamRig:
             clock=self.clock,
         )
         self.consumer.assign({name: committed[name].offset if name in committed else 0 for name in partitions})
-
-    def run(self) -> Any:
-        """Step until the task ends or there is nothing more, then save."""
-        while True:
-            before = self.consumer.positions()
-            end = self.task.step(0)
-            if end is not None:
-                return end
-            if self.consumer.positions() == before:
-                return self.task.save()
 
     def written(self, sink: str | None = None) -> list[str]:
         """Values in the order they were written, of one sink or of all."""
@@ -222,17 +198,6 @@ class StreamRig:
     def _flush_outcomes(self) -> None:
         self.replayed.flush()
 
-    def _handlers(self, answers: Mapping[Role, Any] | None, tolerance: TolerancePolicy | None) -> Any:
-        if tolerance is not None:
-            return {}
-        config = parse_connector({"name": "c", "connector.class": "stream", "topics": "t"})
-        found = stage_handlers(config, Kind.STREAM, self.stages)
-        for index, stage in enumerate(self.stages):
-            role = found[index].role
-            if answers is not None and role in answers:
-                found[index] = named("test", role, answers[role], _origin(stage))
-        return found
-
 
 def stages_of(processors: Mapping[str, Any], sinks: Sequence[str]) -> tuple[Stage, ...]:
     """The stages of such a topology."""
@@ -244,6 +209,48 @@ def stages_of(processors: Mapping[str, Any], sinks: Sequence[str]) -> tuple[Stag
         *(Stage(StageType.PROCESSOR, "P", name=name) for name in processors),
         *(Stage(kind, "Out", name=name) for name in sinks for kind in ends),
     )
+
+
+def sinks_of(processors: Mapping[str, Any], tree: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names in the tree that are no processors."""
+    return list(dict.fromkeys(name for names in tree.values() for name in names if name not in processors))
+
+
+def wired(
+    stages: Sequence[Stage],
+    processors: Mapping[str, Work],
+    tree: Mapping[str, Sequence[str]],
+    clock: ports.Clock,
+    init: Callable[[ProcessorContext], object],
+) -> dict[str, Any]:
+    """Return the topology and what its nodes share, as a stream's task takes them."""
+    moment, schedules = ProcessingState(), Schedules()
+    index_of = {stage.name: index for index, stage in reversed(list(enumerate(stages))) if stage.name}
+    contexts = {
+        name: (index_of[name], ProcessorContext(name, "c-0", tree.get(name, ()), moment, schedules, clock))
+        for name in processors
+    }
+    nodes: dict[str, ProcessorNode | SinkNode] = {
+        name: ProcessorNode(((index, _step(context, processors[name])),)) for name, (index, context) in contexts.items()
+    }
+    for name in sinks_of(processors, tree):
+        steps = source_steps([], Broken(), Broken(), ByteArrayConverter(), index_of[name])
+        nodes[name] = SinkNode(steps, f"to-{name}", steps[-1][0] + 1)
+    for _, context in contexts.values():
+        init(context)
+    topology = Topology(nodes, tuple(tree["input"]))
+    return {"topology": topology, "contexts": contexts, "moment": moment, "schedules": schedules}
+
+
+def handlers_of(stages: Sequence[Stage], answers: Mapping[HandlerRole, Any]) -> dict[int, NamedHandler]:
+    """Return a stream's default handlers by stage, with these in their place where a role has one."""
+    config = parse_connector({"name": "c", "connector.class": "stream", "topics": "t"})
+    found = stage_handlers(config, ConnectorKind.STREAM, stages)
+    for index, stage in enumerate(stages):
+        role = found[index].role
+        if role in answers:
+            found[index] = named_handler("test", role, answers[role], _origin(stage))
+    return found
 
 
 def _origin(stage: Stage) -> SerializationExceptionOrigin | None:

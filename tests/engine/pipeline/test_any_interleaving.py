@@ -43,7 +43,7 @@ from tests.engine.pipeline.mishaps import (
     at,
     transform_of,
 )
-from tests.engine.pipeline.rig import Rig
+from tests.engine.pipeline.rig import Rig, letter_reporter
 from tests.support.examples import examples
 
 KINDS = [GOOD, GOOD, GOOD, DROP, JSON, BOOM, FLAKY, REJECT, POISON]
@@ -135,11 +135,8 @@ class Interleavings(RuleBasedStateMachine):
         producer.fail_next = [*refused]
 
         def letters(state: TaskState) -> DeadLetterReporter:
-            return DeadLetterReporter(
-                producer=producer, topic="dlq", include_configs=False, include_messages=True, context_headers=False,
-                max_bytes=1_000_000, metrics=state.metrics, retry=self.retry, clock=clock, jitter=lambda: 1.0,
-                patience_ms=lambda _: patience_ms, failures=state.unwritten.failures, first_ms=state.unwritten.first_ms,
-            )  # fmt: skip
+            options = {"retry": self.retry, "patience_ms": lambda _: patience_ms, "include_messages": True}
+            return letter_reporter(producer, state, clock, **options)
 
         return Rig(
             world.records, transform=transform_of(world), sink=WorldSink(world), retry=self.retry,

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.pipeline.background_commits import Aside
+from engine.pipeline.background_commits import BackgroundCommits
 
 
 @pytest.fixture
-def aside() -> Iterator[Aside[int]]:
-    made = Aside[int]()
+def aside() -> Iterator[BackgroundCommits[int]]:
+    made = BackgroundCommits[int]()
     yield made
     made.close()
 
 
-def test_while_a_commit_is_under_way_its_task_is_busy_and_others_are_not(aside: Aside[int]) -> None:
+def test_while_a_commit_is_under_way_its_task_is_busy_and_others_are_not(aside: BackgroundCommits[int]) -> None:
     go_on = threading.Event()
 
     def slow() -> int:
@@ -31,7 +31,7 @@ def test_while_a_commit_is_under_way_its_task_is_busy_and_others_are_not(aside: 
     assert (aside.take("a"), aside.is_under_way("a"), aside.take("a")) == (1, False, None)
 
 
-def test_whoever_takes_it_gets_what_it_raised(aside: Aside[int]) -> None:
+def test_whoever_takes_it_gets_what_it_raised(aside: BackgroundCommits[int]) -> None:
     def broken() -> int:
         raise KeyError("x")
 

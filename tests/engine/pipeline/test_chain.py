@@ -11,7 +11,7 @@ import pytest
 from engine.errors import ConversionError, FatalError, TaskError
 from engine.pipeline.chain import HEADERS, KEY, VALUE, sink_steps, steps_from
 from engine.pipeline.chunk_results import LONGEST_RUN, convert
-from engine.pipeline.outcome import Raised
+from engine.pipeline.outcome import StageFailure
 from engine.record.record import Headers, RawRecord, Record
 from engine.record.schema import BYTES, STRING, Schema
 from engine.steps.converters.bytes import ByteArrayConverter
@@ -55,7 +55,7 @@ def raw(offset: int = 0) -> RawRecord:
     return RawRecord("t", 0, offset, 7, "CREATE_TIME", b"k", b"v", (("h", b"x"),))
 
 
-def run(key: Reads, value: Reads) -> tuple[Raised | None, list[Any]]:
+def run(key: Reads, value: Reads) -> tuple[StageFailure | None, list[Any]]:
     out: list[Any] = []
     return Rig([]).task.guard.run(sink_steps(key, value, None, []), [raw()], out), out
 
@@ -70,14 +70,14 @@ def test_a_key_that_can_not_be_read_is_an_error_of_its_stage_and_was_given_the_r
     error = ConversionError("odd")
     value = Reads()
     raised, out = run(Reads(raising(error)), value)
-    assert (raised, out, value.asked) == (Raised(KEY, raw(), error), [], 0)
+    assert (raised, out, value.asked) == (StageFailure(KEY, raw(), error), [], 0)
 
 
 def test_a_value_that_can_not_be_read_is_an_error_of_its_stage_and_was_given_a_record_with_its_key() -> None:
     error = ConversionError("odd")
     raised, out = run(Reads(), Reads(raising(error)))
     given = Record("t", 0, 7, "k", b"v", STRING, BYTES, (("h", BYTES, b"x"),), 0, "CREATE_TIME", raw())
-    assert (raised, out) == (Raised(VALUE, given, error), [])
+    assert (raised, out) == (StageFailure(VALUE, given, error), [])
 
 
 def test_another_attempt_at_the_value_does_not_read_the_key_again() -> None:

@@ -17,10 +17,10 @@ from engine.config.topic import (
 )
 from engine.errors import OffsetsMissing, RetriableError
 from engine.leases import LeaseEnd, TaskConfig
-from engine.pipeline.claim import ConfigTail, claim_positions, denied
+from engine.pipeline.claim import ConfigTail, claim_positions, end_of_ownership
 from engine.pipeline.commit import GroupStore
-from engine.pipeline.outcome import Trouble
-from engine.pipeline.task_state import Mark, ParkedRetry, Place, TaskState
+from engine.pipeline.outcome import FailedAttempts
+from engine.pipeline.task_state import OperationId, ParkedRetry, ReportedError, TaskState
 from engine.ports import Committed
 from engine.record.record import RawRecord, TopicPartition
 from engine.reporting.metrics import Metric
@@ -88,7 +88,7 @@ def test_the_latest_state_of_the_task_wins_and_foreign_metadata_is_ignored() -> 
 def test_a_parked_retry_is_forgotten_when_somebody_moved_the_offset_beyond_its_record(offset: int, waits: bool) -> None:
     consumer = Consumer()
     _, state = claim(TASK, consumer)
-    state.parked = ParkedRetry(Place("t", 0, 4, 1), Trouble(1, 1000), 2000)
+    state.parked = ParkedRetry(OperationId("t", 0, 4, 1), FailedAttempts(1, 1000), 2000)
     consumer.commit({P0: Committed(offset, state.to_metadata())})
     _, found = claim(TASK, consumer)
     assert (found.parked is not None, found.metrics[Metric.TOTAL_RETRIES]) == (waits, 0)
@@ -98,7 +98,7 @@ def test_marks_go_with_their_partition_to_whichever_task_owns_it() -> None:
     consumer = Consumer()
     two = TaskConfig("c", 1, 1, {"name": "c"}, (P0, P1))
     _, state = claim(two, consumer)
-    here, there = Mark.of(Place("t", 1, 7, 1), "dlq"), Mark.of(Place("t", 0, 3, 1), "dlq")
+    here, there = ReportedError.of(OperationId("t", 1, 7, 1), "dlq"), ReportedError.of(OperationId("t", 0, 3, 1), "dlq")
     state.reported = (here, there)
     consumer.commit(dict.fromkeys((P0, P1), Committed(3, state.to_metadata())))
     _, found = claim(msgspec.structs.replace(TASK, generation=2, partitions=(P1,)), consumer)
@@ -111,7 +111,7 @@ def test_a_mark_of_a_record_that_is_passed_is_not_taken_over() -> None:
     consumer = Consumer()
     two = TaskConfig("c", 1, 1, {"name": "c"}, (P0, P1))
     _, state = claim(two, consumer)
-    state.reported = (Mark.of(Place("t", 1, 7, 1), "dlq"),)
+    state.reported = (ReportedError.of(OperationId("t", 1, 7, 1), "dlq"),)
     consumer.commit({P0: Committed(0, ""), P1: Committed(8, state.to_metadata())})
     assert claim(TASK, consumer)[1].reported == ()
 
@@ -119,9 +119,9 @@ def test_a_mark_of_a_record_that_is_passed_is_not_taken_over() -> None:
 def test_the_tail_reads_to_the_end_and_then_goes_on() -> None:
     consumer = Consumer(config_records(*RECORDS))
     tail = ConfigTail(consumer, "configs", Clock())
-    assert denied(tail.read_to_end(), TASK, 1) is None
+    assert end_of_ownership(tail.read_to_end(), TASK, 1) is None
     consumer.append(RawRecord("configs", 0, 4, 0, "CREATE_TIME", *target_record("c", TargetState.PAUSED)))
-    assert denied(tail.poll(), TASK, 1) is LeaseEnd.STOPPED
+    assert end_of_ownership(tail.poll(), TASK, 1) is LeaseEnd.STOPPED
 
 
 def test_the_state_at_the_end_has_what_another_thread_has_just_polled() -> None:
@@ -140,7 +140,7 @@ def test_the_state_at_the_end_has_what_another_thread_has_just_polled() -> None:
     assert polled.wait(60)
     threading.Timer(0.05, go_on.set).start()
     try:
-        assert denied(tail.read_to_end(), TASK, 1) is None
+        assert end_of_ownership(tail.read_to_end(), TASK, 1) is None
     finally:
         other.join()
 
@@ -148,8 +148,8 @@ def test_the_state_at_the_end_has_what_another_thread_has_just_polled() -> None:
 def test_a_newer_generation_or_leader_fences() -> None:
     tail = ConfigTail(Consumer(config_records(*RECORDS)), "configs", Clock())
     state = tail.read_to_end()
-    assert denied(state, TASK, 2) is LeaseEnd.FENCED
-    assert denied(state, msgspec.structs.replace(TASK, generation=0), 1) is LeaseEnd.FENCED
+    assert end_of_ownership(state, TASK, 2) is LeaseEnd.FENCED
+    assert end_of_ownership(state, msgspec.structs.replace(TASK, generation=0), 1) is LeaseEnd.FENCED
 
 
 def test_a_config_topic_that_can_not_be_read_is_retriable() -> None:

@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import AbortableError, Fenced, OffsetsMissing, ProduceFailed, RetriableError
-from engine.exactly_once.buffered import Written
+from engine.errors import AbortableError, GenerationFenced, OffsetsMissing, ProduceFailed, RetriableError
+from engine.exactly_once.buffered import BufferedRecord
 from engine.exactly_once.transaction import Transaction
 from engine.leases import TaskConfig
 from engine.pipeline.database_commit import DatabaseCommit, Relay
-from engine.pipeline.database_positions import DatabaseStore, Kept, Letter, mark_of, marked
+from engine.pipeline.database_positions import (
+    DatabaseStore,
+    OutboxRecord,
+    PositionRow,
+    group_metadata,
+    parse_last_letter,
+)
 from engine.pipeline.outcome import Interrupted
 from engine.ports import Committed
 from engine.record.record import TopicPartition
@@ -55,7 +61,7 @@ def test_a_zombie_writes_nothing_any_more() -> None:
     zombie = Process(world)
     live(world)
     zombie.database.put([0])
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         zombie.commit.commit({P0: 1, P1: 0}, memory)
     zombie.commit.finish()
     assert_exactly_once(world)
@@ -115,13 +121,13 @@ def test_letters_of_another_cluster_go_there_first() -> None:
     transaction = Transaction(lambda: Transactional(world), lambda: None, Clock())
     transaction.open()
     relay = Relay(transaction, "connect-c", elsewhere, "dlq")
-    letters = [Letter(1, written("dlq", b"a")), Letter(2, written("outcomes", b"b"))]
+    letters = [OutboxRecord(1, written("dlq", b"a")), OutboxRecord(2, written("outcomes", b"b"))]
     relay.send({P0: Committed(5, "{}")}, letters)
     assert ([one[2] for one in elsewhere.records], world.topic) == ([b"a"], [b"b"])
 
 
-def written(topic: str, value: bytes) -> Written:
-    return Written(topic, None, value, (), None, None)
+def written(topic: str, value: bytes) -> BufferedRecord:
+    return BufferedRecord(topic, None, value, (), None, None)
 
 
 def test_an_interrupted_flush_leaves_nothing() -> None:
@@ -140,7 +146,7 @@ def test_an_interrupted_flush_leaves_nothing() -> None:
     assert (process.database.is_open, process.world.table) == (False, [])
 
 
-def claimed(rows: Mapping[TopicPartition, Kept], group: Mapping[TopicPartition, Committed]) -> tuple[World, Any]:
+def claimed(rows: Mapping[TopicPartition, PositionRow], group: Mapping[TopicPartition, Committed]) -> tuple[World, Any]:
     world = World()
     world.rows = {at: (1, row) for at, row in rows.items()}
     store = DatabaseStore(TaskConfig("c", 0, 2, {}, (P0,)), Database(world), Consumer([], dict(group)))
@@ -151,7 +157,7 @@ def test_a_sink_that_was_at_least_once_goes_on_where_its_group_is() -> None:
     group = Committed(40, memory(1))
     world, found = claimed({}, {P0: group})
     assert found == group
-    assert world.rows[P0] == (1, Kept(40, memory(1)))
+    assert world.rows[P0] == (1, PositionRow(40, memory(1)))
 
 
 def test_an_offset_that_somebody_set_by_hand_is_where_it_begins() -> None:
@@ -159,33 +165,38 @@ def test_an_offset_that_somebody_set_by_hand_is_where_it_begins() -> None:
 
 
 def test_the_table_is_right_where_the_group_is_behind_or_was_set_by_hand() -> None:
-    row = Kept(50, memory(1), 3)
-    for group in (Committed(40, marked(memory(1), 3)), Committed(40, ""), Committed(40, memory(1))):
+    row = PositionRow(50, memory(1), 3)
+    for group in (Committed(40, group_metadata(memory(1), 3)), Committed(40, ""), Committed(40, memory(1))):
         assert claimed({P0: row}, {P0: group})[1] == Committed(50, memory(1))
 
 
 def test_a_sink_that_was_at_least_once_in_between_goes_on_where_its_group_is() -> None:
-    world, found = claimed({P0: Kept(50, memory(1), 3)}, {P0: Committed(90, memory(2))})
+    world, found = claimed({P0: PositionRow(50, memory(1), 3)}, {P0: Committed(90, memory(2))})
     assert found == Committed(90, memory(2))
-    assert world.rows[P0][1] == Kept(90, memory(2), 3)
+    assert world.rows[P0][1] == PositionRow(90, memory(2), 3)
 
 
 def test_a_row_that_was_there_and_is_gone_is_no_new_beginning() -> None:
     with pytest.raises(OffsetsMissing, match="is it another database"):
-        claimed({}, {P0: Committed(40, marked(memory(1), 0))})
+        claimed({}, {P0: Committed(40, group_metadata(memory(1), 0))})
 
 
 def test_a_table_that_was_set_back_does_not_number_its_letters_anew() -> None:
     world = World()
-    world.rows = {P0: (1, Kept(5, memory(), 1)), P1: (1, Kept(0, memory()))}
-    world.group = {P0: Committed(9, marked(memory(), 7)), P1: Committed(0, marked(memory(), 0))}
+    world.rows = {P0: (1, PositionRow(5, memory(), 1)), P1: (1, PositionRow(0, memory()))}
+    world.group = {P0: Committed(9, group_metadata(memory(), 7)), P1: Committed(0, group_metadata(memory(), 0))}
     process = Process(world)
     process.outbox.produce("dlq", None, b"x")
     process.commit.commit({P0: 6, P1: 0}, memory)
-    assert (world.topic, mark_of(world.group[P0].metadata)) == ([b"x"], 8)
+    assert (world.topic, parse_last_letter(world.group[P0].metadata)) == ([b"x"], 8)
 
 
 def test_the_mark_rides_with_the_memory() -> None:
-    text = marked(memory(), 12)
-    assert (mark_of(text), mark_of(memory()), mark_of("free text"), mark_of("[1]")) == (12, None, None, None)
-    assert mark_of(marked("free text", 3)) == 3
+    text = group_metadata(memory(), 12)
+    assert (
+        parse_last_letter(text),
+        parse_last_letter(memory()),
+        parse_last_letter("free text"),
+        parse_last_letter("[1]"),
+    ) == (12, None, None, None)
+    assert parse_last_letter(group_metadata("free text", 3)) == 3

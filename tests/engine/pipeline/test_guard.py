@@ -15,7 +15,7 @@ from engine.config.worker import StepConfig
 from engine.errors import ConversionError
 from engine.pipeline.error_views import read_whole
 from engine.policy.retry import RetryPolicy
-from engine.record.codec import encode
+from engine.record.error_context_json import encode
 from engine.record.record import Record
 from engine.record.unread import Unread
 from engine.steps.converters.json import JsonConverter

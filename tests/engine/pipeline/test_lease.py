@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from engine.config.topic import (
-    ConfigState,
     Leader,
     TaskEntry,
     commit_record,
     connector_record,
-    fold_all,
     leader_record,
     task_record,
 )
@@ -22,26 +21,31 @@ from engine.errors import ClusterAway, FailureType, ProduceFailed, RetriableErro
 from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, run_tasks
-from engine.pipeline.open_task import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, OpenTask
+from engine.pipeline.opened_task import AWAY_PAUSE_MS, TROUBLE_PAUSE_MS, OpenTask
 from engine.pipeline.task_state import TaskState
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord
 from engine.reporting.deadletter import DeadLetterReporter
-from tests.engine.pipeline.rig import Rig, rows
+from tests.engine.pipeline.rig import Rig, letter_reporter, rows
+from tests.engine.pipeline.test_claim import config_records
 from tests.fakes import Clock, Consumer, Producer, Sink
 
 BUDGET_MS = 5_000
 
 
-def tail(names: str, clock: Clock) -> ConfigTail:
-    records = [leader_record(Leader(1, "w", 0))]
+def config_topic(names: str) -> list[RawRecord]:
+    """Return the records of a leader and of connectors with these names, of one task each."""
+    rows = [leader_record(Leader(1, "w", 0))]
     for name in names:
-        records += [connector_record(name, {"x": "y"}), task_record(name, 0, TaskEntry(1, {}, ()))]
-        records.append(commit_record(name, 1, 1))
-    log = [RawRecord("configs", 0, offset, 0, "CREATE_TIME", *row) for offset, row in enumerate(records)]
-    made = ConfigTail(Consumer(log), "configs", clock)
-    assert made.read_to_end() == fold_all(ConfigState(), records)
+        rows += [connector_record(name, {"x": "y"}), task_record(name, 0, TaskEntry(1, {}, ()))]
+        rows.append(commit_record(name, 1, 1))
+    return config_records(*rows)
+
+
+def tail(names: str, clock: Clock) -> ConfigTail:
+    made = ConfigTail(Consumer(config_topic(names)), "configs", clock)
+    made.read_to_end()
     return made
 
 
@@ -114,14 +118,6 @@ def test_whatever_a_sinks_flush_raises_fails_its_task_with_its_trace_and_the_nei
     assert (rigs["b"].sink.delivered, rigs["b"].committed()) == ([1], 1)
 
 
-def test_whatever_a_sinks_start_raises_fails_its_task_with_its_trace_and_the_neighbour_goes_on() -> None:
-    clock = Clock()
-    rigs = {"a": Rig(rows(b"1"), clock=clock), "b": Rig(rows(b"1"), clock=clock)}
-    reports = run(rigs, clock, raising(KeyError("no such option")))
-    assert ends(reports) == {"a": LeaseEnd.FAILED, "b": LeaseEnd.CAUGHT_UP}
-    assert "no such option" in str(reports["a"].trace)
-
-
 def test_whatever_a_sinks_stop_raises_changes_nothing() -> None:
     def stop() -> None:
         raise OSError("can't stop")
@@ -135,8 +131,6 @@ def test_leaving_ends_the_worker_wherever_it_comes_from() -> None:
     clock = Clock()
     with pytest.raises(SystemExit):
         run({"a": Rig(rows(b"1"), clock=clock, sink=Broken(SystemExit(3)))}, clock)
-    with pytest.raises(SystemExit):
-        run({"a": Rig(rows(b"1"), clock=clock)}, clock, raising(SystemExit(3)))
 
 
 @pytest.mark.parametrize(
@@ -170,14 +164,7 @@ class Away(Producer):
 
 
 def letters_to(producer: Producer, clock: Clock, retry: RetryPolicy) -> Callable[[TaskState], DeadLetterReporter]:
-    def letters(state: TaskState) -> DeadLetterReporter:
-        return DeadLetterReporter(
-            producer=producer, topic="dlq", include_configs=False, include_messages=False, context_headers=False,
-            max_bytes=1_000_000, metrics=state.metrics, retry=retry, clock=clock, jitter=lambda: 1.0,
-            patience_ms=lambda _: 50, failures=state.unwritten.failures, first_ms=state.unwritten.first_ms,
-        )  # fmt: skip
-
-    return letters
+    return partial(letter_reporter, producer, clock=clock, retry=retry, patience_ms=lambda _: 50)
 
 
 def test_dead_letters_that_can_not_be_written_park_their_task_and_hold_up_no_other() -> None:
@@ -219,6 +206,7 @@ def test_a_task_that_can_not_be_opened_ends_alone_whichever_half_of_its_opening_
     rigs = {"a": Rig(rows(b"1"), clock=clock), "b": Rig(rows(b"1"), clock=clock)}
     reports = run(rigs, clock, raising(KeyError("no such option")), aside=aside)
     assert ends(reports) == {"a": LeaseEnd.FAILED, "b": LeaseEnd.CAUGHT_UP}
+    assert "no such option" in str(reports["a"].trace)
     with pytest.raises(SystemExit):
         run({"a": Rig(rows(b"1"), clock=clock)}, clock, raising(SystemExit(3)), aside=aside)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.errors import Aborted
 from engine.leases import Lease, LeaseEnd, TaskConfig
 from engine.pipeline.lease import Deadline, Finish, run_tasks
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.policy.tolerance import TolerancePolicy
 from tests.engine.pipeline.rig import Rig, rows
 from tests.engine.pipeline.test_lease import tail

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.errors import Fenced, RetriableError
+from engine.errors import GenerationFenced, RetriableError
 from engine.leases import LeaseEnd
 from engine.record.record import Record
 from tests.engine.pipeline.test_lease_linger import Lane
@@ -39,7 +39,7 @@ def pool(sink: Sink | None = None, *, aside: bool = True) -> Lane:
     """Two tasks; the first puts into `sink`, and may commit aside."""
     lane = Lane("ab")
     task = lane.rigs["a"].task
-    task.commits_aside = aside
+    task.commits_in_background = aside
     if sink is not None:
         task.sink = sink
         lane.rigs["a"].commit.flush_sink = sink.flush
@@ -63,7 +63,7 @@ def test_what_came_of_a_commit_counts_although_the_config_topic_went_away_meanwh
     def fenced() -> None:
         begun.set()
         assert go_on.wait(60)
-        raise Fenced("somebody else's")
+        raise GenerationFenced("somebody else's")
 
     def during(now: int) -> None:
         if now > DUE_MS + 100:
@@ -81,7 +81,7 @@ def test_where_a_task_has_ended_meanwhile_the_lease_ends_and_tells_nothing() -> 
     def fenced() -> None:
         while lane.lived_ms < TELLING_MS:
             time.sleep(0.001)
-        raise Fenced("somebody else's")
+        raise GenerationFenced("somebody else's")
 
     lane.rigs["a"].consumer.on_commit = fenced
     assert lane.run() == {"a": LeaseEnd.FENCED, "b": LeaseEnd.CAUGHT_UP}

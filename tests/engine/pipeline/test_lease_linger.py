@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from engine.config.topic import Leader, TaskEntry, commit_record, connector_record, leader_record, task_record
+from engine.config.topic import Leader, leader_record
 from engine.leases import Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import LOOK_MS, Deadline, Finish, run_tasks
-from engine.pipeline.lease_linger import FEW, LINGER_MS, SETTLE_MS, Staying
-from engine.pipeline.open_task import OpenTask
-from engine.pipeline.outcome import Verdict
+from engine.pipeline.lease_linger import FEW, LINGER_MS, SETTLE_MS, LeaseLinger
+from engine.pipeline.opened_task import OpenTask
+from engine.pipeline.outcome import StepVerdict
 from engine.pipeline.sink_task import CHUNK_RECORDS, COMMIT_INTERVAL_MS
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import RawRecord, TopicPartition
 from tests.engine.pipeline.rig import Rig
+from tests.engine.pipeline.test_lease import config_topic
 from tests.fakes import Clock, Consumer
 
 BUDGET_MS = 5_000
@@ -48,11 +49,7 @@ class Lane:
         self.clock = Clock(BEGAN)
         self.rigs = {name: Rig([raw(number, name) for number in range(records)], clock=self.clock) for name in names}
         self.told = Told(self.clock)
-        rows = [leader_record(Leader(1, "w", 0))]
-        for name in names:
-            rows += [connector_record(name, {"x": "y"}), task_record(name, 0, TaskEntry(1, {}, ()))]
-            rows.append(commit_record(name, 1, 1))
-        self.configs = Consumer([RawRecord("configs", 0, at, 0, "CREATE_TIME", *row) for at, row in enumerate(rows)])
+        self.configs = Consumer(config_topic(names))
         for rig in self.rigs.values():
             rig.consumer.on_poll = self._wait if len(names) == 1 else rig.consumer.on_poll
 
@@ -130,14 +127,21 @@ def test_it_ends_when_it_has_stayed_long_enough() -> None:
     assert STAY_MS <= lane.lived_ms <= STAY_MS + 300
 
 
-def test_what_waits_ends_at_once_when_somebody_else_wants_the_slot() -> None:
+@pytest.mark.parametrize(
+    ("leader", "end"),
+    [(Leader(1, "w", 1, crowded=True), LeaseEnd.CAUGHT_UP), (Leader(2, "w", 1), LeaseEnd.STOPPED)],
+    ids=["crowded", "stopped"],
+)
+def test_what_waits_ends_at_once_when_it_is_stopped_or_somebody_else_wants_the_slot(
+    leader: Leader, end: LeaseEnd
+) -> None:
     lane = Lane("ab")
 
     def during(now: int) -> None:
         if now == 1000:
-            lane.write(Leader(1, "w", 1, crowded=True))
+            lane.write(leader)
 
-    assert lane.run(during) == {"a": LeaseEnd.CAUGHT_UP, "b": LeaseEnd.CAUGHT_UP}
+    assert lane.run(during) == {"a": end, "b": end}
     assert 1000 <= lane.lived_ms <= 1200
 
 
@@ -147,17 +151,6 @@ def test_a_busy_task_ends_with_its_budget_when_somebody_else_wants_the_slot() ->
     lane.write(Leader(1, "w", 1, crowded=True))
     assert lane.run() == {"a": LeaseEnd.BUDGET}
     assert BUDGET_MS <= lane.lived_ms <= BUDGET_MS + 300
-
-
-def test_a_stop_ends_what_waits() -> None:
-    lane = Lane("ab")
-
-    def during(now: int) -> None:
-        if now == 1000:
-            lane.write(Leader(2, "w", 1))
-
-    assert lane.run(during) == {"a": LeaseEnd.STOPPED, "b": LeaseEnd.STOPPED}
-    assert 1000 <= lane.lived_ms <= 1200
 
 
 def test_it_tells_when_it_comes_to_rest_and_once_a_budget() -> None:
@@ -170,44 +163,44 @@ def test_it_tells_when_it_comes_to_rest_and_once_a_budget() -> None:
 
 
 def test_a_pool_in_which_a_task_never_catches_up_ends_with_its_budget() -> None:
-    staying = Staying(LEASE, 0, COMMIT_INTERVAL_MS)
+    staying = LeaseLinger(LEASE, 0, COMMIT_INTERVAL_MS)
     for number in range(5):
-        staying.saw("idle", 0, number)
-        staying.saw("busy", 1000, number)
-    assert not staying.goes_on(2, BUDGET_MS - LINGER_MS)
+        staying.note_records("idle", 0, number)
+        staying.note_records("busy", 1000, number)
+    assert not staying.can_renew(2, BUDGET_MS - LINGER_MS)
 
 
 def test_a_task_alone_goes_on_however_busy_it_is() -> None:
-    staying = Staying(LEASE, 0, COMMIT_INTERVAL_MS)
-    staying.saw("busy", 1000, BUDGET_MS)
-    assert staying.goes_on(1, BUDGET_MS)
+    staying = LeaseLinger(LEASE, 0, COMMIT_INTERVAL_MS)
+    staying.note_records("busy", 1000, BUDGET_MS)
+    assert staying.can_renew(1, BUDGET_MS)
 
 
 @pytest.mark.parametrize(("served", "tasks", "goes_on"), [(3, 12, True), (2, 12, False), (1, FEW, True)])
 def test_a_pool_that_is_mostly_idle_is_sorted_anew(served: int, tasks: int, goes_on: bool) -> None:
-    staying = Staying(LEASE, 0, COMMIT_INTERVAL_MS)
+    staying = LeaseLinger(LEASE, 0, COMMIT_INTERVAL_MS)
     for number in range(tasks):
-        staying.saw(f"c-{number}", 0, 1)
+        staying.note_records(f"c-{number}", 0, 1)
     for number in range(served):
-        staying.saw(f"c-{number}", 1, BUDGET_MS)
-    assert staying.goes_on(tasks, BUDGET_MS) is goes_on
+        staying.note_records(f"c-{number}", 1, BUDGET_MS)
+    assert staying.can_renew(tasks, BUDGET_MS) is goes_on
 
 
 def test_what_came_is_told_after_the_commit_that_follows_it() -> None:
-    staying = Staying(LEASE, 0, 2_000)
-    staying.saw("a", 1, 100)
-    assert not staying.is_to_tell(2_099)
-    assert staying.is_to_tell(2_100 + SETTLE_MS)
+    staying = LeaseLinger(LEASE, 0, 2_000)
+    staying.note_records("a", 1, 100)
+    assert not staying.is_report_due(2_099)
+    assert staying.is_report_due(2_100 + SETTLE_MS)
 
 
 def test_what_came_counts_until_it_is_told() -> None:
-    staying = Staying(LEASE, 0, COMMIT_INTERVAL_MS)
+    staying = LeaseLinger(LEASE, 0, COMMIT_INTERVAL_MS)
     for number in range(2 * FEW):
-        staying.saw(f"c-{number}", 0, 1)
-        staying.saw(f"c-{number}", 1, BUDGET_MS)
-    assert [staying.goes_on(2 * FEW, BUDGET_MS) for _ in range(2)] == [True, True]
-    staying.told()
-    assert not staying.goes_on(2 * FEW, BUDGET_MS)
+        staying.note_records(f"c-{number}", 0, 1)
+        staying.note_records(f"c-{number}", 1, BUDGET_MS)
+    assert [staying.can_renew(2 * FEW, BUDGET_MS) for _ in range(2)] == [True, True]
+    staying.note_report()
+    assert not staying.can_renew(2 * FEW, BUDGET_MS)
 
 
 @pytest.mark.parametrize("names", ["ab", "abcdefgh"])
@@ -237,7 +230,7 @@ def test_a_pool_that_waits_takes_a_burst_without_pauses() -> None:
                 lane.rigs["a"].consumer.append(raw(offset, "a"))
             written[0] = now
 
-    def watched(raws: Sequence[RawRecord]) -> Verdict | None:
+    def watched(raws: Sequence[RawRecord]) -> StepVerdict | None:
         taken[lane.clock.time_ms] = taken.get(lane.clock.time_ms, 0) + len(raws)
         return process(raws)
 

@@ -9,7 +9,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.reporting.deadletter import DeadLetterReporter
 from engine.reporting.log import LogReporter
 from engine.reporting.metrics import BUCKETS, Metric, is_balanced
-from tests.engine.pipeline.rig import Rig
+from tests.engine.pipeline.rig import Rig, letter_reporter
 from tests.fakes import Clock, Producer, raw
 
 KIP_298 = {
@@ -39,11 +39,7 @@ def story() -> Rig:
         return None if value == 0 else value
 
     def letters(state: TaskState) -> DeadLetterReporter:
-        return DeadLetterReporter(
-            producer=producer, topic="dlq", include_configs=False, include_messages=False, context_headers=False,
-            max_bytes=1_000_000, metrics=state.metrics, retry=RetryPolicy(1), clock=clock, jitter=lambda: 1.0,
-            patience_ms=lambda _: 10**9,
-        )  # fmt: skip
+        return letter_reporter(producer, state, clock, retry=RetryPolicy(1))
 
     values = [b"1", b"2", b"0", b"7", b"{"]
     records = [raw(offset, value) for offset, value in enumerate(values)]

@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from engine.errors import ProduceFailed, RetriableError
 from engine.pipeline.guard import Guard
-from engine.pipeline.outcome import Errored, Interrupted
-from engine.pipeline.produce_stage import WRITTEN, Outgoing, RecordWriter
+from engine.pipeline.outcome import Interrupted, PendingError
+from engine.pipeline.produce_stage import WRITTEN, OutputRecord, RecordWriter
 from engine.pipeline.task_state import ParkedRetry, TaskState
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record
 from engine.record.stage import Stage, StageType
+from engine.record.trace import DISCREET
 from engine.reporting.metrics import Metric
+from tests.engine.pipeline.rig import guard_for
 from tests.fakes import BatchingProducer, Clock, Producer, Reporter, raw
 
 STAGES = (Stage(StageType.TRANSFORMATION, "Test"), Stage(StageType.KAFKA_PRODUCE, "KafkaProducer"))
@@ -25,24 +27,17 @@ BAD = b"bad"
 def guard(
     retry: RetryPolicy | None = None, limit: int = -1, patience_ms: int = 1_000_000, clock: Clock | None = None
 ) -> Guard:
-    return Guard(
-        connector="c",
-        stages=STAGES,
-        state=TaskState(0, 1, 0, STAGES),
-        retry=retry or RetryPolicy(),
-        tolerance=TolerancePolicy(limit, -1),
-        retry_on="all",
-        reporters=[],
-        dead_letters=Reporter(),
-        clock=clock or Clock(),
-        jitter=lambda: 1.0,
-        patience_ms=lambda _: patience_ms,
-    )
+    return guard_for(
+        STAGES, TaskState(0, 1, 0, STAGES), clock or Clock(), retry=retry, tolerance=TolerancePolicy(limit, -1),
+        dead_letters=Reporter(), patience_ms=lambda _: patience_ms, content_policy=DISCREET,
+    )  # fmt: skip
 
 
-def outgoing(values: Sequence[bytes], partitions: int = 1) -> list[Outgoing]:
+def outgoing(values: Sequence[bytes], partitions: int = 1) -> list[OutputRecord]:
     return [
-        Outgoing("out", place % partitions, None, None, value, (), raw(place), Record("out", None, None, None, value))
+        OutputRecord(
+            "out", place % partitions, None, None, value, (), raw(place), Record("out", None, None, None, value)
+        )
         for place, value in enumerate(values)
     ]
 
@@ -67,7 +62,7 @@ def test_only_the_guilty_record_of_a_rejected_batch_becomes_an_error() -> None:
     (place,) = [place for place, answer in enumerate(answers) if answer is not WRITTEN]
     error = answers[place]
     assert place == 37
-    assert isinstance(error, Errored)
+    assert isinstance(error, PendingError)
     assert isinstance(error.error, ProduceFailed)
     assert error.tolerable
     assert (error.origin, error.context.index, error.context.attempt) == (raw(37), 1, 0)
@@ -88,7 +83,7 @@ def test_a_broker_that_stays_away_makes_an_error_of_each_record() -> None:
     judge = guard(RetryPolicy(limit=1))
     producer = BatchingProducer(2, is_bad, away=(1, 1))
     answers = RecordWriter(producer, judge, 1).write(outgoing([b"1", b"2", b"3"]))
-    errors = [answer for answer in answers if isinstance(answer, Errored)]
+    errors = [answer for answer in answers if isinstance(answer, PendingError)]
     assert answers[2] is WRITTEN
     assert [error.origin for error in errors] == [raw(0), raw(1)]
     assert all(isinstance(error.error, RetriableError) and error.context.attempt == 1 for error in errors)
@@ -108,26 +103,26 @@ def test_a_parked_produce_goes_on_where_it_stood_whichever_record_is_first() -> 
     parked = judge.state.parked
     assert isinstance(parked, ParkedRetry)
     (answer,) = RecordWriter(BatchingProducer(1, is_bad, away=(1,)), judge, 1).write(
-        [Outgoing("out", 0, None, None, b"2", (), raw(7), Record("out", None, None, None, b"2"))]
+        [OutputRecord("out", 0, None, None, b"2", (), raw(7), Record("out", None, None, None, b"2"))]
     )
-    assert isinstance(answer, Errored)
+    assert isinstance(answer, PendingError)
     assert answer.context.attempt == 1
 
 
 def test_nothing_more_is_tried_behind_an_error_that_stops_the_task() -> None:
     producer = BatchingProducer(100, is_bad)
     answers = RecordWriter(producer, guard(limit=0), 1).write(outgoing([b"1", BAD, b"2", BAD]))
-    assert [type(answer).__name__ for answer in answers] == ["Written", "Errored", "Interrupted", "Interrupted"]
+    assert [type(answer).__name__ for answer in answers] == ["Delivered", "PendingError", "Interrupted", "Interrupted"]
     assert [*producer.log.values()] == [[b"1"]]
 
 
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        (0, ["Written", "Errored", "Interrupted", "Interrupted"]),
-        (2, ["Written", "Errored", "Interrupted", "Interrupted"]),
-        (3, ["Written", "Errored", "Written", "Interrupted"]),
-        (4, ["Written", "Errored", "Written", "Written"]),
+        (0, ["Delivered", "PendingError", "Interrupted", "Interrupted"]),
+        (2, ["Delivered", "PendingError", "Interrupted", "Interrupted"]),
+        (3, ["Delivered", "PendingError", "Delivered", "Interrupted"]),
+        (4, ["Delivered", "PendingError", "Delivered", "Delivered"]),
     ],
 )
 def test_what_lies_behind_an_error_between_them_that_stops_the_task_is_not_written(
@@ -135,7 +130,7 @@ def test_what_lies_behind_an_error_between_them_that_stops_the_task_is_not_writt
 ) -> None:
     judge = guard(limit=1)
     (earlier,) = RecordWriter(BatchingProducer(1, is_bad), judge, 1).write(outgoing([BAD]))
-    assert isinstance(earlier, Errored)
+    assert isinstance(earlier, PendingError)
     answers = RecordWriter(BatchingProducer(100, is_bad), judge, 1).write(
         outgoing([b"1", BAD, b"2", b"3"]), between=[(before, earlier)]
     )
@@ -163,7 +158,7 @@ def test_whatever_the_batches_exactly_the_guilty_ones_fail_and_all_others_are_wr
     records = outgoing([(BAD if bad else b"good") + b"%d" % place for place, bad in enumerate(values)], partitions)
     producer = BatchingProducer(size, is_bad, away)
     answers = RecordWriter(producer, guard(RetryPolicy(limit=-1)), 1).write(records)
-    assert [isinstance(answer, Errored) for answer in answers] == values
+    assert [isinstance(answer, PendingError) for answer in answers] == values
     written = sorted(value for rows in producer.log.values() for value in rows if value is not None)
     assert written == sorted(one.value or b"" for one in records if not is_bad(one.value))
 

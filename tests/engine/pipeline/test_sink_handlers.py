@@ -12,13 +12,9 @@ from engine.pipeline.outcome import Failed
 from engine.policy.handlers import Response
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record
-from tests.engine.pipeline.rig import Rig
+from tests.engine.pipeline.rig import Rig, failing_at, rows
 from tests.engine.pipeline.stream_rig import Asked
-from tests.fakes import Sink, raw
-
-
-def rows(*values: bytes) -> list[Any]:
-    return [raw(offset, value) for offset, value in enumerate(values)]
+from tests.fakes import Sink
 
 
 def naming(records: Sequence[Record]) -> None:
@@ -32,15 +28,9 @@ def not_naming(records: Sequence[Record]) -> None:
         raise ValueError("something in here")
 
 
-def three(value: Any) -> Any:
-    if value == 3:
-        raise ValueError("no 3")
-    return value
-
-
 def test_continue_goes_on_however_little_is_tolerated() -> None:
     asked = Asked()
-    rig = Rig(rows(b"1", b"{", b"3", b"4"), transform=three, tolerance=TolerancePolicy(0, 0), handler=asked)
+    rig = Rig(rows(b"1", b"{", b"3", b"4"), transform=failing_at(3), tolerance=TolerancePolicy(0, 0), handler=asked)
     assert rig.run() is None
     assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 4], [1, 2], 4)
     assert (rig.count("dropped-records-total"), rig.count("records-dead-lettered")) == (2, 2)

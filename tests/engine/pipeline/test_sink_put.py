@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from engine.errors import Aborted, RetriableError
+from engine.errors import Aborted, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
@@ -26,12 +26,16 @@ def test_a_parked_put_goes_on_counting_though_its_batch_begins_with_another_reco
 
 
 def test_a_retriable_put_is_retried_as_a_batch() -> None:
+    """C-57, WorkerSinkTaskTest#testPollRedelivery. Nothing is polled in between, so that no partition need be paused;
+    and the KIP bounds the retries."""
     rig = Rig(rows(b"1", b"2"), sink=Sink(flaky(2)), retry=RetryPolicy(2))
     assert rig.run() is None
     assert (rig.sink.puts, rig.sink.delivered) == ([2, 2, 2], [1, 2])
+    assert (rig.count("records-delivered"), rig.committed()) == (2, 2)
 
 
 def test_only_rejected_records_become_errors_and_the_others_are_put_again() -> None:
+    """C-01, RetryWithToleranceOperatorTest#testExecuteFailed: here the sink raises RecordError."""
     rig = Rig(rows(b"1", b"2", b"3", b"4"), sink=Sink(refusing(2, 3)))
     assert rig.run() is None
     assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 4], [1, 2], 4)
@@ -40,9 +44,13 @@ def test_only_rejected_records_become_errors_and_the_others_are_put_again() -> N
 
 
 def test_nothing_behind_an_untolerated_put_error_is_delivered() -> None:
+    """C-02, RetryWithToleranceOperatorTest#testExecuteFailedNoTolerance;
+    C-50, WorkerErrantRecordReporterTest#testReportNoToleratedErrors."""
     rig = Rig(rows(b"1", b"2", b"3"), sink=Sink(refusing(2)), tolerance=TolerancePolicy(0, 0))
-    assert isinstance(rig.run(), Failed)
-    assert (rig.sink.delivered, rig.committed()) == ([1], 1)
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert end.message.startswith("Tolerance exceeded")
+    assert (rig.sink.delivered, rig.committed(), rig.reporter.offsets) == ([1], 1, [1])
 
 
 def test_a_sink_that_names_no_record_and_is_not_idempotent_fails_the_task() -> None:
@@ -76,8 +84,9 @@ def test_a_put_that_fails_without_a_guilty_record_is_logged_and_not_dead_lettere
     assert isinstance(logged.run(), Failed)
     assert (logged.reporter.offsets, logged.count("total-failures-logged")) == ([0], 1)
     lettered = Rig(rows(b"1"), sink=Sink(broken))
-    assert isinstance(lettered.run(), Failed)
-    assert lettered.reporter.offsets == []
+    end = lettered.run()
+    assert isinstance(end, Failed)
+    assert (end.context.stage.type, lettered.reporter.offsets) == (StageType.TASK_PUT, [])
 
 
 def test_a_bisected_batch_ends_where_an_error_behind_the_guilty_record_fails_the_task() -> None:
@@ -114,43 +123,55 @@ def test_a_parked_puts_failures_are_not_another_batchs() -> None:
     assert (puts, again.sink.delivered) == ([1, 1, 1], [1, 2])
 
 
+def leases(most: int, options: Callable[[int], dict[str, Any]]) -> Iterator[tuple[Rig, Any]]:
+    """Take a step in one lease after the other of a task that parks at once, and yield each lease with its end."""
+    group: dict[TopicPartition, Committed] = {}
+    clock = Clock()
+    for lease in range(most):
+        rig = Rig(clock=clock, patience_ms=50, group=group, **options(lease))
+        yield rig, rig.task.step(0)
+        clock.time_ms += 100_000
+
+
+def away(value: int) -> int:
+    if value == 2:
+        raise RetriableError("the registry is away")
+    return value
+
+
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_a_step_and_a_put_that_park_in_turn_are_both_exhausted(limit: int) -> None:
     """The step's record is an error at last, and the put, which never succeeds, fails the task."""
-
-    def away(value: int) -> int:
-        if value == 2:
-            raise RetriableError("the registry is away")
-        return value
-
-    group: dict[TopicPartition, Committed] = {}
-    clock = Clock()
-    ends = []
-    for _ in range(3 * limit + 6):
-        rig = Rig(
-            rows(b"1", b"2"), transform=away, sink=Sink(flaky(10**9)), retry=RetryPolicy(limit), clock=clock,
-            patience_ms=50, group=group,
-        )  # fmt: skip
-        ends.append(rig.task.step(0))
-        clock.time_ms += 100_000
-        if isinstance(ends[-1], Failed):
-            break
-    assert isinstance(ends[-1], Failed)
-    assert "could not put" in ends[-1].message
+    never, retry = Sink(flaky(10**9)), RetryPolicy(limit)
+    options = {"records": rows(b"1", b"2"), "transform": away, "sink": never, "retry": retry}
+    ends = [end for _, end in leases(3 * limit + 6, lambda _: options) if isinstance(end, Failed)]
+    assert "could not put" in ends[0].message
 
 
 def test_a_put_goes_on_counting_while_a_step_behind_it_fails_now_and_then() -> None:
-    group: dict[TopicPartition, Committed] = {}
-    clock = Clock()
-    for lease in range(20):
-        rig = Rig(
-            rows(b"1", b"2"), transform=flaky(lease % 2), sink=Sink(flaky(10**9)), retry=RetryPolicy(3), clock=clock,
-            patience_ms=50, group=group,
-        )  # fmt: skip
-        if isinstance(rig.task.step(0), Failed):
-            return
-        clock.time_ms += 100_000
-    pytest.fail("it never fails")
+    never, retry = Sink(flaky(10**9)), RetryPolicy(3)
+
+    def options(lease: int) -> dict[str, Any]:
+        return {"records": rows(b"1", b"2"), "transform": flaky(lease % 2), "sink": never, "retry": retry}
+
+    assert any(isinstance(end, Failed) for _, end in leases(20, options))
+
+
+def test_a_put_counts_though_a_step_that_succeeds_now_was_parked_before() -> None:
+    never, retry = Sink(flaky(10**9)), RetryPolicy(3)
+    options = {"records": rows(b"1"), "transform": flaky(1), "sink": never, "retry": retry}
+    assert any(isinstance(end, Failed) for _, end in leases(10, lambda _: options))
+
+
+def test_a_step_goes_on_counting_while_puts_of_other_records_fail_now_and_then() -> None:
+    records = [raw(0, b"2", partition=1)]
+
+    def options(lease: int) -> dict[str, Any]:
+        records.insert(lease, raw(lease, b"1"))
+        return {"records": records, "transform": away, "sink": Sink(flaky((lease + 1) % 2)), "retry": RetryPolicy(3)}
+
+    reports = next(rig.reporter.reports for rig, _ in leases(20, options) if rig.reporter.reports)
+    assert reports[0][0].attempt == 3
 
 
 def test_a_failed_batch_is_told_without_a_record_since_none_is_known_to_be_guilty() -> None:
@@ -171,42 +192,6 @@ def test_a_record_found_by_halves_has_the_attempts_of_its_batch() -> None:
     assert (context.attempt, context.first_failure_time, context.elapsed_ms) == (2, began, 300 + 600)
 
 
-def test_a_step_goes_on_counting_while_puts_of_other_records_fail_now_and_then() -> None:
-    def away(value: int) -> int:
-        if value == 2:
-            raise RetriableError("the registry is away")
-        return value
-
-    group: dict[TopicPartition, Committed] = {}
-    clock, records = Clock(), [raw(0, b"2", partition=1)]
-    for lease in range(20):
-        records.insert(lease, raw(lease, b"1"))
-        rig = Rig(
-            records, transform=away, sink=Sink(flaky((lease + 1) % 2)), retry=RetryPolicy(3), clock=clock,
-            patience_ms=50, group=group,
-        )  # fmt: skip
-        rig.task.step(0)
-        if rig.reporter.reports:
-            assert rig.reporter.reports[0][0].attempt == 3
-            return
-        clock.time_ms += 100_000
-    pytest.fail("it is never exhausted")
-
-
-def test_a_put_counts_though_a_step_that_succeeds_now_was_parked_before() -> None:
-    group: dict[TopicPartition, Committed] = {}
-    clock, transform = Clock(), flaky(1)
-    for _ in range(10):
-        rig = Rig(
-            rows(b"1"), transform=transform, sink=Sink(flaky(10**9)), retry=RetryPolicy(3), clock=clock,
-            patience_ms=50, group=group,
-        )  # fmt: skip
-        if isinstance(rig.task.step(0), Failed):
-            return
-        clock.time_ms += 100_000
-    pytest.fail("it never fails")
-
-
 def test_a_put_whose_transaction_came_to_nothing_blames_no_record_and_commits_nothing() -> None:
     def aborted(_: Any) -> None:
         raise Aborted("no broker")
@@ -215,3 +200,57 @@ def test_a_put_whose_transaction_came_to_nothing_blames_no_record_and_commits_no
     with pytest.raises(Aborted):
         rig.task.step(0)
     assert (rig.sink.puts, rig.reporter.offsets, rig.consumer.group, rig.clock.waits) == ([2], [], {}, [])
+
+
+# Looking for the record that a sink rejects and does not name, while the world is in trouble, too.
+
+
+def rejecting_three(away: Callable[[Sequence[object]], bool]) -> Callable[[Sequence[Record]], None]:
+    """Rejects whatever 3 is in; and finds nobody when `away` says so of the values."""
+
+    def trouble(records: Sequence[Record]) -> None:
+        values = [record.value for record in records]
+        if away(values):
+            raise RetriableError("no answer")
+        if 3 in values:
+            raise ProduceFailed((("t", "too large"),))
+
+    return trouble
+
+
+@pytest.mark.parametrize("part", [[1], [1, 2], [3], [2]])
+def test_a_part_that_finds_nobody_is_put_again_and_only_the_guilty_record_is_dead_lettered(part: list[int]) -> None:
+    left = [part, part]
+
+    def away(values: Sequence[object]) -> bool:
+        return bool(left) and left[0] == values and bool(left.pop())
+
+    sink = Sink(rejecting_three(away), put_is_idempotent=True)
+    rig = Rig(rows(b"1", b"2", b"3", b"4"), sink=sink, retry=RetryPolicy(5))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 2, 4], [2], 4)
+
+
+def test_a_part_that_must_wait_long_parks_the_task_behind_what_is_written() -> None:
+    sink = Sink(rejecting_three(lambda values: values == [2]), put_is_idempotent=True)
+    rig = Rig(rows(b"1", b"2", b"3"), sink=sink, retry=RetryPolicy(-1), patience_ms=50)
+    assert isinstance(rig.run(), Interrupted)
+    assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1], [], 1)
+
+
+def test_a_half_whose_transaction_came_to_nothing_ends_the_search_and_nobody_is_dead_lettered() -> None:
+    def trouble(records: Sequence[Record]) -> None:
+        raise ProduceFailed((("t", "too large"),)) if len(records) > 2 else Aborted("no broker")
+
+    rig = Rig(rows(b"1", b"2", b"3", b"4"), sink=Sink(trouble, put_is_idempotent=True), retry=RetryPolicy(5))
+    with pytest.raises(Aborted):
+        rig.task.step(0)
+    assert (rig.sink.puts, rig.reporter.offsets, rig.consumer.group) == ([4, 2], [], {})
+
+
+def test_a_guilty_record_is_told_with_the_frames_of_the_put_that_was_given_up() -> None:
+    sink = Sink(rejecting_three(lambda values: values == [2]), put_is_idempotent=True)
+    rig = Rig(rows(b"1", b"2", b"3"), sink=sink, retry=RetryPolicy(1))
+    assert rig.run() is None
+    assert (rig.sink.delivered, rig.reporter.offsets) == ([1], [1, 2])
+    assert [":trouble:" in context.exception for context, _ in rig.reporter.reports] == [True, True]

@@ -4,25 +4,17 @@ from typing import Any
 
 import pytest
 
-from engine.errors import Fenced, RetriableError
+from engine.errors import GenerationFenced, RetriableError
 from engine.pipeline.outcome import Failed
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.reporting.metrics import is_balanced
 from tests.engine.pipeline.exactly_once_rig import Lease, Scripted, World, attempt, emit, own
+from tests.engine.pipeline.rig import failing_at
 from tests.fakes import Source
 from tests.support.fake_kafka import Fault
 
 NONE_TOLERATED = TolerancePolicy(0, 0)
-
-
-def failing_at(*numbers: int) -> Any:
-    def transform(value: int) -> int:
-        if value in numbers:
-            raise ValueError(f"{value} is bad")
-        return value
-
-    return transform
 
 
 def once(call: str, fault: Fault) -> Any:
@@ -60,7 +52,7 @@ def test_a_zombie_that_wakes_after_its_successor_committed_is_fenced() -> None:
     zombie = Lease(world, Source(25))
     zombie.task.process(zombie.source.poll())
     Lease(world, Source(25)).run()
-    assert isinstance(attempt(zombie.task.save), Fenced)
+    assert isinstance(attempt(zombie.task.save), GenerationFenced)
     assert world.emitted() == list(range(25))
 
 
@@ -69,7 +61,7 @@ def test_a_zombie_that_takes_its_id_back_looks_at_what_is_committed_first() -> N
     zombie = Lease(world, Source(25))
     Lease(world, Source(25)).run()
     world.kafka.faults = once("produce", Fault.BEFORE)  # it does not learn from the broker that it is fenced
-    assert isinstance(attempt(lambda: zombie.task.step(0)), Fenced)
+    assert isinstance(attempt(lambda: zombie.task.step(0)), GenerationFenced)
     assert world.emitted() == list(range(25))
 
 
@@ -85,7 +77,7 @@ def test_a_zombie_of_an_older_generation_takes_nothing_back() -> None:
 
     world.kafka.faults = silent
     error = attempt(zombie.task.save)
-    assert isinstance(error, RetriableError | Fenced)
+    assert isinstance(error, RetriableError | GenerationFenced)
     world.kafka.faults = lambda call: None
     zombie.close()
     world.kafka.settle()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.errors import ConversionError
-from engine.pipeline.outcome import Misstep
+from engine.pipeline.outcome import StageException
 from engine.pipeline.source_steps import source_steps
 from engine.record.record import Headers, Record
 from engine.record.schema import BYTES, STRING, Schema
@@ -47,7 +47,7 @@ def test_transforms_come_before_converters_and_all_is_bytes_in_the_end() -> None
 
 @pytest.mark.parametrize("answer", ["text", 1, bytearray(b"x")])
 def test_a_converter_that_writes_no_bytes_is_an_error(answer: Any) -> None:
-    with pytest.raises(Misstep) as caught:
+    with pytest.raises(StageException) as caught:
         run(Record("t", None, None, None, 1), Named("value", answer))
     raised = caught.value.raised
     assert isinstance(raised.error, ConversionError)
@@ -74,7 +74,7 @@ def test_each_of_the_three_fails_as_its_own_stage_and_goes_on_where_it_failed() 
     while True:
         try:
             written = write(given)
-        except Misstep as error:
+        except StageException as error:
             stages.append((error.raised.index, error.raised.given))
             given = error.raised.given
         else:

@@ -4,29 +4,21 @@ from typing import Any
 
 import pytest
 
-from engine.config.handlers import Role
+from engine.config.handlers import HandlerRole
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
-from engine.policy.handler_calls import named
+from engine.policy.handler_calls import named_handler
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record
 from engine.reporting.metrics import is_balanced
+from tests.engine.pipeline.rig import failing_at
 from tests.engine.pipeline.source_rig import SourceRig
 from tests.engine.pipeline.stream_rig import Asked
 from tests.fakes import BatchingProducer, Clock, Source
 
 NONE_TOLERATED = TolerancePolicy(0, 0)
-
-
-def failing_at(*numbers: int) -> Any:
-    def transform(value: int) -> int:
-        if value in numbers:
-            raise ValueError(f"{value} is bad")
-        return value
-
-    return transform
 
 
 def times(count: int, error: Exception) -> Any:
@@ -48,7 +40,7 @@ def test_what_is_polled_is_written_committed_and_confirmed() -> None:
     assert rig.position() == 25
     assert rig.source.confirmed == list(range(25))
     assert rig.source.commits >= 1
-    assert rig.task.progressed
+    assert rig.task.has_progressed
     assert (rig.count("records-consumed"), rig.count("records-delivered")) == (25, 25)
     assert rig.task.wake_at() == rig.clock.now_ms() + Source.idle_ms
 
@@ -192,13 +184,14 @@ def test_a_source_may_answer_with_none() -> None:
 
 
 def test_a_record_that_the_brokers_reject_is_an_error_and_the_others_are_written() -> None:
+    """C-68, WorkerSourceTaskTest#testSourceTaskIgnoresProducerException."""
     rig = SourceRig(Source(10), producer=BatchingProducer(10, lambda value: value == b"6"))
     assert rig.run() is None
     assert rig.written() == [0, 1, 2, 3, 4, 5, 7, 8, 9]
     assert rig.reported() == [6]
     [(context, _)] = rig.reporter.reports
     assert (context.index, context.record.value) == (5, b"6")
-    assert rig.position() == 10
+    assert (rig.position(), rig.source.confirmed) == (10, list(range(10)))
     assert is_balanced(rig.state.metrics)
 
 
@@ -228,7 +221,7 @@ def test_a_handler_that_wants_another_attempt_begins_at_the_record_in_trouble() 
                 raise ProduceFailed((("t", "away"),), tuple(away), FailureType.DELIVERY_FAILED)
 
     producer = FiveAway(1, lambda _: False)
-    handlers = {5: named("Retry", Role.PRODUCTION, Asked(Response.RETRY))}
+    handlers = {5: named_handler("Retry", HandlerRole.PRODUCTION, Asked(Response.RETRY))}
     rig = SourceRig(Source(8, batch=8), producer=producer, handlers=handlers)
     for _ in range(3):
         with pytest.raises(RetriableError):

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from engine.errors import Aborted, RetriableError
-from engine.leases import Kind, Lease, LeaseEnd, TaskConfig, TaskReport
+from engine.leases import ConnectorKind, Lease, LeaseEnd, TaskConfig, TaskReport
 from engine.pipeline.claim import ConfigTail
 from engine.pipeline.lease import Deadline, Finish, must_stop, run_tasks
-from engine.pipeline.open_task import OpenTask
+from engine.pipeline.opened_task import OpenTask
 from engine.pipeline.outcome import Interrupted
 from engine.pipeline.task_state import TaskFigures, TaskState
 from engine.policy.tolerance import TolerancePolicy
@@ -25,9 +25,9 @@ from tests.fakes import Clock, Consumer
 class Stepping:
     """A task that takes a tenth of a second for a step and is told to stop after so many."""
 
-    progressed = False
+    has_progressed = False
     last_count: int | None = None
-    saves_aside = False
+    can_commit_in_background = False
 
     def __init__(self, clock: Clock, steps: int) -> None:
         self.state = TaskState(0, 1, 0, STAGES)
@@ -49,7 +49,7 @@ class Stepping:
     def wake_at(self) -> None:
         return None
 
-    def known_ends(self) -> dict[Any, int]:
+    def end_offsets(self) -> dict[Any, int]:
         return {}
 
     def figures(self) -> TaskFigures:
@@ -64,19 +64,21 @@ def tail_of(clock: Clock, on_poll: Callable[[], None]) -> ConfigTail:
     return tail
 
 
-def lease_of(kind: Kind) -> Lease:
+def lease_of(kind: ConnectorKind) -> Lease:
     return Lease("1-1", (TaskConfig("c", 0, 1, {"name": "c"}, (), kind=kind),), 1, 10**9, {})
 
 
-def run(kind: Kind, clock: Clock, steps: int, on_poll: Callable[[], None] = lambda: None) -> TaskReport:
+def run(kind: ConnectorKind, clock: Clock, steps: int, on_poll: Callable[[], None] = lambda: None) -> TaskReport:
     lease = lease_of(kind)
     opened = OpenTask(lease.tasks[0], Stepping(clock, steps), TolerancePolicy(0, 0), lambda: None)
     (report,) = run_tasks(lease, tail_of(clock, on_poll), clock, lambda *_: lambda: opened, Deadline(clock, 10**9))
     return report
 
 
-@pytest.mark.parametrize(("kind", "end"), [(Kind.SINK, LeaseEnd.PARKED), (Kind.STREAM, LeaseEnd.STOPPED)])
-def test_a_config_topic_that_is_away_for_a_moment_ends_no_standing_lease(kind: Kind, end: LeaseEnd) -> None:
+@pytest.mark.parametrize(
+    ("kind", "end"), [(ConnectorKind.SINK, LeaseEnd.PARKED), (ConnectorKind.STREAM, LeaseEnd.STOPPED)]
+)
+def test_a_config_topic_that_is_away_for_a_moment_ends_no_standing_lease(kind: ConnectorKind, end: LeaseEnd) -> None:
     troubles = [RetriableError("_TRANSPORT"), RetriableError("_TRANSPORT")]
 
     def away() -> None:
@@ -85,14 +87,14 @@ def test_a_config_topic_that_is_away_for_a_moment_ends_no_standing_lease(kind: K
 
     clock = Clock()
     assert run(kind, clock, 3, away).end is end
-    assert clock.waits == ([1_000, 1_000] if kind is Kind.STREAM else [])
+    assert clock.waits == ([1_000, 1_000] if kind is ConnectorKind.STREAM else [])
 
 
 def test_a_standing_leases_wait_goes_on_while_nobody_can_say_whether_to_stop() -> None:
     def away() -> None:
         raise RetriableError("_TRANSPORT")
 
-    stream, sink = lease_of(Kind.STREAM), lease_of(Kind.SINK)
+    stream, sink = lease_of(ConnectorKind.STREAM), lease_of(ConnectorKind.SINK)
     assert not must_stop(stream, tail_of(Clock(), away), stream.tasks[0])
     with pytest.raises(RetriableError):
         must_stop(sink, tail_of(Clock(), away), sink.tasks[0])
@@ -112,7 +114,7 @@ def test_collecting_takes_a_twentieth_of_a_leases_time_at_most() -> None:
     gc.callbacks.append(costly)
     try:
         began = clock.now_ms()
-        run(Kind.STREAM, clock, 1_000)
+        run(ConnectorKind.STREAM, clock, 1_000)
     finally:
         gc.callbacks.remove(costly)
         gc.enable()
@@ -134,7 +136,7 @@ class Idle(Stepping):
 
 
 def test_a_source_whose_budget_is_over_has_not_caught_up_because_it_gave_something_up() -> None:
-    clock, lease = Clock(), lease_of(Kind.SOURCE)
+    clock, lease = Clock(), lease_of(ConnectorKind.SOURCE)
     opened = OpenTask(lease.tasks[0], Idle(clock), TolerancePolicy(0, 0), lambda: None)
     (report,) = run_tasks(lease, tail_of(clock, lambda: None), clock, lambda *_: lambda: opened, Deadline(clock, 1_000))
     assert report.end is LeaseEnd.BUDGET
@@ -160,7 +162,7 @@ class Aborting(Stepping):
 def test_after_an_abort_a_task_is_claimed_again_to_go_in_small_steps_and_rests_after_another(
     aborts: int, end: LeaseEnd, how: list[bool]
 ) -> None:
-    clock, lease, opened, closed = Clock(), lease_of(Kind.SINK), [], []
+    clock, lease, opened, closed = Clock(), lease_of(ConnectorKind.SINK), [], []
     task = Aborting(clock, aborts)
 
     def open_task(config: TaskConfig, careful: bool) -> Finish:

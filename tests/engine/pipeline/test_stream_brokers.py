@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config.handlers import Role
+from engine.config.handlers import HandlerRole
 from engine.errors import RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import Record, TopicPartition
 from engine.steps.processors import ProcessorContext
-from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, rows
+from tests.engine.pipeline.rig import rows
+from tests.engine.pipeline.stream_rig import NODE, Asked, DyingIn, StreamRig, passing, raising_at
 from tests.fakes import BatchingProducer, Clock, Producer
 from tests.support.examples import examples
 
@@ -29,25 +31,12 @@ class AwayProducer(Producer):
         self.fail_next = [{1}, *[{0}] * flushes]
 
 
-class DyingIn(Clock):
-    """The worker dies in the wait that is this long."""
-
-    def __init__(self, ms: int) -> None:
-        super().__init__()
-        self.ms = ms
-
-    def wait(self, ms: int) -> bool:
-        if ms == self.ms:
-            raise SystemExit
-        return super().wait(ms)
-
-
 def test_before_a_long_wait_for_the_brokers_what_they_took_is_committed() -> None:
     seen: list[tuple[int, int, str | None]] = []
 
     class Watching(Clock):
         def wait(self, ms: int) -> bool:
-            seen.append((ms, rig.committed(), rig.state.why_parked()))
+            seen.append((ms, rig.committed(), rig.state.describe_parked()))
             return super().wait(ms)
 
     rig = StreamRig(
@@ -72,7 +61,7 @@ def test_a_worker_that_dies_waiting_for_the_brokers_doubles_nothing_and_attempts
     producer.retriable, producer.fail_next = True, [{0}]
     again = StreamRig(
         rows(b"1", b"2"), {"a": passing()}, NODE, retry=RetryPolicy(4), clock=Clock(1_010_000), producer=producer,
-        group=first.consumer.group, answers={Role.PRODUCTION: Asked()},
+        group=first.consumer.group, answers={HandlerRole.PRODUCTION: Asked()},
     )  # fmt: skip
     assert again.run() is None
     context = again.reporter.reports[0][0]
@@ -113,11 +102,20 @@ def test_two_sinks_whose_brokers_stay_away_use_up_their_attempts() -> None:
 
     rig = StreamRig(
         rows(b"1", b"2"), {}, {"input": ["x", "y"]},
-        retry=RetryPolicy(5), producer=Away(), answers={Role.PRODUCTION: Asked()},
+        retry=RetryPolicy(5), producer=Away(), answers={HandlerRole.PRODUCTION: Asked()},
     )  # fmt: skip
     assert rig.run() is None
     assert (rig.committed(), rig.count("records-dead-lettered"), rig.dropped()) == (2, 2, {"x": 2, "y": 2})
     assert [context.attempt for context, _ in rig.reporter.reports] == [5, 5, 5, 5]
+
+
+def trouble_when(what: str, rig: StreamRig, trouble: Callable[[], None]) -> None:
+    """Let the next poll, or the next commit, which is due, meet this trouble."""
+    if what == "polled":
+        rig.consumer.on_poll = trouble
+    else:
+        rig.consumer.on_commit = trouble
+        rig.clock.time_ms += 1_000
 
 
 @pytest.mark.parametrize("what", ["polled", "committed"])
@@ -135,11 +133,7 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(what: str, cap
         if trouble.pop() if trouble else False:
             raise RetriableError("_TRANSPORT")
 
-    if what == "polled":
-        rig.consumer.on_poll = away
-    else:
-        rig.consumer.on_commit = away
-        rig.clock.time_ms += 1_000
+    trouble_when(what, rig, away)
     assert rig.task.step(0) is None
     assert f"nothing could be {what}, it goes on in a moment: RetriableError: _TRANSPORT" in caplog.text
     assert rig.clock.waits == [1_000]
@@ -154,11 +148,7 @@ def test_a_stop_request_is_honoured_while_the_brokers_are_away(what: str) -> Non
     def away() -> None:
         raise RetriableError("_TRANSPORT")
 
-    if what == "polled":
-        rig.consumer.on_poll = away
-    else:
-        rig.consumer.on_commit = away
-        rig.clock.time_ms += 1_000
+    trouble_when(what, rig, away)
     while (end := rig.task.step(0)) is None:
         assert len(rig.clock.waits) < 4
     assert (end, rig.clock.waits, rig.committed()) == (Interrupted(None), [1_000] * len(rig.clock.waits), 0)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.config.handlers import Role
-from engine.errors import Fenced, ProduceFailed, RetriableError
+from engine.config.handlers import HandlerRole
+from engine.errors import GenerationFenced, ProduceFailed, RetriableError
 from engine.pipeline.outcome import Failed, Interrupted
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
@@ -25,9 +25,9 @@ TWO = {"input": ["x", "y"]}
 LARGE = 5
 
 
-def kafka_with(clock: Clock, *values: bytes, small: str = "") -> FakeKafka:
+def kafka_with(*values: bytes, small: str = "", clock: Clock | None = None) -> FakeKafka:
     """A broker with these records; the topic of sink `small` takes no more than a few bytes a record."""
-    kafka = FakeKafka(clock)
+    kafka = FakeKafka(clock or Clock())
     for name in "xyz":
         kafka.create(f"to-{name}", 1, LARGE if name == small else None)
     kafka.create("t")
@@ -36,14 +36,27 @@ def kafka_with(clock: Clock, *values: bytes, small: str = "") -> FakeKafka:
     return kafka
 
 
+def away_with(kafka: FakeKafka, value: bytes | None = None) -> Any:
+    """Let the partition of sink `y` be away for this value, or for all; return the method that produced before."""
+    produce = kafka.produce
+
+    def refusing(identity: Any, partition: TopicPartition, batch: Any) -> None:
+        if partition.topic == "to-y" and any(value in (None, one) for _, one, *_ in batch):
+            raise RetriableError("NOT_ENOUGH_REPLICAS")
+        produce(identity, partition, batch)
+
+    kafka.produce = refusing  # type: ignore[method-assign] # of a fake
+    return produce
+
+
 def numbers(count: int) -> tuple[bytes, ...]:
     return tuple(b"%d" % number for number in range(count))
 
 
 def test_what_is_not_committed_is_seen_by_nobody_and_then_all_of_it_at_once() -> None:
     clock = Clock()
-    kafka = kafka_with(clock, *numbers(3))
-    rig = OnceRig(kafka, {}, TWO, clock=clock)
+    kafka = kafka_with(*numbers(3), clock=clock)
+    rig = OnceRig(kafka, {}, TWO)
     assert rig.task.step(0) is None
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == ([], [], 0)
     clock.time_ms += 500
@@ -53,10 +66,9 @@ def test_what_is_not_committed_is_seen_by_nobody_and_then_all_of_it_at_once() ->
 
 @pytest.mark.parametrize("small", ["x", "y"])
 def test_a_refused_record_fails_the_task_and_no_end_has_anything_of_it_nor_behind_it(small: str) -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, b"1", b"2", b"3333333", b"4", small=small)
+    kafka = kafka_with(b"1", b"2", b"3333333", b"4", small=small)
     for _ in range(3):
-        rig = OnceRig(kafka, {}, TWO, clock=clock)
+        rig = OnceRig(kafka, {}, TWO)
         end = rig.run()
         rig.close()
         assert isinstance(end, Failed)
@@ -67,9 +79,8 @@ def test_a_refused_record_fails_the_task_and_no_end_has_anything_of_it_nor_behin
 
 @pytest.mark.parametrize("small", ["x", "y"])
 def test_a_refused_record_that_is_let_go_leaves_its_other_end_its_record(small: str) -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, b"1", b"2222222", b"3", b"4444444", b"5", small=small)
-    rig = OnceRig(kafka, {}, TWO, clock=clock, answers={Role.PRODUCTION: Asked()})
+    kafka = kafka_with(b"1", b"2222222", b"3", b"4444444", b"5", small=small)
+    rig = OnceRig(kafka, {}, TWO, answers={HandlerRole.PRODUCTION: Asked()})
     assert rig.run() is None
     whole = ["1", "2222222", "3", "4444444", "5"]
     other = "y" if small == "x" else "x"
@@ -78,17 +89,9 @@ def test_a_refused_record_that_is_let_go_leaves_its_other_end_its_record(small: 
 
 
 def test_only_ends_that_can_not_be_written_have_errors_once_retries_are_exhausted() -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, *numbers(3))
-    produce = kafka.produce
-
-    def watched(identity: Any, partition: TopicPartition, batch: Any) -> None:
-        if partition.topic == "to-y":
-            raise RetriableError("NOT_ENOUGH_REPLICAS")
-        produce(identity, partition, batch)
-
-    kafka.produce = watched  # type: ignore[method-assign] # of a fake
-    rig = OnceRig(kafka, {}, TWO, clock=clock, answers={Role.PRODUCTION: Asked()}, retry=RetryPolicy(2))
+    kafka = kafka_with(*numbers(3))
+    away_with(kafka)
+    rig = OnceRig(kafka, {}, TWO, answers={HandlerRole.PRODUCTION: Asked()}, retry=RetryPolicy(2))
     assert rig.run() is None
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == (["0", "1", "2"], [], 3)
     assert letters(kafka, rig.stages) == [("y", 0, 0), ("y", 0, 1), ("y", 0, 2)]
@@ -103,16 +106,9 @@ def test_before_a_long_wait_what_is_done_is_committed_and_nothing_of_what_waits(
             return super().wait(ms)
 
     clock = Watching(stop_at=1_020_000)
-    kafka = kafka_with(clock, *numbers(4))
-    produce = kafka.produce
-
-    def refusing(identity: Any, partition: TopicPartition, batch: Any) -> None:
-        if partition.topic == "to-y" and any(value == b"2" for _, value, *_ in batch):
-            raise RetriableError("NOT_ENOUGH_REPLICAS")
-        produce(identity, partition, batch)
-
-    kafka.produce = refusing  # type: ignore[method-assign] # of a fake
-    rig = OnceRig(kafka, {}, TWO, clock=clock, retry=RetryPolicy(-1))
+    kafka = kafka_with(*numbers(4), clock=clock)
+    produce = away_with(kafka, b"2")
+    rig = OnceRig(kafka, {}, TWO, retry=RetryPolicy(-1))
     assert rig.run() == Interrupted(None)
     rig.close()
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == ([], [], 0)
@@ -120,7 +116,7 @@ def test_before_a_long_wait_what_is_done_is_committed_and_nothing_of_what_waits(
     assert all(row == ([], [], 0) for row in seen)
     kafka.produce = produce  # type: ignore[method-assign] # of a fake
     clock.stop_at = None
-    assert OnceRig(kafka, {}, TWO, clock=clock).run() is None
+    assert OnceRig(kafka, {}, TWO).run() is None
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2", "3"]
 
 
@@ -133,7 +129,7 @@ def test_of_a_record_that_is_half_written_when_a_long_wait_comes_nothing_is_comm
             return super().wait(ms)
 
     clock = Watching()
-    kafka = kafka_with(clock, *numbers(4))
+    kafka = kafka_with(*numbers(4), clock=clock)
     produce, away = kafka.produce, [True] * 5
 
     def moody(identity: Any, partition: TopicPartition, batch: Any) -> None:
@@ -145,24 +141,16 @@ def test_of_a_record_that_is_half_written_when_a_long_wait_comes_nothing_is_comm
         produce(identity, partition, batch)
 
     kafka.produce = moody  # type: ignore[method-assign] # of a fake
-    assert OnceRig(kafka, {}, TWO, clock=clock, retry=RetryPolicy(-1)).run() is None
+    assert OnceRig(kafka, {}, TWO, retry=RetryPolicy(-1)).run() is None
     assert seen[-1] == (["0"], ["0"], 1)
     assert (written(kafka, "x"), written(kafka, "y"), committed(kafka)) == (["0", "1", "2", "3"],) * 2 + (4,)
 
 
 def test_where_a_handler_wants_another_attempt_nothing_of_the_record_is_committed() -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, *numbers(3))
-    produce = kafka.produce
-
-    def refusing(identity: Any, partition: TopicPartition, batch: Any) -> None:
-        if partition.topic == "to-y" and any(value == b"1" for _, value, *_ in batch):
-            raise RetriableError("NOT_ENOUGH_REPLICAS")
-        produce(identity, partition, batch)
-
-    kafka.produce = refusing  # type: ignore[method-assign] # of a fake
+    kafka = kafka_with(*numbers(3))
+    produce = away_with(kafka, b"1")
     for _ in range(2):
-        rig = OnceRig(kafka, {}, TWO, clock=clock)
+        rig = OnceRig(kafka, {}, TWO)
         with pytest.raises(RetriableError, match="RETRY"):
             rig.run()
         rig.close()
@@ -172,21 +160,20 @@ def test_where_a_handler_wants_another_attempt_nothing_of_the_record_is_committe
         0,
     )
     kafka.produce = produce  # type: ignore[method-assign] # of a fake
-    assert OnceRig(kafka, {}, TWO, clock=clock).run() is None
+    assert OnceRig(kafka, {}, TWO).run() is None
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2"]
 
 
 def test_nothing_is_processed_again_when_a_transaction_is_written_again() -> None:
     seen: list[Any] = []
-    clock = Clock()
-    kafka = kafka_with(clock, *numbers(5))
+    kafka = kafka_with(*numbers(5))
 
     def noting(value: Any) -> Any:
         seen.append(value)
         return value
 
     tree = {"input": ["a"], "a": ["x", "y"]}
-    rig = OnceRig(kafka, {"a": passing(noting)}, tree, clock=clock, retry=RetryPolicy(1))
+    rig = OnceRig(kafka, {"a": passing(noting)}, tree, retry=RetryPolicy(1))
     assert rig.task.step(0) is None
     fill(kafka, b"5", b"6")
     faults = [Fault.AFTER]
@@ -198,9 +185,9 @@ def test_nothing_is_processed_again_when_a_transaction_is_written_again() -> Non
 
 def test_what_a_punctuation_wrote_is_committed_though_no_position_moves() -> None:
     clock = Clock()
-    kafka = kafka_with(clock, b"1")
+    kafka = kafka_with(b"1", clock=clock)
     rig = OnceRig(
-        kafka, {"a": passing()}, {"input": ["a"], "a": ["x"]}, clock=clock,
+        kafka, {"a": passing()}, {"input": ["a"], "a": ["x"]},
         init=scheduling(PunctuationType.WALL_CLOCK_TIME, 1_000, forwarding),
     )  # fmt: skip
     assert rig.run() is None
@@ -212,34 +199,31 @@ def test_what_a_punctuation_wrote_is_committed_though_no_position_moves() -> Non
 
 
 def test_a_lease_that_is_killed_leaves_nothing_and_the_next_one_begins_at_the_last_commit() -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, *numbers(3))
-    killed = OnceRig(kafka, {}, TWO, clock=clock)
+    kafka = kafka_with(*numbers(3))
+    killed = OnceRig(kafka, {}, TWO)
     killed.task.step(0)
-    assert OnceRig(kafka, {}, TWO, clock=clock).run() is None
+    assert OnceRig(kafka, {}, TWO).run() is None
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2"]
-    with pytest.raises(Fenced):
+    with pytest.raises(GenerationFenced):
         killed.run()
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2"]
 
 
 def test_a_zombie_whose_transaction_was_aborted_does_not_write_it_again_behind_its_successor() -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, *numbers(3))
-    zombie = OnceRig(kafka, {}, TWO, clock=clock)
+    kafka = kafka_with(*numbers(3))
+    zombie = OnceRig(kafka, {}, TWO)
     zombie.task.step(0)
-    zombie.transaction.replace(0, zombie.transaction._kept)  # as if it had been lost
-    assert OnceRig(kafka, {}, TWO, clock=clock).run() is None
-    with pytest.raises(Fenced, match="somebody else has committed"):
+    zombie.transaction.replace_after(0, zombie.transaction._kept)  # as if it had been lost
+    assert OnceRig(kafka, {}, TWO).run() is None
+    with pytest.raises(GenerationFenced, match="somebody else has committed"):
         zombie.run()
     assert written(kafka, "x") == written(kafka, "y") == ["0", "1", "2"]
 
 
 def test_outcomes_of_replayed_records_are_in_the_transaction() -> None:
-    clock = Clock()
-    kafka = kafka_with(clock)
+    kafka = kafka_with()
     fill(kafka, b"1", headers=((ITEM, b"i"),))
-    rig = OnceRig(kafka, {}, TWO, clock=clock)
+    rig = OnceRig(kafka, {}, TWO)
     assert rig.task.step(0) is None
     assert kafka.read("outcomes", committed=False) == []
     assert rig.task.save() is None
@@ -247,16 +231,15 @@ def test_outcomes_of_replayed_records_are_in_the_transaction() -> None:
 
 
 def test_an_error_of_processing_that_stops_the_task_leaves_its_letter_once() -> None:
-    clock = Clock()
-    kafka = kafka_with(clock, *numbers(4))
+    kafka = kafka_with(*numbers(4))
     tree = {"input": ["a", "x"], "a": ["y"]}
     for _ in range(2):
-        rig = OnceRig(kafka, {"a": raising_at(2)}, tree, clock=clock)
+        rig = OnceRig(kafka, {"a": raising_at(2)}, tree)
         assert isinstance(rig.run(), Failed)
         rig.close()
     assert (written(kafka, "x"), written(kafka, "y")) == (["0", "1"], ["0", "1"])
     assert (letters(kafka, rig.stages), committed(kafka)) == ([("a", 0, 2)], 2)
-    again = OnceRig(kafka, {"a": raising_at(2)}, tree, clock=clock, answers={Role.PROCESSING: Asked(Response.CONTINUE)})
+    again = OnceRig(kafka, {"a": raising_at(2)}, tree, answers={HandlerRole.PROCESSING: Asked(Response.CONTINUE)})
     assert again.run() is None
     assert (written(kafka, "x"), written(kafka, "y")) == (["0", "1", "2", "3"], ["0", "1", "3"])
     assert (letters(kafka, rig.stages), committed(kafka)) == ([("a", 0, 2)], 4)
@@ -264,7 +247,7 @@ def test_an_error_of_processing_that_stops_the_task_leaves_its_letter_once() -> 
 
 def test_a_chunk_that_takes_longer_than_the_interval_is_committed_on_the_way() -> None:
     clock = Clock()
-    kafka = kafka_with(clock, *numbers(5))
+    kafka = kafka_with(*numbers(5), clock=clock)
     seen: list[int] = []
 
     def slow(context: ProcessorContext, record: Any) -> None:
@@ -272,7 +255,7 @@ def test_a_chunk_that_takes_longer_than_the_interval_is_committed_on_the_way() -
         seen.append(committed(kafka))
         context.forward(record)
 
-    assert OnceRig(kafka, {"a": slow}, {"input": ["a"], "a": ["x"]}, clock=clock).run() is None
+    assert OnceRig(kafka, {"a": slow}, {"input": ["a"], "a": ["x"]}).run() is None
     assert seen == [0, 0, 2, 2, 4]
     assert (written(kafka, "x"), kafka.offsets(GROUP)) == (["0", "1", "2", "3", "4"], {TopicPartition("t", 0): 5})
 
@@ -296,11 +279,10 @@ def test_several_errors_of_one_record_at_one_place_have_their_letters_once(count
     def refuse(context: ProcessorContext, record: Record) -> None:
         raise ValueError("no")
 
-    clock = Clock()
-    kafka = kafka_with(clock, b"0")
+    kafka = kafka_with(b"0")
     tree = {"input": ["p"], "p": ["q"], "q": []}
     for _ in range(3):
-        rig = OnceRig(kafka, {"p": several, "q": refuse}, tree, clock=clock, answers={Role.PROCESSING: Last()})
+        rig = OnceRig(kafka, {"p": several, "q": refuse}, tree, answers={HandlerRole.PROCESSING: Last()})
         rig.run()
         rig.close()
         kafka.settle()

@@ -25,9 +25,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from engine.config.handlers import Role
-from engine.errors import EngineError, Fenced, ProduceFailed, RetriableError
-from engine.pipeline.outcome import End
+from engine.config.handlers import HandlerRole
+from engine.errors import EngineError, GenerationFenced, ProduceFailed, RetriableError
+from engine.pipeline.outcome import TaskEnding
 from engine.policy.handlers import Response
 from engine.policy.retry import RetryPolicy
 from engine.record.record import TopicPartition
@@ -48,7 +48,7 @@ class Killed(BaseException):
     """The worker is gone."""
 
 
-def _save_and_close(lease: OnceRig) -> End | None:
+def _save_and_close(lease: OnceRig) -> TaskEnding | None:
     ended = lease.task.save()
     if ended is None:
         lease.close()
@@ -82,7 +82,7 @@ class Streams(RuleBasedStateMachine):
         self.bad: dict[str, set[int]] = {name: set() for name in ("p", "q", BEHIND, *self.parents)}
         self.away: set[str] = set()
         self.failed_once = False
-        self.answers: dict[Role, Any] = {role: Asked(answer) for role in Role}
+        self.answers: dict[HandlerRole, Any] = {role: Asked(answer) for role in HandlerRole}
         self.faults: list[Fault | None] = []
         self.events: dict[int, Callable[[], None]] = {}  # by the number of a request
         self.requests = 0
@@ -117,10 +117,11 @@ class Streams(RuleBasedStateMachine):
             values.clear()
 
     @rule(
-        role=st.sampled_from(list(Role)), response=st.sampled_from([Response.CONTINUE, Response.FAIL, Response.RETRY])
+        role=st.sampled_from(list(HandlerRole)),
+        response=st.sampled_from([Response.CONTINUE, Response.FAIL, Response.RETRY]),
     )
-    def decide(self, role: Role, response: Response) -> None:
-        if response is not Response.RETRY or role is Role.PRODUCTION:
+    def decide(self, role: HandlerRole, response: Response) -> None:
+        if response is not Response.RETRY or role is HandlerRole.PRODUCTION:
             self.answers[role].answer = response
 
     @rule(faults=st.lists(st.sampled_from([None, None, *Fault]), max_size=6))
@@ -227,7 +228,7 @@ class Streams(RuleBasedStateMachine):
             try:
                 self.lease = OnceRig(
                     self.kafka, {"p": self._node("p"), "q": self._node("q")}, self.tree,
-                    clock=self.clock, answers=self.answers, retry=self.retry, transform=self._transform,
+                    answers=self.answers, retry=self.retry, transform=self._transform,
                     admit=partial(self._admit, self.number),
                 )  # fmt: skip
             except (EngineError, Killed):
@@ -237,9 +238,9 @@ class Streams(RuleBasedStateMachine):
 
     def _admit(self, number: int) -> None:
         if self.strict and number != self.number:
-            raise Fenced("another lease runs")
+            raise GenerationFenced("another lease runs")
 
-    def _turn(self, lease: OnceRig, work: Callable[[OnceRig], End | None]) -> object:
+    def _turn(self, lease: OnceRig, work: Callable[[OnceRig], TaskEnding | None]) -> object:
         """What ended the lease, if anything did."""
         ended: object
         try:

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine.config.handlers import Role
+from engine.config.handlers import HandlerRole
 from engine.pipeline.outcome import Failed
 from engine.record.record import Record
 from engine.steps.processors import ProcessorContext
 from engine.steps.schedules import PunctuationType, Schedules
-from tests.engine.pipeline.stream_rig import Asked, StreamRig, forwarding, passing, rows, scheduling
+from tests.engine.pipeline.rig import rows
+from tests.engine.pipeline.stream_rig import Asked, StreamRig, forwarding, passing, scheduling
 from tests.fakes import Clock, raw
 
-CONTINUE = {role: Asked() for role in Role}
+CONTINUE = {role: Asked() for role in HandlerRole}
 
 
 def test_stream_time_punctuates_with_the_first_record_and_then_at_multiples_of_the_interval() -> None:
@@ -93,7 +94,7 @@ def test_a_punctuation_that_fails_asks_the_processing_handler_without_a_record(k
     asked, clock = Asked(), Clock(5_000)
     rig = StreamRig(
         rows(b"1"), {"a": passing()}, {"input": ["a"], "a": ["out"]},
-        init=scheduling(kind, 100, fail), answers={Role.PROCESSING: asked}, clock=clock,
+        init=scheduling(kind, 100, fail), answers={HandlerRole.PROCESSING: asked}, clock=clock,
     )  # fmt: skip
     rig.run()
     clock.time_ms += 100
@@ -131,7 +132,7 @@ def test_what_a_punctuation_forwards_has_no_origin_at_any_node() -> None:
     rig = StreamRig(
         rows(b"1"), {"a": lambda *_: None, "b": under}, {"input": ["a"], "a": ["b"], "b": []},
         init=init,
-        answers={Role.PROCESSING: asked},
+        answers={HandlerRole.PROCESSING: asked},
     )  # fmt: skip
     rig.run()
     [(context, record, error)] = asked.seen

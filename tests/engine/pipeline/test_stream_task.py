@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engine.config.handlers import Role
-from engine.errors import Fenced
-from engine.pipeline.outcome import Failed, Interrupted, Trouble
-from engine.pipeline.task_state import MAX_MARKS, Mark, ParkedRetry, Place
+from engine.config.handlers import HandlerRole
+from engine.pipeline.outcome import Failed, FailedAttempts, Interrupted
+from engine.pipeline.task_state import MAX_MARKS, OperationId, ParkedRetry, ReportedError
 from engine.policy.retry import RetryPolicy
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
@@ -19,11 +18,12 @@ from engine.record.replay import ITEM
 from engine.reporting.metrics import is_balanced
 from engine.steps.processors import ProcessorContext
 from engine.steps.schedules import PunctuationType
-from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, rows, scheduling
+from tests.engine.pipeline.rig import rows
+from tests.engine.pipeline.stream_rig import NODE, Asked, StreamRig, passing, raising_at, scheduling
 from tests.fakes import BatchingProducer, Clock, raw
 from tests.support.examples import examples
 
-CONTINUE = {role: Asked() for role in Role}
+CONTINUE = {role: Asked() for role in HandlerRole}
 LINE = {"input": ["a"], "a": ["b"], "b": ["out"]}
 
 
@@ -70,38 +70,47 @@ def test_a_record_that_a_transform_leaves_out_is_filtered() -> None:
 
 
 def test_by_default_the_first_error_stops_the_task_before_its_record() -> None:
+    """S-01,
+    ProcessingExceptionHandlerIntegrationTest#shouldFailWhenProcessingExceptionOccursIfExceptionHandlerReturnsFail;
+    S-18, ProcessorNodeTest#shouldThrowFailedProcessingExceptionWhenProcessingExceptionHandlerRepliesWithFail;
+    S-10, DeadLetterQueueIntegrationTest#shouldSendToDlqAndFailFromDsl;
+    S-12, DeadLetterQueueIntegrationTest#shouldSendToDlqAndFailFromProcessorAPI;
+    S-23, ProcessorNodeTest#shouldBuildDeadLetterQueueRecordsInDefaultProcessingExceptionHandler.
+
+    There is no DSL, and the dead letter is KIP-298's: the record's own bytes are in its context."""
     rig = StreamRig(rows(b"1", b"2", b"3"), {"a": raising_at(2), "b": passing()}, LINE)
     end = rig.run()
     assert isinstance(end, Failed)
     assert (
         "LogAndFailProcessingExceptionHandler says FAIL: PROCESSOR (a) failed on t-0 at offset 1: no 2" in end.message
     )
-    assert (rig.written(), rig.committed(), rig.reporter.offsets) == (["1"], 1, [1])
+    [(context, origin)] = rig.reporter.reports
+    assert (context.exception_class, context.message, origin.key, origin.value) == ("ValueError", "no 2", b"k", b"2")
+    assert (rig.written(), rig.committed(), origin.offset) == (["1"], 1, 1)
     assert (rig.count("records-consumed"), rig.count("dropped-records-total")) == (1, 0)
 
 
-def test_nothing_behind_an_error_that_stops_the_task_is_processed() -> None:
+@pytest.mark.parametrize("tree", [LINE, {"input": ["a", "b"], "a": [], "b": []}], ids=["child", "sibling"])
+def test_nothing_behind_an_error_that_stops_the_task_is_processed(tree: dict[str, list[str]]) -> None:
+    """S-05,
+    ProcessingExceptionHandlerIntegrationTest#shouldStopOnFailedProcessorWhenProcessingExceptionOccursInFailProcessingExceptionHandler."""
     seen: list[Any] = []
-    rig = StreamRig(rows(b"1", b"2", b"3"), {"a": raising_at(2), "b": passing(seen.append)}, LINE)
-    rig.run()
+    StreamRig(rows(b"1", b"2", b"3"), {"a": raising_at(2), "b": passing(seen.append)}, tree).run()
     assert seen == [1]
 
 
 def test_where_a_node_fails_its_descendants_see_nothing_and_its_siblings_go_on() -> None:
+    """S-06,
+    ProcessingExceptionHandlerIntegrationTest#shouldStopOnFailedProcessorWhenProcessingExceptionOccursInContinueProcessingExceptionHandler;
+    S-19, ProcessorNodeTest#shouldNotThrowFailedProcessingExceptionWhenProcessingExceptionHandlerRepliesWithContinue;
+    S-24, ProcessorNodeTest#shouldBuildDeadLetterQueueRecordsInLogAndContinueProcessingExceptionHandler."""
     tree = {"input": ["a"], "a": ["b", "c", "out"], "b": ["under-b"], "c": ["under-c"]}
     nodes = {"a": passing(), "b": raising_at(2), "c": passing()}
     rig = StreamRig(rows(b"1", b"2"), nodes, tree, answers=CONTINUE)
     assert rig.run() is None
     assert [rig.written(name) for name in ("under-b", "under-c", "out")] == [["1"], ["1", "2"], ["1", "2"]]
     assert (rig.count("records-dead-lettered"), rig.count("records-delivered"), rig.committed()) == (1, 1, 2)
-    assert (rig.dropped(), rig.count("dropped-records-total")) == ({"b": 1}, 1)
-
-
-def test_where_a_node_stops_the_task_its_siblings_do_not_go_on() -> None:
-    seen: list[Any] = []
-    tree = {"input": ["a", "b"], "a": [], "b": []}
-    StreamRig(rows(b"1", b"2"), {"a": raising_at(2), "b": passing(seen.append)}, tree).run()
-    assert seen == [1]
+    assert (rig.dropped(), rig.count("dropped-records-total"), rig.reporter.offsets) == ({"b": 1}, 1, [1])
 
 
 def test_two_failing_branches_are_two_errors_of_one_record() -> None:
@@ -134,8 +143,11 @@ def test_without_a_dead_letter_topic_what_is_let_go_is_skipped() -> None:
 
 
 def test_without_a_handler_the_tolerance_policy_decides() -> None:
+    """S-20, ProcessorNodeTest#shouldRethrowExceptionWhenProcessingExceptionHandlerIsNull."""
     rig = StreamRig(rows(*[b"2"] * 4), {"a": raising_at(2), "b": passing()}, LINE, tolerance=TolerancePolicy(2, -1))
-    assert isinstance(rig.run(), Failed)
+    end = rig.run()
+    assert isinstance(end, Failed)
+    assert end.message.startswith("Tolerance exceeded: PROCESSOR (a) failed")
     assert (rig.committed(), rig.count("records-dead-lettered"), rig.count("dropped-records-total")) == (2, 2, 0)
 
 
@@ -153,18 +165,9 @@ def test_a_record_with_an_error_let_go_and_one_that_is_not_gets_each_dead_letter
         assert again.reporter.reports == []
 
 
-def test_what_means_the_task_never_reaches_a_handler() -> None:
-    def fenced(_: Any) -> Any:
-        raise Fenced("newer")
-
-    rig = StreamRig(rows(b"1"), {"a": passing(fenced)}, {"input": ["a"], "a": []}, answers=CONTINUE)
-    with pytest.raises(Fenced):
-        rig.run()
-
-
 def test_bad_bytes_are_the_deserialization_handlers() -> None:
     asked = Asked()
-    rig = StreamRig(rows(b"{", b"2"), {}, {"input": ["out"]}, answers={Role.DESERIALIZATION: asked})
+    rig = StreamRig(rows(b"{", b"2"), {}, {"input": ["out"]}, answers={HandlerRole.DESERIALIZATION: asked})
     assert rig.run() is None
     [(context, record, _)] = asked.seen
     assert (record, context.offset, context.source_raw_value) == (raw(0, b"{"), 0, b"{")
@@ -173,7 +176,7 @@ def test_bad_bytes_are_the_deserialization_handlers() -> None:
 
 def test_what_can_not_be_written_is_the_production_handlers_with_its_origin() -> None:
     asked = Asked()
-    rig = StreamRig(rows(b'"bad"', b"2"), {}, {"input": ["out"]}, answers={Role.PRODUCTION: asked})
+    rig = StreamRig(rows(b'"bad"', b"2"), {}, {"input": ["out"]}, answers={HandlerRole.PRODUCTION: asked})
     assert rig.run() is None
     [(context, (record, origin), error)] = asked.seen
     assert (record.value, record.topic, origin, str(error)) == ("bad", "to-out", "VALUE", "no bytes for to-out")
@@ -182,41 +185,53 @@ def test_what_can_not_be_written_is_the_production_handlers_with_its_origin() ->
 
 
 def test_a_record_the_broker_refuses_is_the_production_handlers_and_its_neighbours_are_written() -> None:
+    """S-43,
+    RecordCollectorTest#shouldNotThrowStreamsExceptionOnSubsequentCallIfASendFailsWithContinueExceptionHandler;
+    S-58, RecordCollectorTest#shouldFreeRawRecordsInContextBeforeSending.
+
+    Shipped Kafka lets go of the source's bytes before it sends, to save memory; here the handler gets them."""
     asked = Asked()
     producer = BatchingProducer(10, lambda value: value == b"2")
-    rig = StreamRig(rows(b"1", b"2", b"3"), {}, {"input": ["out"]}, producer=producer, answers={Role.PRODUCTION: asked})
+    rig = StreamRig(
+        rows(b"1", b"2", b"3"), {}, {"input": ["out"]}, producer=producer, answers={HandlerRole.PRODUCTION: asked}
+    )
     assert rig.run() is None
     assert producer.log == {TopicPartition("to-out", 0): [b"1", b"3"]}
     [(context, record, _)] = asked.seen
     assert (record.value, record.topic, context.offset) == (b"2", "to-out", 1)
+    assert (context.source_raw_key, context.source_raw_value) == (b"k", b"2")
     assert (rig.count("records-dead-lettered"), rig.committed(), rig.dropped()) == (1, 3, {"out": 1})
 
 
 def test_a_refused_record_fails_the_task_by_default_after_everything_before_it() -> None:
+    """S-35, RecordCollectorTest#shouldThrowStreamsExceptionOnSubsequentSendIfASendFailsWithDefaultExceptionHandler;
+    S-57, RecordCollectorTest#shouldBuildDeadLetterQueueRecordsInDefaultExceptionHandler."""
     producer = BatchingProducer(1, lambda value: value == b"2")
     rig = StreamRig(rows(b"1", b"2", b"3"), {}, {"input": ["out", "too"]}, producer=producer)
     end = rig.run()
     assert isinstance(end, Failed)
     assert "DefaultProductionExceptionHandler says FAIL: KAFKA_PRODUCE (out)" in end.message
-    assert (rig.committed(), producer.log[TopicPartition("to-too", 0)][0]) == (1, b"1")
+    assert (rig.committed(), rig.reporter.offsets, producer.log[TopicPartition("to-too", 0)][0]) == (1, [1], b"1")
 
 
-@pytest.mark.parametrize("answer", [None, KeyError("handler")])
-def test_a_handler_that_fails_itself_fails_the_task_and_says_so(answer: Any) -> None:
+@pytest.mark.parametrize(("answer", "text"), [(None, "it answered None"), (KeyError("its own"), "KeyError: 'its own'")])
+def test_a_handler_that_fails_itself_fails_the_task_and_says_so(answer: Any, text: str) -> None:
+    """S-07, ProcessingExceptionHandlerIntegrationTest#shouldStopProcessingWhenProcessingExceptionHandlerReturnsNull;
+    S-22, ProcessorNodeTest#shouldThrowFailedProcessingExceptionWhenProcessingExceptionHandlerThrowsAnException."""
     rig = StreamRig(
-        rows(b"2"), {"a": raising_at(2)}, {"input": ["a"], "a": []}, answers={Role.PROCESSING: Asked(answer)}
+        rows(b"2"), {"a": raising_at(2)}, {"input": ["a"], "a": []}, answers={HandlerRole.PROCESSING: Asked(answer)}
     )
     end = rig.run()
     assert isinstance(end, Failed)
-    assert end.message.startswith("Fatal user code error in processing error callback, test: ")
-    assert ("KeyError" in end.message) is isinstance(answer, KeyError)
+    assert end.message.startswith(f"Fatal user code error in processing error callback, test: {text}")
+    assert ("tests/engine/pipeline/stream_rig.py:handle" in end.message) is (answer is not None)  # with its trace
     assert (rig.committed(), rig.reporter.offsets, rig.count("dropped-records-total")) == (0, [0], 0)
 
 
 def test_a_handler_is_asked_once_of_each_error() -> None:
     asked = Asked()
     rig = StreamRig(
-        rows(*[b"2"] * 3), {"a": raising_at(2)}, {"input": ["a"], "a": []}, answers={Role.PROCESSING: asked}
+        rows(*[b"2"] * 3), {"a": raising_at(2)}, {"input": ["a"], "a": []}, answers={HandlerRole.PROCESSING: asked}
     )
     rig.run()
     assert [context.offset for context, *_ in asked.seen] == [0, 1, 2]
@@ -225,7 +240,7 @@ def test_a_handler_is_asked_once_of_each_error() -> None:
 def test_headers_that_are_no_bytes_are_an_error_of_the_sink() -> None:
     asked = Asked()
     nodes = {"a": lambda one, record: one.forward(replace(record, headers=(("h", None, 5),)))}
-    rig = StreamRig(rows(b"1"), nodes, {"input": ["a"], "a": ["out"]}, answers={Role.PRODUCTION: asked})
+    rig = StreamRig(rows(b"1"), nodes, {"input": ["a"], "a": ["out"]}, answers={HandlerRole.PRODUCTION: asked})
     rig.run()
     assert [str(error) for *_, error in asked.seen] == ["a int is not bytes"]
 
@@ -241,9 +256,9 @@ def test_thirty_nodes_keep_their_memory_within_what_a_commit_may_carry() -> None
     state, window = rig.state, TolerancePolicy(-1, 10**6, 86_400_000)
     for errors in range(2000):
         state.tolerance = window.add(state.tolerance, 1_700_000_000_000 + errors * 43_000)
-    place = Place("t" * 249, 9_999, 10**12, 30)
-    state.parked = ParkedRetry(place, Trouble(10**6, 1_700_000_000_000), 1_700_000_000_000)
-    state.reported = (Mark.of(place, "dlq"),) * MAX_MARKS
+    place = OperationId("t" * 249, 9_999, 10**12, 30)
+    state.parked = ParkedRetry(place, FailedAttempts(10**6, 1_700_000_000_000), 1_700_000_000_000)
+    state.reported = (ReportedError.of(place, "dlq"),) * MAX_MARKS
     assert len(rig.consumer.group[TopicPartition("t", 0)].metadata) < len(state.to_metadata()) < 4096
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.pipeline.outcome import Trouble
-from engine.pipeline.task_state import MAX_BYTES, MAX_MARKS, Mark, ParkedRetry, Place, TaskState, restore
+from engine.pipeline.outcome import FailedAttempts
+from engine.pipeline.task_state import MAX_BYTES, MAX_MARKS, OperationId, ParkedRetry, ReportedError, TaskState, restore
 from engine.policy.tolerance import TolerancePolicy
 from engine.record.stage import Stage, StageType
 from engine.reporting.metrics import Metric
@@ -17,9 +17,9 @@ def full(topic: str = "a-topic-named.as-they-often-are") -> TaskState:
     state = TaskState(9999, 10**6, 10**4, STAGES, seq=10**9)
     state.metrics = dict.fromkeys(Metric, 10**12)
     state.stage_failures = [10**9] * len(STAGES)
-    places = [Place(topic, 9984 + number, 10**12, 3) for number in range(MAX_MARKS)]
-    state.parked = ParkedRetry(places[0], Trouble(10**6, 10**13), 10**13)
-    state.reported = tuple(Mark(place, 2**32 - 1) for place in places)
+    places = [OperationId(topic, 9984 + number, 10**12, 3) for number in range(MAX_MARKS)]
+    state.parked = ParkedRetry(places[0], FailedAttempts(10**6, 10**13), 10**13)
+    state.reported = tuple(ReportedError(place, 2**32 - 1) for place in places)
     policy = TolerancePolicy(-1, 10**9, 86_400_000)
     for number in range(3000):
         state.tolerance = policy.add(state.tolerance, 1_700_000_000_000 + number * 28_000)
@@ -75,19 +75,19 @@ def test_a_parked_retry_is_forgotten_with_other_stages() -> None:
     state = full()
     state.reported = ()
     fewer = again(state, stages=STAGES[:3])
-    assert (fewer.parked, fewer.why_parked()) == (None, None)
+    assert (fewer.parked, fewer.describe_parked()) == (None, None)
     assert fewer.metrics == state.metrics
 
 
 def test_what_waits_is_told_in_words() -> None:
-    state = TaskState(0, 1, 0, STAGES, parked=ParkedRetry(Place("t", 0, 5, 3), Trouble(2, 1), 3))
-    assert state.why_parked() == "TASK_PUT (Sink) failed 2 times on t-0 at offset 5; waiting to retry"
-    state.unwritten = Trouble(1, 1)
-    assert state.why_parked() == "dead letters could not be written, once; waiting to retry"
-    assert TaskState(0, 1, 0, STAGES).why_parked() is None
+    state = TaskState(0, 1, 0, STAGES, parked=ParkedRetry(OperationId("t", 0, 5, 3), FailedAttempts(2, 1), 3))
+    assert state.describe_parked() == "TASK_PUT (Sink) failed 2 times on t-0 at offset 5; waiting to retry"
+    state.unwritten = FailedAttempts(1, 1)
+    assert state.describe_parked() == "dead letters could not be written, once; waiting to retry"
+    assert TaskState(0, 1, 0, STAGES).describe_parked() is None
 
 
 def test_failures_with_dead_letters_come_back_and_a_restart_forgives_them() -> None:
-    state = TaskState(0, 1, 0, STAGES, unwritten=Trouble(3, 7))
-    assert again(state).unwritten == Trouble(3, 7)
-    assert again(state, restarts=1).unwritten == Trouble()
+    state = TaskState(0, 1, 0, STAGES, unwritten=FailedAttempts(3, 7))
+    assert again(state).unwritten == FailedAttempts(3, 7)
+    assert again(state, restarts=1).unwritten == FailedAttempts()

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import ConfigError, Fenced, RecordError, RetriableError
-from engine.policy.classification import RULES, Verdict, classify
+from engine.errors import ConfigError, GenerationFenced, RecordError, RetriableError
+from engine.policy.classification import RULES, Classification, classify
 from engine.record.stage import StageType
 
 STEPS = [
@@ -15,36 +15,40 @@ OTHERS = [StageType.TASK_PUT, StageType.TASK_POLL, StageType.KAFKA_CONSUME, Stag
 
 @pytest.mark.parametrize("stage", STEPS)
 def test_any_exception_of_a_step_is_tried_again_and_tolerable(stage: StageType) -> None:
-    """C-03, C-05, C-06, RetryWithToleranceOperatorTest#testHandleExceptionInTransformations and siblings."""
-    assert classify(stage, ValueError(), "all") == Verdict(retry=True, tolerate=True)
+    assert classify(stage, ValueError(), "all") == Classification(retry=True, tolerate=True)
 
 
 @pytest.mark.parametrize("stage", STEPS)
 def test_with_retriable_only_marked_failures_of_a_step_are_tried_again(stage: StageType) -> None:
-    assert classify(stage, ValueError(), "retriable") == Verdict(retry=False, tolerate=True)
-    assert classify(stage, RetriableError(), "retriable") == Verdict(retry=True, tolerate=True)
+    assert classify(stage, ValueError(), "retriable") == Classification(retry=False, tolerate=True)
+    assert classify(stage, RetriableError(), "retriable") == Classification(retry=True, tolerate=True)
 
 
 @pytest.mark.parametrize("stage", OTHERS)
 def test_a_plain_exception_elsewhere_stops_the_task(stage: StageType) -> None:
-    """C-13 … C-16, RetryWithToleranceOperatorTest#testThrowExceptionInTaskPut and siblings."""
-    assert classify(stage, ValueError(), "all") == Verdict(retry=False, tolerate=False)
+    """C-13, RetryWithToleranceOperatorTest#testThrowExceptionInTaskPut;
+    C-14, RetryWithToleranceOperatorTest#testThrowExceptionInTaskPoll;
+    C-15, RetryWithToleranceOperatorTest#testThrowExceptionInKafkaConsume;
+    C-16, RetryWithToleranceOperatorTest#testThrowExceptionInKafkaProduce."""
+    assert classify(stage, ValueError(), "all") == Classification(retry=False, tolerate=False)
 
 
 @pytest.mark.parametrize("stage", OTHERS)
 def test_a_retriable_failure_elsewhere_is_tried_again_and_tolerable(stage: StageType) -> None:
     """C-01, RetryWithToleranceOperatorTest#testExecuteFailed."""
-    assert classify(stage, RetriableError(), "all") == Verdict(retry=True, tolerate=True)
+    assert classify(stage, RetriableError(), "all") == Classification(retry=True, tolerate=True)
 
 
 def test_a_rejected_record_is_tolerable_and_not_tried_again() -> None:
-    assert classify(StageType.TASK_PUT, RecordError(0, ValueError()), "all") == Verdict(retry=False, tolerate=True)
+    assert classify(StageType.TASK_PUT, RecordError(0, ValueError()), "all") == Classification(
+        retry=False, tolerate=True
+    )
 
 
-@pytest.mark.parametrize("error", [Fenced(), ConfigError(()), KeyboardInterrupt(), SystemExit()])
+@pytest.mark.parametrize("error", [GenerationFenced(), ConfigError(()), KeyboardInterrupt(), SystemExit()])
 @pytest.mark.parametrize("stage", list(StageType))
 def test_what_means_the_task_is_never_tolerated(stage: StageType, error: BaseException) -> None:
-    assert classify(stage, error) == Verdict(retry=False, tolerate=False)
+    assert classify(stage, error) == Classification(retry=False, tolerate=False)
 
 
 def test_every_stage_that_runs_has_a_rule() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from engine.config.handlers import Role
+from engine.config.handlers import HandlerRole
 from engine.errors import FailureType, ProduceFailed, RetriableError
 from engine.policy import handlers
-from engine.policy.handler_calls import NamedHandler, named, old_signature, shape_problem
+from engine.policy.handler_calls import NamedHandler, named_handler, old_signature, shape_problem
 from engine.policy.handlers import (
     DefaultProductionExceptionHandler,
     ErrorHandlerContext,
@@ -99,15 +99,15 @@ KEY = SerializationExceptionOrigin.KEY
 def test_a_production_handler_is_called_by_the_signature_it_has(kind: str, origin: Any, given: Any) -> None:
     calls = Calls()
     handler = handler_of(calls, kind)
-    asked = named("mine", Role.PRODUCTION, handler, origin)
+    asked = named_handler("mine", HandlerRole.PRODUCTION, handler, origin)
     assert asked.ask(CONTEXT, "record", "error") is Response.CONTINUE  # type: ignore[arg-type]
     assert calls.seen == [given]
-    assert shape_problem(Role.PRODUCTION, handler) is None
-    assert (old_signature(Role.PRODUCTION, handler) is not None) is (kind == "old")
+    assert shape_problem(HandlerRole.PRODUCTION, handler) is None
+    assert (old_signature(HandlerRole.PRODUCTION, handler) is not None) is (kind == "old")
 
 
 def test_without_a_method_for_it_a_serialization_error_fails() -> None:
-    asked = named("Default", Role.PRODUCTION, DefaultProductionExceptionHandler(), KEY)
+    asked = named_handler("Default", HandlerRole.PRODUCTION, DefaultProductionExceptionHandler(), KEY)
     assert asked.ask(CONTEXT, None, ValueError()) is Response.FAIL
 
 
@@ -128,12 +128,12 @@ class New:
 
 @pytest.mark.parametrize(("kind", "old"), [(OldByName, True), (OldByType, True), (New, False)])
 def test_an_old_deserialization_handler_is_told_by_its_first_argument(kind: Any, old: bool) -> None:
-    assert shape_problem(Role.DESERIALIZATION, kind()) is None
-    assert (old_signature(Role.DESERIALIZATION, kind()) is not None) is old
+    assert shape_problem(HandlerRole.DESERIALIZATION, kind()) is None
+    assert (old_signature(HandlerRole.DESERIALIZATION, kind()) is not None) is old
 
 
-@pytest.mark.parametrize(("role", "takes_two"), [(Role.PROCESSING, False), (Role.PRODUCTION, True)])
-def test_a_shape_that_no_role_has_is_a_problem(role: Role, takes_two: bool) -> None:
+@pytest.mark.parametrize(("role", "takes_two"), [(HandlerRole.PROCESSING, False), (HandlerRole.PRODUCTION, True)])
+def test_a_shape_that_no_role_has_is_a_problem(role: HandlerRole, takes_two: bool) -> None:
     class Two:
         def handle(self, record: Any, exception: Any) -> Response:
             return Response.FAIL
@@ -149,13 +149,13 @@ def test_a_shape_that_no_role_has_is_a_problem(role: Role, takes_two: bool) -> N
 
 @pytest.mark.parametrize("answer", [None, "CONTINUE", 1, True, Response.RETRY])
 def test_anything_but_an_answer_is_fail_and_says_so(answer: Any) -> None:
-    reply = NamedHandler("mine", Role.PROCESSING, lambda *_: answer).reply(answer, may_retry=True)
+    reply = NamedHandler("mine", HandlerRole.PROCESSING, lambda *_: answer).reply(answer, may_retry=True)
     assert reply.response is Response.FAIL
     assert reply.reason.startswith("Fatal user code error in processing error callback, mine: it answered ")
 
 
 def test_only_what_may_pass_is_retried() -> None:
-    asked = named("mine", Role.PRODUCTION, DefaultProductionExceptionHandler())
+    asked = named_handler("mine", HandlerRole.PRODUCTION, DefaultProductionExceptionHandler())
     assert asked.reply(Response.RETRY, may_retry=True).response is Response.RETRY
     assert asked.reply(Response.RETRY, may_retry=False).response is Response.FAIL
 

@@ -38,20 +38,20 @@ def test_a_deadline_of_zero_retries_nothing() -> None:
 def test_a_clock_that_goes_back_loses_no_error() -> None:
     policy = TolerancePolicy(-1, 1)
     state = policy.add(policy.add(ToleranceState(), 100_000), 50_000)
-    assert policy.exceeded(state, 50_000)
-    assert policy.exceeded(state, 100_000)
+    assert policy.is_exceeded(state, 50_000)
+    assert policy.is_exceeded(state, 100_000)
 
 
 def test_a_window_of_one_millisecond_forgets_at_once() -> None:
     policy = TolerancePolicy(-1, 0, 1)
     state = policy.add(ToleranceState(), 5)
-    assert (policy.exceeded(state, 5), policy.exceeded(state, 6)) == (True, False)
+    assert (policy.is_exceeded(state, 5), policy.is_exceeded(state, 6)) == (True, False)
 
 
 def test_the_total_never_forgets() -> None:
     policy = TolerancePolicy(limit=1, rate_limit=-1)
     state = policy.add(policy.add(ToleranceState(), 0), 10**15)
-    assert policy.exceeded(state, 10**16)
+    assert policy.is_exceeded(state, 10**16)
 
 
 def test_a_full_state_of_a_day_fits_commit_metadata() -> None:

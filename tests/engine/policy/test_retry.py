@@ -17,29 +17,23 @@ def waits(policy: RetryPolicy, failures: int) -> list[int | None]:
     return found
 
 
-def test_one_retry_waits_300_ms() -> None:
-    """C-17, RetryWithToleranceOperatorTest#testExecAndHandleRetriableErrorOnce."""
-    assert waits(RetryPolicy(-1, 60_000, 6000), 1) == [300]
-
-
-def test_delay_doubles() -> None:
-    """C-18, RetryWithToleranceOperatorTest#testExecAndHandleRetriableErrorThrice."""
-    assert waits(RetryPolicy(-1, 60_000, 6000), 3) == [300, 600, 1200]
-
-
 def test_delay_doubles_until_the_cap() -> None:
-    """C-19, RetryWithToleranceOperatorTest#testExecAndHandleRetriableErrorWithInfiniteRetries; capped as in KIP-298."""
+    """C-17, RetryWithToleranceOperatorTest#testExecAndHandleRetriableErrorOnce;
+    C-18, RetryWithToleranceOperatorTest#testExecAndHandleRetriableErrorThrice;
+    C-19, RetryWithToleranceOperatorTest#testExecAndHandleRetriableErrorWithInfiniteRetries; capped as in KIP-298."""
+    assert waits(RetryPolicy(-1, 60_000, 6000), 3) == [300, 600, 1200]
     first = [300, 600, 1200, 2400, 4800, 9600, 19200, 38400]
     assert waits(RetryPolicy(-1, 60_000, -1), 10) == [*first, 60_000, 60_000]
 
 
-def test_the_last_wait_ends_at_the_deadline_and_then_it_gives_up() -> None:
-    assert waits(RetryPolicy(-1, 60_000, 6000), 6) == [300, 600, 1200, 2400, 1500, None]
-
-
-def test_the_first_of_limit_and_deadline_ends_the_retries() -> None:
-    assert waits(RetryPolicy(2, 60_000, 6000), 3) == [300, 600, None]
-    assert waits(RetryPolicy(100, 60_000, 500), 3) == [300, 200, None]
+@pytest.mark.parametrize(
+    ("limit", "timeout_ms", "found"),
+    [(-1, 6000, [300, 600, 1200, 2400, 1500, None]), (2, 6000, [300, 600, None]), (100, 500, [300, 200, None])],
+)
+def test_the_first_of_limit_and_deadline_ends_the_retries_and_no_wait_goes_beyond_the_deadline(
+    limit: int, timeout_ms: int, found: list[int | None]
+) -> None:
+    assert waits(RetryPolicy(limit, 60_000, timeout_ms), len(found)) == found
 
 
 def test_without_options_nothing_is_retried() -> None:

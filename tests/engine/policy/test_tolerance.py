@@ -18,27 +18,27 @@ def after(policy: TolerancePolicy, times: list[int]) -> ToleranceState:
 
 def test_limit_10_fails_at_the_11th_error() -> None:
     policy = TolerancePolicy(10, -1)
-    assert not policy.exceeded(after(policy, [0] * 10), 0)
-    assert policy.exceeded(after(policy, [0] * 11), 0)
+    assert not policy.is_exceeded(after(policy, [0] * 10), 0)
+    assert policy.is_exceeded(after(policy, [0] * 11), 0)
 
 
 @pytest.mark.parametrize(("limit", "failures", "exceeded"), [(0, 1, True), (-1, 2, False), (0, 0, False)])
 def test_none_and_all(limit: int, failures: int, exceeded: bool) -> None:
-    """C-24, RetryWithToleranceOperatorTest#testToleranceLimit."""
+    """C-24, RetryWithToleranceOperatorTest#testToleranceLimit: none and all are limits of 0 and -1 in the KIP."""
     policy = TolerancePolicy(limit, limit)
-    assert policy.exceeded(after(policy, [5] * failures), 5) is exceeded
+    assert policy.is_exceeded(after(policy, [5] * failures), 5) is exceeded
 
 
 @pytest.mark.parametrize("policy", [TolerancePolicy(5, 0), TolerancePolicy(0, 5)])
 def test_one_limit_alone_still_fails_on_the_first_error(policy: TolerancePolicy) -> None:
-    assert policy.exceeded(after(policy, [0]), 0)
+    assert policy.is_exceeded(after(policy, [0]), 0)
 
 
 def test_the_window_slides() -> None:
     policy = TolerancePolicy(-1, 2, MINUTE)
     state = after(policy, [0, 30_000, 59_999])
-    assert policy.exceeded(state, 59_999)
-    assert not policy.exceeded(state, 60_000)
+    assert policy.is_exceeded(state, 59_999)
+    assert not policy.is_exceeded(state, 60_000)
 
 
 def test_what_is_used_can_be_told() -> None:
@@ -73,7 +73,7 @@ def test_while_each_error_has_its_own_time_the_window_is_exact(
         state = ToleranceState.from_json(policy.add(state, now).to_json())  # as over a lease's end
         in_window = sum(now - duration_ms < time <= now for time in times[:count])
         too_many = -1 < limit < count or -1 < rate_limit < in_window
-        assert policy.exceeded(state, now) is too_many
+        assert policy.is_exceeded(state, now) is too_many
 
 
 @given(TIMES, st.integers(0, 60))
@@ -82,7 +82,7 @@ def test_no_rate_above_its_limit_goes_unseen(times: list[int], rate_limit: int) 
     for count, now in enumerate(times, 1):
         state = policy.add(state, now)
         in_window = sum(time > now - MINUTE for time in times[:count])
-        assert policy.exceeded(state, now) or in_window <= rate_limit
+        assert policy.is_exceeded(state, now) or in_window <= rate_limit
 
 
 @given(TIMES)
@@ -105,5 +105,5 @@ def test_one_more_error_is_added_and_looked_at_at_once(
     policy, state = TolerancePolicy(limit, rate_limit, duration_ms), ToleranceState()
     for now in times:
         added = policy.add(state, now)
-        assert policy.after(state, now) == (policy.exceeded(added, now), added)
+        assert policy.after(state, now) == (policy.is_exceeded(added, now), added)
         state = added

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engine.errors import BadRequest, ConfigError
-from engine.rehearsal.fence import Fence
+from engine.rehearsal.fence import ProcessFence
 from engine.rehearsal.rehearse import rehearse
-from engine.rehearsal.rows import Consumed, Polled, Typed, Wanted
+from engine.rehearsal.rows import ConsumedRecord, PolledRecord, RehearsalRequest, TypedValue
 from tests.support.permissions import CLASSES
 
 Install = Callable[..., None]
@@ -25,8 +25,8 @@ STRINGS = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"
 
 def of(config: dict[str, str], *values: bytes | None, **more: Any) -> list[dict[str, Any]]:
     """The rows that the rehearsal tells."""
-    records = tuple(Consumed(**{"topic": "t", "key": b"k", "value": value} | more) for value in values)
-    return list(rehearse(Wanted(PLAIN | config, records, worker=CLASSES), Fence()))
+    records = tuple(ConsumedRecord(**{"topic": "t", "key": b"k", "value": value} | more) for value in values)
+    return list(rehearse(RehearsalRequest(PLAIN | config, records, worker=CLASSES), ProcessFence()))
 
 
 def one(config: dict[str, str], value: bytes | None = b'{"mag": "1.5"}', **more: Any) -> list[dict[str, Any]]:
@@ -152,8 +152,11 @@ def test_a_transform_of_somebody_else_is_found_by_its_entry_point(install: Insta
 
 def test_long_values_are_cut_and_bytes_that_are_no_text_are_base64() -> None:
     raw = {"value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter"}
-    records = (Consumed(topic="t", key=b"k", value=b"x" * 100), Consumed(topic="t", key=b"k", value=b"\xff"))
-    rows = list(rehearse(Wanted(PLAIN | raw, records, shown=10), Fence()))
+    records = (
+        ConsumedRecord(topic="t", key=b"k", value=b"x" * 100),
+        ConsumedRecord(topic="t", key=b"k", value=b"\xff"),
+    )
+    rows = list(rehearse(RehearsalRequest(PLAIN | raw, records, shown=10), ProcessFence()))
     first, second = (row["stages"][1]["after"]["value"] for row in rows if "record" in row)
     assert first == {"schema": "BYTES", "value": "x" * 10, "base64": False, "cut": True}
     assert second == {"schema": "BYTES", "value": "/w==", "base64": True, "cut": False}
@@ -185,11 +188,11 @@ def test_a_mirror_is_not_rehearsed() -> None:
         "source.cluster.bootstrap.servers": "h:1",
     }  # fmt: skip
     with pytest.raises(BadRequest, match="a source has no records of Kafka"):
-        list(rehearse(Wanted(mirror, (Consumed("t", None, None),)), Fence()))
+        list(rehearse(RehearsalRequest(mirror, (ConsumedRecord("t", None, None),)), ProcessFence()))
 
 
-def polled(config: dict[str, str], given: Polled) -> dict[str, Any]:
-    return list(rehearse(Wanted(SOURCE | config, polled=(given,)), Fence()))[-1]
+def polled(config: dict[str, str], given: PolledRecord) -> dict[str, Any]:
+    return list(rehearse(RehearsalRequest(SOURCE | config, polled=(given,)), ProcessFence()))[-1]
 
 
 HOIST = {"transforms": "a,b", "transforms.a.type": f"{TRANSFORMS}.HoistField$Value", "transforms.a.field": "line"}
@@ -200,7 +203,9 @@ PLAIN_JSON = {"value.converter.schemas.enable": "false"}
 
 
 def test_a_source_goes_on_where_its_record_failed() -> None:
-    row = polled({**HOIST, **ROUTE, **PLAIN_JSON}, Polled("lines", 2, value=Typed("STRUCT", '{"line": "x"}')))
+    row = polled(
+        {**HOIST, **ROUTE, **PLAIN_JSON}, PolledRecord("lines", 2, value=TypedValue("STRUCT", '{"line": "x"}'))
+    )
     assert states(row["stages"]) == ["before", "before", "ok", "ok", "ok", "ok", "not_rehearsable"]
     assert row["produced"] == {
         "topic": "x-lines", "partition": None, "key": None, "value": "eyJsaW5lIjoieCJ9", "headers": [],
@@ -208,13 +213,13 @@ def test_a_source_goes_on_where_its_record_failed() -> None:
 
 
 def test_a_key_that_was_written_already_is_not_written_again() -> None:
-    given = Polled("lines", 3, key=Typed("BYTES", "aw=="), value=Typed("STRING", "x"))
+    given = PolledRecord("lines", 3, key=TypedValue("BYTES", "aw=="), value=TypedValue("STRING", "x"))
     row = polled({**STRINGS, **HOIST, "transforms": "a"}, given)
     assert (row["produced"]["key"], row["produced"]["value"]) == ("aw==", "eA==")
 
 
 def test_a_schema_that_the_dead_letter_does_not_hold_is_not_made_up() -> None:
-    row = polled(HOIST | {"transforms": "a"}, Polled("lines", 1, value=Typed("STRING", "x")))
+    row = polled(HOIST | {"transforms": "a"}, PolledRecord("lines", 1, value=TypedValue("STRING", "x")))
     assert row["produced"] is None
     assert row["stages"][2]["note"] == "value.converter writes the record's schema, which its dead letter does not hold"
 
@@ -222,12 +227,12 @@ def test_a_schema_that_the_dead_letter_does_not_hold_is_not_made_up() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (Polled("t", 1, value=Typed("INT64", "x")), "the value is no INT64"),
-        (Polled("t", 1, value=Typed("PRICE", "x")), "unknown type PRICE"),
-        (Polled("t", 99, value=Typed("STRING", "x")), "there is no stage 99"),
+        (PolledRecord("t", 1, value=TypedValue("INT64", "x")), "the value is no INT64"),
+        (PolledRecord("t", 1, value=TypedValue("PRICE", "x")), "unknown type PRICE"),
+        (PolledRecord("t", 99, value=TypedValue("STRING", "x")), "there is no stage 99"),
     ],
 )
-def test_a_record_of_a_source_that_makes_no_sense_is_refused(given: Polled, why: str) -> None:
+def test_a_record_of_a_source_that_makes_no_sense_is_refused(given: PolledRecord, why: str) -> None:
     with pytest.raises(BadRequest, match=why):
         polled(STRINGS, given)
 

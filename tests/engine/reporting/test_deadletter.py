@@ -12,7 +12,7 @@ from engine.policy.retry import RetryPolicy
 from engine.record.context import ErrorContext
 from engine.record.record import RawRecord, Record
 from engine.record.stage import Stage, StageType
-from engine.reporting.deadletter import BATCH_LETTERS, DeadLetterReporter, Unwritten
+from engine.reporting.deadletter import BATCH_LETTERS, DeadLetterReporter, PendingLetters
 from engine.reporting.log import LogReporter
 from engine.reporting.metrics import Metric, zeros
 from tests.fakes import Clock, Producer, raw
@@ -179,7 +179,7 @@ def test_a_stop_request_ends_the_wait_for_another_attempt() -> None:
     letters = Letters(clock=Clock(stop_at=1_000_100), retry=RetryPolicy(3))
     letters.producer.fail_next, letters.producer.retriable = [{0}], True
     letters.report(raw(1))
-    assert letters.reporter.flush() == Unwritten(None)
+    assert letters.reporter.flush() == PendingLetters(None)
 
 
 def test_a_wait_longer_than_the_patience_is_left_to_a_later_lease_which_goes_on_counting() -> None:
@@ -187,7 +187,7 @@ def test_a_wait_longer_than_the_patience_is_left_to_a_later_lease_which_goes_on_
     first.producer.fail_next, first.producer.retriable = [{0}], True
     first.report(raw(1))
     now = first.clock.now_ms()
-    assert first.reporter.flush() == Unwritten(now + 300)
+    assert first.reporter.flush() == PendingLetters(now + 300)
     assert (first.clock.waits, first.reporter.failures, first.reporter.first_ms) == ([], 1, now)
     later = Letters(Clock(now + 300), retry=RetryPolicy(2), failures=1, first_ms=now)
     later.producer.fail_next, later.producer.retriable = [{0}] * 2, True

@@ -19,8 +19,8 @@ from engine.config.topic import (
 from engine.errors import ConfigError, EngineError
 from engine.herder.fold import fold_config
 from engine.herder.offset_changes import OffsetRow
-from engine.herder.snapshot import ConnectorFacts, View
-from engine.herder.state import Figures, HerderState
+from engine.herder.snapshot import ConnectorFacts, HerderSnapshot
+from engine.herder.state import HerderState, ReportedFigures
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage, StageType
 
@@ -45,9 +45,11 @@ class Herder:
         self.standby: str | None = None
         self.failed = False
 
-    def view(self) -> View:
+    def view(self) -> HerderSnapshot:
         state = fold_config(HerderState(epoch=1), self.config, 0)
-        figures = Figures({"records-consumed": 7, "total-record-failures": 2}, {"1:VALUE_CONVERTER:Json:x": 2}, {})
+        figures = ReportedFigures(
+            {"records-consumed": 7, "total-record-failures": 2}, {"1:VALUE_CONVERTER:Json:x": 2}, {}
+        )
         tasks = {
             key: type(task)(
                 task.config,
@@ -61,10 +63,12 @@ class Herder:
         facts = {"c": ConnectorFacts(stages=(Stage(StageType.TASK_PUT, "SqlSink"),))}
         state = HerderState(1, tasks)
         if self.standby == "nobody":
-            return View("w:1", standby=True, config=self.config, state=state)
+            return HerderSnapshot("w:1", standby=True, config=self.config, state=state)
         if self.standby is not None:
-            return View("w:1", standby=True, leader_url=self.standby)
-        return View("w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8)
+            return HerderSnapshot("w:1", standby=True, leader_url=self.standby)
+        return HerderSnapshot(
+            "w:1", ready=True, config=self.config, state=state, ends={PARTITION: 12}, facts=facts, slots=8
+        )
 
     def put(self, name: str, properties: Mapping[str, str], *, create: bool = False) -> Future[bool]:
         def change() -> bool:

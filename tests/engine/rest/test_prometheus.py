@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from engine.config.topic import ConfigState, ConnectorState
-from engine.herder.snapshot import View
-from engine.herder.state import Figures, HerderState, TaskRun
+from engine.herder.snapshot import HerderSnapshot
+from engine.herder.state import HerderState, ReportedFigures, TaskRun
 from engine.leases import TaskConfig
 from engine.reporting.metrics import Metric
-from engine.rest.prometheus import HELP, TaskFigures, families, render
+from engine.rest.prometheus import HELP, TaskSample, families, render
 from tests.support.statuses import SINK_STAGES, T, by_stage, sink, source, stream
 
 MINUTE_MS = 60_000
@@ -25,7 +25,7 @@ HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "alert-on-errors.md"
 
 
 class Told(Collector):
-    def __init__(self, tasks: list[TaskFigures], now_ms: int) -> None:
+    def __init__(self, tasks: list[TaskSample], now_ms: int) -> None:
         self.tasks, self.now_ms = tasks, now_ms
 
     def collect(self) -> Any:
@@ -35,7 +35,7 @@ class Told(Collector):
 def scrape(*statuses: dict[str, Any], now_ms: int = T) -> dict[str, Family]:
     registry = CollectorRegistry(auto_describe=False)
     tasks = [
-        TaskFigures(status.get("kind", "sink"), number, status, MINUTE_MS) for number, status in enumerate(statuses)
+        TaskSample(status.get("kind", "sink"), number, status, MINUTE_MS) for number, status in enumerate(statuses)
     ]
     registry.register(Told(tasks, now_ms))
     return {family.name: family for family in text_string_to_metric_families(generate_latest(registry).decode())}
@@ -130,7 +130,7 @@ def test_a_sink_whose_handler_dropped_something_tells_it_by_stage_too() -> None:
 
 
 def test_a_task_that_handlers_decide_about_has_no_budget() -> None:
-    told = families([TaskFigures("c", 0, stream(), MINUTE_MS, limited=False)], T)
+    told = families([TaskSample("c", 0, stream(), MINUTE_MS, limited=False)], T)
     budgets = [family for family in told if "tolerance" in family.name]
     assert [family.samples for family in budgets] == [[], [], []]
 
@@ -146,9 +146,9 @@ def test_a_task_that_handlers_decide_about_has_no_budget() -> None:
 )
 def test_a_sink_has_a_budget_where_no_handler_decides_about_a_stage(handlers: Any, expected: list[float]) -> None:
     properties = {"errors.tolerance.limit": "10", **{f"{role}.exception.handler": "my.Handler" for role in handlers}}
-    told = Figures(tolerance={"limit": 10, "used": 4})
+    told = ReportedFigures(tolerance={"limit": 10, "used": 4})
     run = TaskRun(TaskConfig("c", 0, 1, properties, ()), figures=told)
-    view = View(
+    view = HerderSnapshot(
         "w",
         config=ConfigState({"c": ConnectorState(properties=properties)}),
         state=HerderState(tasks={("c", 0): run}),

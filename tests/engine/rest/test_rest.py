@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from engine.config.topic import TargetState
-from engine.errors import BadRequest, ConfigError, Conflict, NotLeading, RetriableError
+from engine.errors import BadRequest, ConfigError, NotLeading, RequestConflict, RetriableError
 from tests.engine.rest.herder import Herder
 
 
@@ -129,7 +129,7 @@ def test_a_wrong_config_is_400_with_every_problem(client: TestClient, herder: He
 
 
 def test_a_taken_name_is_409(client: TestClient, herder: Herder) -> None:
-    herder.refusal = Conflict("Connector c already exists")
+    herder.refusal = RequestConflict("Connector c already exists")
     answer = client.post("/connectors", json={"name": "c", "config": {}})
     assert (answer.status_code, answer.json()["message"]) == (409, "Connector c already exists")
 

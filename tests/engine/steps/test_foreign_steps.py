@@ -10,7 +10,7 @@ from engine.config.connector import parse_connector, read_connector
 from engine.config.options import Option
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.record.stage import Stage, StageType
 from engine.steps import plugins
 from engine.steps.handlers import stage_handlers
@@ -156,7 +156,9 @@ def test_whatever_a_step_raises_while_it_is_configured_is_a_configuration_error(
             case "value.converter":
                 return build_converter(step("value.converter."), is_key=False)
         props = {**MINIMAL, "processing.exception.handler": f"{HERE}.{name}"}
-        return stage_handlers(parse_connector(props, open_worker()), Kind.SINK, [Stage(StageType.TRANSFORMATION, "T")])
+        return stage_handlers(
+            parse_connector(props, open_worker()), ConnectorKind.SINK, [Stage(StageType.TRANSFORMATION, "T")]
+        )
 
     options = ["transforms.x.type", "predicates.p.type", "processors.p.type", "value.converter"]
     for option in [*options, "processing.exception.handler"]:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from engine.config.connector import ConnectorConfig, parse_connector
-from engine.config.handlers import Role
-from engine.leases import Kind
+from engine.config.handlers import HandlerRole
+from engine.leases import ConnectorKind
 from engine.policy import handlers
 from engine.record.stage import Stage, StageType
 from engine.steps.handlers import BUILT_IN, GROUP, handler_problems, stage_handlers
@@ -38,38 +38,38 @@ def names(made: Any) -> dict[int, str]:
 @pytest.mark.parametrize(
     ("role", "name", "kind"),
     [
-        (Role.PROCESSING, "LogAndFailProcessingExceptionHandler", handlers.LogAndFailProcessingExceptionHandler),
-        (Role.PROCESSING, "ProcessingLogAndFailExceptionHandler", handlers.LogAndFailProcessingExceptionHandler),
+        (HandlerRole.PROCESSING, "LogAndFailProcessingExceptionHandler", handlers.LogAndFailProcessingExceptionHandler),
+        (HandlerRole.PROCESSING, "ProcessingLogAndFailExceptionHandler", handlers.LogAndFailProcessingExceptionHandler),
         (
-            Role.PROCESSING,
+            HandlerRole.PROCESSING,
             "org.apache.kafka.streams.errors.LogAndContinueProcessingExceptionHandler",
             handlers.LogAndContinueProcessingExceptionHandler,
         ),
         (
-            Role.PROCESSING,
+            HandlerRole.PROCESSING,
             "ProcessingLogAndContinueExceptionHandler",
             handlers.LogAndContinueProcessingExceptionHandler,
         ),
-        (Role.DESERIALIZATION, "LogAndContinueExceptionHandler", handlers.LogAndContinueExceptionHandler),
+        (HandlerRole.DESERIALIZATION, "LogAndContinueExceptionHandler", handlers.LogAndContinueExceptionHandler),
         (
-            Role.DESERIALIZATION,
+            HandlerRole.DESERIALIZATION,
             "org.apache.kafka.streams.errors.LogAndFailExceptionHandler",
             handlers.LogAndFailExceptionHandler,
         ),
-        (Role.PRODUCTION, "DefaultProductionExceptionHandler", handlers.DefaultProductionExceptionHandler),
+        (HandlerRole.PRODUCTION, "DefaultProductionExceptionHandler", handlers.DefaultProductionExceptionHandler),
     ],
 )
-def test_built_in_handlers_have_their_names_in_both_orders(role: Role, name: str, kind: Any) -> None:
+def test_built_in_handlers_have_their_names_in_both_orders(role: HandlerRole, name: str, kind: Any) -> None:
     assert BUILT_IN[role][name] is kind
 
 
 def test_a_sink_without_handlers_leaves_everything_to_the_tolerance_policy() -> None:
-    assert stage_handlers(config(), Kind.SINK, STAGES) == {}
+    assert stage_handlers(config(), ConnectorKind.SINK, STAGES) == {}
 
 
 def test_a_stream_has_a_default_handler_at_each_stage() -> None:
     processing = "LogAndFailProcessingExceptionHandler"
-    assert names(stage_handlers(config(), Kind.STREAM, STAGES)) == {
+    assert names(stage_handlers(config(), ConnectorKind.STREAM, STAGES)) == {
         0: "LogAndFailExceptionHandler",
         1: "LogAndFailExceptionHandler",
         2: processing,
@@ -82,7 +82,7 @@ def test_a_stream_has_a_default_handler_at_each_stage() -> None:
 
 def test_tolerance_options_take_the_place_of_a_streams_defaults_where_no_handler_is_named() -> None:
     named = config(errors__tolerance="all", production__exception__handler="DefaultProductionExceptionHandler")
-    assert sorted(stage_handlers(named, Kind.STREAM, STAGES)) == [4, 5, 6]
+    assert sorted(stage_handlers(named, ConnectorKind.STREAM, STAGES)) == [4, 5, 6]
 
 
 def test_a_sources_converters_write() -> None:
@@ -90,13 +90,17 @@ def test_a_sources_converters_write() -> None:
         production__exception__handler="DefaultProductionExceptionHandler",
         deserialization__exception__handler="LogAndContinueExceptionHandler",
     )
-    assert set(names(stage_handlers(named, Kind.SOURCE, STAGES[:2])).values()) == {"DefaultProductionExceptionHandler"}
-    assert set(names(stage_handlers(named, Kind.SINK, STAGES[:2])).values()) == {"LogAndContinueExceptionHandler"}
+    assert set(names(stage_handlers(named, ConnectorKind.SOURCE, STAGES[:2])).values()) == {
+        "DefaultProductionExceptionHandler"
+    }
+    assert set(names(stage_handlers(named, ConnectorKind.SINK, STAGES[:2])).values()) == {
+        "LogAndContinueExceptionHandler"
+    }
 
 
 def test_a_handler_is_made_once_and_configured_with_the_connector_and_its_own_options() -> None:
     named = config(processing__exception__handler=f"{HERE}.Mine", processing__exception__handler__limit="3")
-    made = stage_handlers(named, Kind.SINK, STAGES)
+    made = stage_handlers(named, ConnectorKind.SINK, STAGES)
     (mine,) = {id(one.ask.__self__): one.ask.__self__ for one in made.values()}.values()  # type: ignore[attr-defined]
     assert (mine.configs["topics"], mine.configs["limit"]) == ("t", "3")
 
@@ -108,7 +112,7 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
     )
     assert [one.class_name for one in both.handlers] == ["LogAndFailExceptionHandler"]
     old = config(default__production__exception__handler=f"{HERE}.OldProduction")
-    assert [(one.role, one.class_name) for one in old.handlers] == [(Role.PRODUCTION, f"{HERE}.OldProduction")]
+    assert [(one.role, one.class_name) for one in old.handlers] == [(HandlerRole.PRODUCTION, f"{HERE}.OldProduction")]
     assert [row[2] for row in (*both.warnings, *old.warnings) if "handler" in row[2]] == [
         "ignored, deserialization.exception.handler wins",
         "is the old name of production.exception.handler",
@@ -128,13 +132,15 @@ def test_the_new_name_wins_over_the_old_one_and_the_old_alone_counts() -> None:
     ],
 )
 def test_a_handler_that_can_not_be_is_a_problem_of_its_option(name: str, text: str) -> None:
-    problems, _ = handler_problems(config(processing__exception__handler=name), Kind.STREAM)
+    problems, _ = handler_problems(config(processing__exception__handler=name), ConnectorKind.STREAM)
     assert [(option, value) for option, value, _ in problems] == [("processing.exception.handler", name)]
     assert text in problems[0][2]
 
 
 def test_a_deprecated_signature_is_warned_about() -> None:
-    problems, warnings = handler_problems(config(production__exception__handler=f"{HERE}.OldProduction"), Kind.STREAM)
+    problems, warnings = handler_problems(
+        config(production__exception__handler=f"{HERE}.OldProduction"), ConnectorKind.STREAM
+    )
     assert problems == []
     assert "deprecated" in warnings[0][2]
 
@@ -145,7 +151,7 @@ def test_options_of_a_handler_are_checked_by_its_table() -> None:
         processing__exception__handler__limit="many",
         processing__exception__handler__pn="1234",
     )
-    problems, _ = handler_problems(named, Kind.SINK)
+    problems, _ = handler_problems(named, ConnectorKind.SINK)
     assert sorted((option, text.partition(":")[0].partition(";")[0]) for option, _, text in problems) == [
         ("processing.exception.handler.limit", "must be a whole number"),
         ("processing.exception.handler.pn", "unknown option"),
@@ -155,7 +161,7 @@ def test_options_of_a_handler_are_checked_by_its_table() -> None:
 @pytest.mark.parametrize("name", ["LogAndContinueExceptionHandler", f"{HERE}.Bare"])
 def test_a_handler_without_options_takes_none(name: str) -> None:
     named = config(deserialization__exception__handler=name, deserialization__exception__handler__limit="1")
-    problems, _ = handler_problems(named, Kind.SINK)
+    problems, _ = handler_problems(named, ConnectorKind.SINK)
     assert [option for option, *_ in problems] == ["deserialization.exception.handler.limit"]
 
 
@@ -167,9 +173,10 @@ def test_secret_options_of_a_handler_are_never_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "idle"), [(Kind.SINK, ["production"]), (Kind.SOURCE, ["deserialization"]), (Kind.STREAM, [])]
+    ("kind", "idle"),
+    [(ConnectorKind.SINK, ["production"]), (ConnectorKind.SOURCE, ["deserialization"]), (ConnectorKind.STREAM, [])],
 )
-def test_a_handler_that_is_never_asked_is_warned_about(kind: Kind, idle: list[str]) -> None:
+def test_a_handler_that_is_never_asked_is_warned_about(kind: ConnectorKind, idle: list[str]) -> None:
     named = config(
         processing__exception__handler="LogAndFailProcessingExceptionHandler",
         deserialization__exception__handler="LogAndFailExceptionHandler",
@@ -190,6 +197,6 @@ def test_an_installed_package_offers_a_handler_by_an_entry_point(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: decider\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{GROUP}]\nDecider = {HERE}:Mine\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert handler_problems(config(processing__exception__handler="Decider"), Kind.STREAM) == ([], [])
-    made = stage_handlers(config(processing__exception__handler="Decider"), Kind.SINK, STAGES)
+    assert handler_problems(config(processing__exception__handler="Decider"), ConnectorKind.STREAM) == ([], [])
+    made = stage_handlers(config(processing__exception__handler="Decider"), ConnectorKind.SINK, STAGES)
     assert names(made) == {2: "Decider", 3: "Decider"}

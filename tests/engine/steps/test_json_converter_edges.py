@@ -15,22 +15,10 @@ import pytest
 from engine.errors import ConversionError
 from engine.record.schema import Schema
 from engine.record.stage import StageType
-from engine.steps.converters.json import JsonConverter
 from tests.engine.steps.json_bytes import REFUSED, TAKEN
+from tests.engine.steps.json_forms import enveloped, plain
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
-
-
-def enveloped(**options: str) -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure(options, is_key=False)
-    return converter
-
-
-def plain() -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": "false"}, is_key=False)
-    return converter
 
 
 @pytest.mark.parametrize(("data", "value"), TAKEN)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.errors import ConversionError
 from engine.record.schema import Field, Schema
 from engine.steps.converters.json_trees import dumps
-from engine.steps.converters.json_writing import How, to_json, writer
+from engine.steps.converters.json_writing import JsonWriteOptions, to_json, writer
 
 BITS = {"INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64}
 KINDS = [*BITS, "FLOAT32", "FLOAT64", "BOOLEAN", "STRING", "BYTES"]
@@ -27,7 +27,7 @@ def struct(schema: Schema) -> Schema:
     return Schema("STRUCT", fields=(Field("f", schema),))
 
 
-def outcome(schema: Schema, value: Any, how: How) -> str | bytes:
+def outcome(schema: Schema, value: Any, how: JsonWriteOptions) -> str | bytes:
     try:
         found = to_json(schema, value, how)
     except ConversionError as error:
@@ -41,13 +41,13 @@ def test_a_part_is_written_as_it_would_be_alone(
     kind: str, value: Any, optional: bool, replace_null: bool, has_default: bool
 ) -> None:
     default = {"BOOLEAN": True, "STRING": "d", "BYTES": b"d"}.get(kind, 7) if has_default else None
-    schema, how = Schema(kind, optional, default=default), How(replace_null=replace_null)
+    schema, how = Schema(kind, optional, default=default), JsonWriteOptions(replace_null=replace_null)
     assert outcome(struct(schema), {"f": value}, how) == outcome(schema, value, how)
 
 
 @pytest.mark.parametrize("kind", BITS)
 def test_whole_numbers_are_written_up_to_the_ends_of_their_type(kind: str) -> None:
-    half, write = 1 << (BITS[kind] - 1), writer(struct(Schema(kind)), How())
+    half, write = 1 << (BITS[kind] - 1), writer(struct(Schema(kind)), JsonWriteOptions())
     assert [write({"f": number})["f"] for number in (-half, half - 1)] == [-half, half - 1]
     for number in (-half - 1, half):
         with pytest.raises(ConversionError, match="bits"):
@@ -60,7 +60,7 @@ def test_whole_numbers_are_written_up_to_the_ends_of_their_type(kind: str) -> No
 ])  # fmt: skip
 def test_what_only_looks_like_a_part_of_that_type_is_refused(schema: Schema, value: Any) -> None:
     with pytest.raises(ConversionError):
-        to_json(struct(schema), {"f": value}, How())
+        to_json(struct(schema), {"f": value}, JsonWriteOptions())
 
 
 def test_a_writer_is_good_for_many_values() -> None:
@@ -69,7 +69,7 @@ def test_a_writer_is_good_for_many_values() -> None:
         Field("tags", Schema("ARRAY", items=Schema("STRING"))),
         Field("counts", Schema("MAP", keys=Schema("STRING"), items=Schema("INT32", default=4))),
     ))  # fmt: skip
-    write = writer(schema, How())
+    write = writer(schema, JsonWriteOptions())
     moment = datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)
     values = [
         {"at": moment, "tags": ["a"], "counts": {"k": None}},

@@ -159,24 +159,6 @@ def test_a_whole_value_keeps_the_notes_of_its_schema() -> None:
     assert found == Schema("STRING", True, "own", 2, "d", "7", parameters={"p": "1"})
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "-INFINITY", "infinity", ""])
-def test_words_that_only_python_takes_for_numbers_are_errors(text: str) -> None:
-    with pytest.raises(TransformError):
-        transform("Cast$Value", {"spec": "float64"}, text)
-
-
-def test_java_s_own_words_are_numbers() -> None:
-    assert transform("Cast$Value", {"spec": "float64"}, "-Infinity").value == float("-inf")
-
-
-def test_names_with_the_delimiter_are_joined_all_the_same() -> None:
-    assert transform("Flatten$Value", {}, {"a.b": {"c": 1}}).value == {"a.b.c": 1}
-
-
-def test_an_empty_map_leaves_nothing_behind() -> None:
-    assert transform("Flatten$Value", {}, {"a": {}}).value == {}
-
-
 def test_null_is_flattened_to_its_default_unless_all_of_its_parent_is_null() -> None:
     schema = Schema("STRUCT", optional=True, fields=(Field("x", DEFAULTED), Field("y", DEFAULTED)))
     found = transform("Flatten$Value", {}, {"x": {"a": None, "b": "s"}, "y": None}, schema)

@@ -8,12 +8,13 @@ from engine.config.connector import read_connector
 from engine.config.worker import StepConfig
 from engine.errors import ConfigError, TransformError
 from engine.record.record import Record
-from engine.record.schema import Field, Schema
+from engine.record.schema import Schema
 from engine.record.stage import StageType
 from engine.steps.registry import build_transform, step_problems
 from engine.steps.stages import sink_stages
+from tests.engine.steps.transforming import INT32, TEXT, struct
 
-INT32, OPTIONAL, TEXT = Schema("INT32"), Schema("INT64", optional=True), Schema("STRING")
+OPTIONAL = Schema("INT64", optional=True)
 
 
 class Shout:
@@ -22,10 +23,6 @@ class Shout:
 
     def apply(self, record: Record) -> Record | None:
         return None if record.value is None else record
-
-
-def struct(*fields: tuple[str, Schema], optional: bool = False) -> Schema:
-    return Schema("STRUCT", optional, fields=tuple(Field(name, schema) for name, schema in fields))
 
 
 def applied(name: str, options: dict[str, str], value: Any, schema: Schema | None = None) -> Record:
@@ -76,6 +73,8 @@ def test_nested_maps_are_flattened_and_arrays_kept() -> None:
     value = {"a": {"b": {"c": 1}, "n": None}, "l": [{"x": 1}], "e": {}}
     assert value_of("Flatten$Value", {}, value) == {"a.b.c": 1, "a.n": None, "l": [{"x": 1}]}
     assert value_of("Flatten$Value", {"delimiter": "_"}, value)["a_b_c"] == 1
+    assert value_of("Flatten$Value", {}, {"a.b": {"c": 1}}) == {"a.b.c": 1}
+    assert value_of("Flatten$Value", {}, {"a": {}}) == {}
 
 
 def test_what_is_no_connect_data_is_not_flattened() -> None:
@@ -105,7 +104,7 @@ def test_a_map_with_a_schema_is_not_flattened() -> None:
         ("float32", 0.1, 0.1), ("float32", 1e300, float("inf")), ("float32", 16777217, 16777216.0),
         ("boolean", 0, False), ("boolean", 2.5, True), ("boolean", "TRUE", True), ("boolean", "yes", False),
         ("string", True, "true"), ("string", 1.5, "1.5"), ("string", 1e7, "1.0E7"), ("string", b"\xff", "/w=="),
-        ("string", "x", "x"), ("int8", "-128", -128),
+        ("string", "x", "x"), ("int8", "-128", -128), ("float64", "-Infinity", float("-inf")),
     ],
 )  # fmt: skip
 def test_whole_values_are_cast_as_java_does(kind: str, value: Any, found: Any) -> None:
@@ -119,7 +118,8 @@ def test_whole_values_are_cast_as_java_does(kind: str, value: Any, found: Any) -
     [
         ("int8", "128"), ("int32", "1.5"), ("int32", "1_0"), ("int32", " 1"), ("float64", "n/a"), ("float64", "1_0"),
         ("int32", b"1"), ("float64", b"1"), ("boolean", b"1"), ("string", {}), ("int8", []), ("float64", "1.5x"),
-        ("int64", ""), ("int64", "9" * 5000),
+        ("int64", ""), ("int64", "9" * 5000), ("float64", "nan"), ("float64", "inf"), ("float64", "-INFINITY"),
+        ("float64", "infinity"), ("float64", ""),
     ],
 )  # fmt: skip
 def test_what_a_type_cannot_hold_is_a_transform_error(kind: str, value: Any) -> None:

@@ -15,11 +15,11 @@ from engine.pipeline.sink_task import CAREFUL_RECORDS, CHUNK_RECORDS, SinkTask
 from engine.pipeline.task_state import restore
 from engine.record.record import RawRecord
 from engine.record.unread import Unread
-from engine.reporting.replay_outcomes import ReplayReporter
 from engine.steps.predicates import HasHeaderKey
 from engine.steps.transforms.drop_headers import DropHeaders
-from engine.tasks.clients import Opening
-from engine.tasks.sink import Claimed, reading_steps, sink_task
+from engine.tasks.clients import TaskOpening
+from engine.tasks.sink import ClaimedSink, reading_steps, sink_task
+from tests.engine.pipeline.rig import replay_reporter
 from tests.fakes import Consumer, Producer, Sink
 from tests.support.permissions import open_worker
 
@@ -39,11 +39,11 @@ def test_after_an_abort_a_task_goes_in_small_steps(careful: bool, records: int) 
     worker, clock, consumer = open_worker({}), WorkerClock(), Consumer()
     properties = {"name": "c", "topics": "t", "connector.class": "FileStreamSink", "file": "out"}
     plan, config = validate(properties, worker), TaskConfig("c", 0, 1, {}, ())
-    opening = Opening(config, plan, worker, clock, lambda _: 0, careful=careful)
+    opening = TaskOpening(config, plan, worker, clock, lambda _: 0, careful=careful)
     state = restore([], task=0, generation=1, restarts=0, stages=plan.stages)
-    replayed = ReplayReporter(open_producer=Producer, topic="o", connector="c", task=0, clock=clock, jitter=lambda: 1.0)
+    replayed = replay_reporter(Producer, clock)
     commit = DurableThenCommit(lambda: None, lambda: None, lambda: None, consumer)
-    task = sink_task(opening, Claimed(consumer, {}, state, None, replayed), Sink(), commit).task
+    task = sink_task(opening, ClaimedSink(consumer, {}, state, None, replayed), Sink(), commit).task
     assert isinstance(task, SinkTask)
     assert task.chunk_records == records
 
@@ -56,7 +56,9 @@ def value_at_the_sink(sink: object, **transform: str) -> Any:
         properties |= {"predicates.p.type": transform.pop("test", "HasHeaderKey")}
         properties |= {f"transforms.t.{name}": value for name, value in transform.items()}
     worker = open_worker({})
-    opening = Opening(TaskConfig("c", 0, 1, {}, ()), validate(properties, worker), worker, WorkerClock(), lambda _: 0)
+    opening = TaskOpening(
+        TaskConfig("c", 0, 1, {}, ()), validate(properties, worker), worker, WorkerClock(), lambda _: 0
+    )
     given: Any = RawRecord("t", 0, 0, 0, "CREATE_TIME", None, b'{"a": 1}')
     for _, step in reading_steps(opening, sink):
         given = step(given)

@@ -11,7 +11,7 @@ from engine.assembly.validation import validate
 from engine.config.properties import load_properties
 from engine.connectors.file import source
 from engine.connectors.sql import source as sql
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from tests.support.permissions import open_worker
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/read-files-and-tables.md"
@@ -23,7 +23,7 @@ def test_its_connectors_have_no_problems(block: str, tmp_path: Path) -> None:
     properties = tmp_path / "connector.properties"
     properties.write_text(block)
     plan = validate(load_properties(properties), open_worker({}))
-    assert plan.known.kind is Kind.SOURCE
+    assert plan.known.kind is ConnectorKind.SOURCE
     assert plan.warnings == ()
 
 

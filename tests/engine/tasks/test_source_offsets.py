@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from engine.assembly.driver import TopicSourceOffsets
-from engine.errors import BadRequest, Conflict
+from engine.errors import BadRequest, RequestConflict
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_copier import OffsetsPlace
+from engine.kafka.offsets_copier import OffsetsTopicLocation
 from engine.ports import TransactionalProducer
 from tests.engine.pipeline.exactly_once_rig import Admin, Waiting
 from tests.fakes import Clock
@@ -45,7 +45,7 @@ class Cluster:
         producer.produce(topic, key, value)
         producer.flush()
 
-    def _open(self, place: OffsetsPlace, *, writes: bool) -> OffsetsTopic:
+    def _open(self, place: OffsetsTopicLocation, *, writes: bool) -> OffsetsTopic:
         self.plain += writes
         producer = self.kafka.producer() if writes else None
         return OffsetsTopic(Waiting(self.kafka, "g", committed=True), producer, Admin(self.kafka), place.topic, Clock())
@@ -86,9 +86,9 @@ def test_offsets_that_are_still_to_be_brought_are_neither_shown_nor_changed(exac
     cluster.put("offsets", b'["c",{"file":"f"}]', b'{"next":9}')
     if is_made:
         cluster.kafka.create("own", 1)
-    with pytest.raises(Conflict, match=r"start connector c once first.* from offsets to own"):
+    with pytest.raises(RequestConflict, match=r"start connector c once first.* from offsets to own"):
         cluster.offsets.write(OWN, [(AT, NEXT)])
-    with pytest.raises(Conflict):
+    with pytest.raises(RequestConflict):
         cluster.offsets.read(OWN)
     assert is_made == ("own" in cluster.kafka.topics)
     cluster.put("own", b'["c"]', b'{"migrated":true}')

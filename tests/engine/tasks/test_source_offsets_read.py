@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.assembly.driver import TopicSourceOffsets
 from engine.kafka.offsets import OffsetsTopic
-from engine.kafka.offsets_copier import OffsetsPlace
+from engine.kafka.offsets_copier import OffsetsTopicLocation
 from engine.kafka.offsets_records import offset_key
 from engine.record.record import RawRecord
 from tests.engine.kafka.test_offsets import Admin
@@ -20,7 +20,7 @@ def test_an_offset_that_is_none_is_seen_so_that_it_can_be_reset() -> None:
     for offset, (partition, value) in enumerate(rows):
         consumer.append(RawRecord("offsets", 0, offset, 0, "CREATE_TIME", offset_key("s", partition), value))
 
-    def opened(place: OffsetsPlace, *, writes: bool) -> OffsetsTopic:
+    def opened(place: OffsetsTopicLocation, *, writes: bool) -> OffsetsTopic:
         return OffsetsTopic(consumer, None, Admin(consumer), "offsets", Clock())
 
     found = TopicSourceOffsets(open_worker({}), opened).read(PROPERTIES)

@@ -4,7 +4,7 @@ import pytest
 
 from engine.assembly.validation import validate
 from engine.errors import ConfigError
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.tasks.plan import ConnectorPlan
 from tests.support.permissions import open_worker
 
@@ -63,7 +63,7 @@ def test_a_table_is_named_once() -> None:
 )
 def test_a_file_source_goes_by_the_names_that_kafka_connect_has_for_it(name: str) -> None:
     made = plan(FILE, connector__class=name)
-    assert made.known.kind is Kind.SOURCE
+    assert made.known.kind is ConnectorKind.SOURCE
     assert made.task_configs == ({},)
 
 

@@ -7,7 +7,7 @@ import pytest
 from engine.assembly.validation import validate
 from engine.config.options import Option
 from engine.errors import ConfigError
-from engine.leases import Kind
+from engine.leases import ConnectorKind
 from engine.record.record import Record
 from engine.tasks.plan import ConnectorPlan
 from tests.support.permissions import open_worker
@@ -39,7 +39,7 @@ def stages(made: ConnectorPlan) -> list[str]:
 
 def test_a_stream_has_a_stage_for_each_node_with_its_name_in_the_order_of_the_topology() -> None:
     made = plan()
-    assert made.known.kind is Kind.STREAM
+    assert made.known.kind is ConnectorKind.STREAM
     assert stages(made) == [
         "KEY_CONVERTER:org.apache.kafka.connect.storage.StringConverter",
         "VALUE_CONVERTER:JsonConverter",

@@ -9,22 +9,22 @@ from django.utils import timezone
 from rest_framework.exceptions import APIException
 
 from dlqadmin.accounts import tokens
-from dlqadmin.audit.permissions import RIGHTS
+from dlqadmin.audit.permissions import SCOPES
 
 
 class Command(BaseCommand):
     """Print the token, and nothing else, on standard output."""
 
-    help = "Create an API token of a user and print it. It is shown this once: only its hash is stored."
+    help = "Create an API token of a user and print it. The token is shown only once, because only its hash is stored."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", help="the name of the user who owns the token")
-        parser.add_argument("--name", required=True, help="what uses the token, such as prometheus")
+        parser.add_argument("--name", required=True, help="the program that uses the token, such as prometheus")
         parser.add_argument(
             "--role",
             action="append",
-            choices=list(RIGHTS),
-            help="a right that the token may use, if its owner has it; may be repeated (default: viewer)",
+            choices=list(SCOPES),
+            help="a right that the token grants if its owner has it; may be repeated (default: viewer)",
         )
         parser.add_argument("--days", type=int, help="days until it expires (default: API_TOKEN_DAYS)")
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError(f"--days is {days}; it must be between 1 and {most} (API_TOKEN_MAX_DAYS).")
         owner = User.objects.filter(username=options["user"], is_active=True).first()
         if owner is None:
-            raise CommandError(f"There is no active user {options['user']}.")
+            raise CommandError(f"No active user is named {options['user']}.")
         scopes = options["role"] or ["viewer"]
         try:
             _, secret = tokens.create(owner, "manage.py", options["name"][:100], scopes, days, timezone.now())

@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group, User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from dlqadmin.audit.permissions import PAYLOAD_READER
+from dlqadmin.audit import roles
+from dlqadmin.audit.permissions import OPERATE, READ_PAYLOADS
 
 NAME = "demo"
 
@@ -16,24 +17,24 @@ NAME = "demo"
 class Command(BaseCommand):
     """Create missing roles and the user. Repeating it changes nothing."""
 
-    help = "Create the groups viewer and operator and the user `demo`; print its password."
+    help = "Create missing groups and the user `demo`; print its password."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--production", action="store_true", help="also where DLQADMIN_ENVIRONMENT is not LOCAL")
+        parser.add_argument(
+            "--production", action="store_true", help="allow it although DLQADMIN_ENVIRONMENT is not LOCAL"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.LOCAL and not options["production"]:
-            raise CommandError("A demo user is for local use; pass --production to make one here all the same.")
+            raise CommandError("A demo user is for local use. Add --production to create one here anyway.")
         password = self._password()
         with transaction.atomic():
-            Group.objects.get_or_create(name="viewer")
-            operator, _ = Group.objects.get_or_create(name="operator")
-            payload_reader, _ = Group.objects.get_or_create(name=PAYLOAD_READER)
+            roles.create_missing()
             user, created = User.objects.get_or_create(username=NAME)
             if created or not user.check_password(password):
                 user.set_password(password)
                 user.save()
-            user.groups.add(operator, payload_reader)
+            user.groups.add(*Group.objects.filter(name__in=(OPERATE.scope, READ_PAYLOADS.scope)))
         self.stdout.write(f"Sign in as {NAME} with the password {password}")
 
     def _password(self) -> str:

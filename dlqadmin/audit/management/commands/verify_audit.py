@@ -13,12 +13,13 @@ class Command(BaseCommand):
     """Verify the chain. Changes nothing; exits with 1 if the chain is broken."""
 
     help = (
-        "Walk the audit trail from its first entry and say what was changed, removed, inserted or moved. Print the "
-        "head, number:seal; keep it outside the database and pass it at the next check with --head."
+        "Verify the audit trail from its first entry. Report entries that were changed, removed, inserted "
+        "or moved. Print the head as number:seal. Keep the head outside the database, and pass it to the "
+        "next check with --head."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--head", help="a head printed before: the chain must still contain it")
+        parser.add_argument("--head", help="a head from an earlier check; the chain must still contain it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -20,10 +20,10 @@ SWITCH_S = 0.0005
 class Command(BaseCommand):
     """Run a member of a consumer group until a signal stops it. Start more for more throughput."""
 
-    help = "Index dead letter topics (DLQ_TOPICS) as they grow."
+    help = "Index the dead letter topics (DLQ_TOPICS) continuously."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--once", action="store_true", help="end when every topic is read to its end")
+        parser.add_argument("--once", action="store_true", help="stop at the end of every topic")
         parser.add_argument("--group", default=GROUP, help="the consumer group to join")
 
     def handle(self, *args: Any, **options: Any) -> None:

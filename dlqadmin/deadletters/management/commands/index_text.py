@@ -17,15 +17,15 @@ from dlqadmin.deadletters.index import word_index
 class Command(BaseCommand):
     """Write queued text until the queue is empty. Any number of these may run at once."""
 
-    help = "Write the text of dead letters that wait for it."
+    help = "Index the text of dead letters that are queued for the word search."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--missing", action="store_true", help="queue all that have no text, before")
+        parser.add_argument("--missing", action="store_true", help="first queue all dead letters without text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["missing"]:
             self.stdout.write(f"queued {word_index.queue_missing(timezone.now())} dead letters")
         written = 0
-        while part := word_index.fill():
+        while part := word_index.write_queued_words():
             written += part
-        self.stdout.write(f"{written} dead letters can be searched by their words")
+        self.stdout.write(f"indexed the text of {written} dead letters")

@@ -15,7 +15,7 @@ from dlqadmin.deadletters.index.reindex import reindex
 class Command(BaseCommand):
     """Replace the rows of all records that the topic still contains. The indexer may run meanwhile."""
 
-    help = "Read a dead letter topic again: after a change of dialects or fingerprints."
+    help = "Read a dead letter topic again, after a change of dialects or fingerprints."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("topic")
@@ -24,7 +24,9 @@ class Command(BaseCommand):
         try:
             written = reindex(options["topic"])
         except BrokerUnavailable as error:
-            raise CommandError(f"Kafka does not answer: {error}. Start it again: nothing is lost.") from error
+            raise CommandError(
+                f"Kafka does not respond: {error}. No data was lost. Start the command again."
+            ) from error
         except OperationalError as error:
-            raise CommandError(f"The database ended it: {error}. Start it again: nothing is lost.") from error
-        self.stdout.write(f"indexed {written} dead letters anew")
+            raise CommandError(f"The database failed: {error}. No data was lost. Start the command again.") from error
+        self.stdout.write(f"reindexed {written} dead letters")

@@ -11,11 +11,11 @@ from dlqadmin.metrics import collector
 class Command(BaseCommand):
     """Run the periodic task of every two seconds once."""
 
-    help = "Read the engine's status topic to its end and store the figures of every task."
+    help = "Read the engine's status topic to its end and store the metrics of every task."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             count = collector.collect()
         except BrokerUnavailable as error:
-            raise CommandError(f"Kafka does not answer: {error}") from error
-        self.stdout.write(f"{count} status records read")
+            raise CommandError(f"Kafka does not respond: {error}") from error
+        self.stdout.write(f"read {count} status records")

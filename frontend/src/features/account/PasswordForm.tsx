@@ -45,7 +45,7 @@ export function PasswordForm({ username }: { username: string }) {
       {change.isSuccess && (
         <div className={styles.strip}>
           <Strip tone="passed">
-            Your password is changed. This session goes on. Your other sessions and all your API tokens have ended.
+            Your password is changed. This session continues. Your other sessions and all your API tokens have ended.
           </Strip>
         </div>
       )}

@@ -4,7 +4,7 @@ import type { Tone } from "../../lib/states";
 const RIGHTS: Record<string, string> = {
   viewer: "Read dead letters, groups, replays, connectors and the audit trail.",
   operator: "Fix, replay, set aside and export dead letters, and control connectors. Includes viewer.",
-  "payload reader": "See keys, values and headers of records. Needs a role beside it.",
+  "payload reader": "See keys, values and headers of records. Requires a role as well.",
   approver: "Approve replays that other people planned. Includes operator.",
 };
 
@@ -12,7 +12,7 @@ const STATES: Record<ApiToken["state"], { label: string; glyph: string; tone: To
   active: { label: "Active", glyph: "✓", tone: "passed" },
   expired: { label: "Expired", glyph: "–", tone: "plain" },
   revoked: { label: "Revoked", glyph: "–", tone: "plain" },
-  password_changed: { label: "Ended by a new password", glyph: "–", tone: "plain" },
+  password_changed: { label: "Ended by a password change", glyph: "–", tone: "plain" },
   deactivated: { label: "Ended with the account", glyph: "–", tone: "plain" },
 };
 

@@ -18,13 +18,13 @@ export function Audit() {
     <>
       <PageHead
         title="Audit"
-        note="Every sign-in, failed ones too, and every change and export, with who, when and from where. Entries are sealed in a chain: manage.py verify_audit finds a changed one."
+        note="All sign-ins (including failed ones), changes and exports, with user, time and address. Entries form a hash chain; manage.py verify_audit detects changed entries."
       />
       <Panel label="Audit">
         {list.isPending && <Bones rows={8} />}
-        {list.isError && <Notice title="The entries did not come">{list.error.message}</Notice>}
+        {list.isError && <Notice title="The entries could not be loaded">{list.error.message}</Notice>}
         {list.isSuccess && entries.length === 0 && (
-          <Notice title="Nothing has been written yet">The first change, sign-in or export appears here.</Notice>
+          <Notice title="No audit entries yet">The first change, sign-in or export appears here.</Notice>
         )}
         {entries.length > 0 && (
           <div className={styles.scroll} tabIndex={0} role="group" aria-label="Entries">

@@ -92,20 +92,25 @@ const button = (name: string) => [...document.querySelectorAll("button")].find((
 it.each([
   [
     "why it broke off",
-    { status: "done", trouble: "The program does not end within 2 s. Drafts that it had not replaced by then stay." },
-    "The program does not end within 2 s. Drafts that it had not replaced by then stay.",
+    { status: "done", trouble: "The program did not end within 2 s. The drafts that it had already replaced stay." },
+    "The program did not end within 2 s. The drafts that it had already replaced stay.",
   ],
   [
     "what failed",
     { status: "failed", trouble: "The program does not end within 2 s." },
-    "The program does not end within 2 s. Nothing of it is kept.",
+    "The program does not end within 2 s. No drafts were kept.",
   ],
   [
     "what is being thrown away, and why",
     { status: "undoing", trouble: "The program does not end within 2 s.", done_at: null },
-    "The program does not end within 2 s. Its drafts go: 2 are left.",
+    "The program does not end within 2 s. Deleting its drafts: 2 are left.",
   ],
-  ["how far the undoing is", { status: "undoing", trouble: "It broke off." }, "Its drafts go: 2 are left."],
+  ["how far the undoing is", { status: "undoing", trouble: "It broke off." }, "Deleting its drafts: 2 are left."],
+  [
+    "that its undo was given up",
+    { status: "cancelled", trouble: "Its undo was given up: it ended its workers. Undo it again." },
+    "Its undo was given up: it ended its workers. Undo it again. 2 drafts of it are there until you undo it.",
+  ],
   [
     "what came back",
     { status: "undone" },
@@ -127,8 +132,8 @@ it("says nothing of trouble where there was none", async () => {
 });
 
 it.each([
-  [1, "1 draft that it replaced comes back. What was sent stays sent."],
-  [0, "What was sent stays sent."],
+  [1, "1 draft that it replaced comes back. Records already sent are not affected."],
+  [0, "Records already sent are not affected."],
 ])("asks before it is undone, with %i to come back", async (replaced, words) => {
   await show(null, { ...BULK, replaced });
   await act(() => button("Undo…").click());
@@ -136,7 +141,7 @@ it.each([
 });
 
 it("sends a file with a key that stays until its own answer comes, and says what the answer is", async () => {
-  const changed = "A record, or a draft of yours, changed meanwhile. Nothing is kept: import again.";
+  const changed = "A record or one of your drafts changed during the import. Nothing was saved. Import the file again.";
   answers = [
     () => Promise.reject(new TypeError("no network")),
     () => Promise.resolve(new Response("", { status: 504 })),

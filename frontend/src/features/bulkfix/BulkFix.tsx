@@ -49,8 +49,8 @@ export function BulkFix() {
   if (id === "")
     return (
       <Panel>
-        <Notice title="Nothing is selected" actions={<Button to="/records">Choose records</Button>}>
-          Tick records, or take all that match a filter.
+        <Notice title="No records are selected" actions={<Button to="/records">Choose records</Button>}>
+          Select records, or select all records that match a filter.
         </Notice>
       </Panel>
     );
@@ -58,7 +58,7 @@ export function BulkFix() {
     return (
       <Panel>
         {selection.error ? (
-          <Notice title="The selection did not come" actions={<Button to="/records">Choose records</Button>}>
+          <Notice title="The selection could not be loaded" actions={<Button to="/records">Choose records</Button>}>
             {selection.error.message}
           </Notice>
         ) : (
@@ -71,7 +71,7 @@ export function BulkFix() {
     <>
       <PageHead
         title={`Fix ${plural(many, "record")} in bulk`}
-        note={`${selectionName(selection.data.id)}: ${title}. What changes becomes your drafts; what doesn’t stays byte for byte as it was.`}
+        note={`${selectionName(selection.data.id)}: ${title}. Changed records become your drafts. Other records stay byte for byte the same.`}
       >
         <Chip tone="accent">Nothing is written to Kafka</Chip>
       </PageHead>
@@ -176,7 +176,9 @@ function Previewed({
       aside={preview && <Counts preview={preview} many={many} />}
     >
       {blank ? (
-        <Notice title="Nothing is changed yet">What your change makes of a sample shows here while you type.</Notice>
+        <Notice title="Nothing is changed yet">
+          A preview of your change on sample records appears here while you type.
+        </Notice>
       ) : preview ? (
         <div aria-busy={old} className={old ? styles.old : undefined}>
           <Samples sample={preview.sample} />
@@ -215,7 +217,7 @@ function Apply({
   const key = useRef(freshKey());
   const none = ready?.counted_all && ready.counts.changed === 0 ? "No record would change" : undefined;
   const barred = blank
-    ? "Say what to change first"
+    ? "Enter a change first"
     : failed
       ? "The program can’t be used"
       : !ready
@@ -231,7 +233,7 @@ function Apply({
     <div className={styles.apply}>
       <Checkbox
         size="xs"
-        label="Also where I have a draft already: replace it"
+        label="Replace my existing drafts"
         checked={replace}
         onChange={(event) => setReplace(event.currentTarget.checked)}
       />

@@ -41,7 +41,7 @@ export function BulkJob() {
     return (
       <Panel>
         {error ? (
-          <Notice title="This bulk fix did not come" actions={<Button to="/records">To the records</Button>}>
+          <Notice title="This bulk fix could not be loaded" actions={<Button to="/records">To the records</Button>}>
             {error.message}
           </Notice>
         ) : (
@@ -78,11 +78,11 @@ function Shown({ bulk }: { bulk: BulkFix }) {
       >
         <Acts bulk={bulk} />
       </PageHead>
-      {status === "failed" && <Strip tone="failed">{bulk.trouble} Nothing of it is kept.</Strip>}
+      {status === "failed" && <Strip tone="failed">{bulk.trouble} No drafts were kept.</Strip>}
       {status === "done" && bulk.trouble !== "" && <Strip tone="warn">{bulk.trouble}</Strip>}
       {status === "cancelled" && (
         <Strip tone="warn">
-          It was cancelled after {count(counts.matched)} of {plural(selection.count, "record")}.{" "}
+          {bulk.trouble || `It was cancelled after ${count(counts.matched)} of ${plural(selection.count, "record")}.`}{" "}
           {bulk.drafts > 0
             ? `${plural(bulk.drafts, "draft")} of it ${bulk.drafts === 1 ? "is" : "are"} there until you undo it.`
             : "It left no drafts."}
@@ -90,7 +90,7 @@ function Shown({ bulk }: { bulk: BulkFix }) {
       )}
       {status === "undoing" && (
         <Strip tone={bulk.done_at ? "waiting" : "failed"}>
-          {bulk.done_at ? "" : `${bulk.trouble} `}Its drafts go: {plural(bulk.drafts, "is", "are")} left.
+          {bulk.done_at ? "" : `${bulk.trouble} `}Deleting its drafts: {plural(bulk.drafts, "is", "are")} left.
         </Strip>
       )}
       {status === "undone" && (
@@ -178,7 +178,7 @@ function Acts({ bulk }: { bulk: BulkFix }) {
   const freeze = useBulkSelection(bulk.id);
   const [asking, setAsking] = useState(false);
   const stop = may.allowed ? undefined : may.reason;
-  const none = bulk.drafts === 0 ? "None of its drafts is there" : undefined;
+  const none = bulk.drafts === 0 ? "It has no drafts left" : undefined;
   const plan = () =>
     freeze.mutate(freshKey(), { onSuccess: ({ id }) => void navigate(`/replays/new?selection=${id}`) });
   return (
@@ -217,7 +217,7 @@ function Acts({ bulk }: { bulk: BulkFix }) {
         {bulk.replaced > 0
           ? `${plural(bulk.replaced, "draft")} that it replaced ${bulk.replaced === 1 ? "comes" : "come"} back. `
           : ""}
-        What was sent stays sent.
+        Records already sent are not affected.
       </Confirm>
     </>
   );

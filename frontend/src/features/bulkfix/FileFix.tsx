@@ -54,7 +54,7 @@ export function FileFix({ selection, many }: { selection: number; many: number }
           />
           <Checkbox
             size="xs"
-            label="Replace drafts that I have already"
+            label="Replace my existing drafts"
             checked={replace}
             onChange={({ currentTarget: { checked } }) => change(() => setReplace(checked))}
           />

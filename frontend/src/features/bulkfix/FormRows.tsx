@@ -7,7 +7,7 @@ import styles from "./BulkFix.module.css";
 const ACTS: { value: FormAct; label: string }[] = [
   { value: "set", label: "Set field" },
   { value: "unset", label: "Remove field" },
-  { value: "cast", label: "Turn field into" },
+  { value: "cast", label: "Convert field to" },
   { value: "set_key", label: "Set key" },
   { value: "set_header", label: "Set header" },
   { value: "unset_header", label: "Remove header" },

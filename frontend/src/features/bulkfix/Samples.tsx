@@ -31,7 +31,7 @@ export function Samples({ sample }: { sample: readonly Sample[] }) {
               {one.what === "untouched" ? "byte for byte as it was" : one.why || one.paths.join(", ")}
             </span>
             <span className="sp" />
-            {one.drafted && <span className="s t3">you have a draft of it</span>}
+            {one.drafted && <span className="s t3">you have a draft</span>}
           </div>
           {one.before && one.after && (
             <Suspense fallback={<Bones rows={2} height={16} />}>

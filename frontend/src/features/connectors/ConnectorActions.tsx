@@ -7,18 +7,21 @@ import { Button, Confirm } from "../../ui/controls";
 const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
   pause: {
     yes: "Pause",
-    says: "Its tasks finish their chunk, commit and stop reading. Nothing is lost; lag grows until it is resumed.",
+    says: "Its tasks finish their current work, commit offsets and stop reading. No records are lost. Lag grows until you resume it.",
   },
-  resume: { yes: "Resume", says: "Its tasks go on from their committed offsets." },
-  stop: { yes: "Stop", says: "Its tasks are stopped and given up. Nothing is lost; lag grows until it is resumed." },
-  restart: { yes: "Restart", says: "Its tasks are started again and their tolerance counts begin anew." },
+  resume: { yes: "Resume", says: "Its tasks continue from their committed offsets." },
+  stop: {
+    yes: "Stop",
+    says: "Its tasks stop and release their resources. No records are lost. Lag grows until you resume it.",
+  },
+  restart: { yes: "Restart", says: "Its tasks restart and their error tolerance counts reset." },
 };
 
 export function ConnectorActions({ connector, reachable }: { connector: Connector; reachable: boolean }) {
   const may = useMayWrite();
   const act = useConnectorAct();
   const [asking, setAsking] = useState<ConnectorAct | null>(null);
-  const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is away";
+  const barred = !may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable";
   const held = connector.state === "PAUSED" || connector.state === "STOPPED";
   const turn: ConnectorAct = held ? "resume" : "pause";
   return (
@@ -52,7 +55,7 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
     <>
       <Button
         small
-        barred={!may.allowed ? may.reason : reachable ? undefined : "The engine is away"}
+        barred={!may.allowed ? may.reason : reachable ? undefined : "The engine is not reachable"}
         onClick={() => setAsking(true)}
       >
         Restart…
@@ -66,7 +69,7 @@ export function RestartTask({ name, task, reachable }: { name: string; task: num
         onClose={() => (setAsking(false), act.reset())}
         onYes={() => act.mutate({ name, act: "restart", task }, { onSuccess: () => setAsking(false) })}
       >
-        It goes on from its committed offsets, and its tolerance counts begin anew.
+        It continues from its committed offsets, and its error tolerance counts reset.
       </Confirm>
     </>
   );

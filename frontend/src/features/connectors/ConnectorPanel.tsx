@@ -48,7 +48,7 @@ export function ConnectorPanel({
             <StageBars connector={connector} />
           </section>
           <section>
-            <h3>What it promises</h3>
+            <h3>Delivery guarantees</h3>
             <Promises connector={connector} />
           </section>
         </div>

@@ -32,13 +32,13 @@ export function Connectors() {
       </PageHead>
       {data && (isError || !data.reachable) && (
         <Strip tone="warn">
-          {data.trouble ?? "The engine is away."} What follows is what it last reported
+          {data.trouble ?? "The engine is not reachable."} What follows is what it last reported
           {data.as_of ? `, ${ago(data.as_of, now)}` : ""}; changes are not possible until it answers.
         </Strip>
       )}
       {!data && (
         <Panel>
-          {error ? <Notice title="The connectors did not come">{error.message}</Notice> : <Bones rows={8} />}
+          {error ? <Notice title="The connectors could not be loaded">{error.message}</Notice> : <Bones rows={8} />}
         </Panel>
       )}
       {data && shown.length === 0 && (

@@ -17,6 +17,7 @@ const DONE = {
   by: "me",
   at: "",
   done_at: "2026-11-22T00:00:00Z",
+  trouble: "",
   count: 2,
   changed: 2,
   kept: 0,
@@ -95,7 +96,7 @@ const dialog = (onClose = () => {}) => (
 
 it("nothing is asked without a reason", async () => {
   await show(dialog());
-  expect(button("Discard").getAttribute("aria-description")).toBe("Say why first");
+  expect(button("Discard").getAttribute("aria-description")).toBe("Enter a reason first");
 });
 
 it("what is chosen is frozen, decided about, and told with its undo", async () => {

@@ -24,12 +24,12 @@ export const DECISIONS: Record<Decision, Words> = {
   handled_elsewhere: {
     label: "Handled elsewhere",
     yes: "Handled elsewhere",
-    holds: `Somebody put them right by another way, so no replay sends them. ${STAYS} replay:handled, ${COUNTED}`,
+    holds: `The problem was fixed another way, so no replay sends them. ${STAYS} replay:handled, ${COUNTED}`,
   },
   restore: {
     label: "Restore",
     yes: "Restore",
-    holds: "What was decided about them is taken back, by whomever: they can be replayed again.",
+    holds: "This reverses the earlier decision, whoever made it. The records can be replayed again.",
   },
 };
 

@@ -55,7 +55,7 @@ async function shown(role: string): Promise<HTMLElement> {
 
 it("a list that was not refreshed says of when it is", async () => {
   const screen = await shown("operator");
-  expect(screen.textContent).toContain("Not refreshed: It broke. What is shown is of 5 min ago. Ask again");
+  expect(screen.textContent).toContain("Not refreshed: It broke. Shown data is from 5 min ago. Try again");
   expect(screen.querySelectorAll("[data-testid=export]")).toHaveLength(1);
 });
 

@@ -26,7 +26,7 @@ export function Exports() {
     <>
       <PageHead
         title="Exports"
-        note="Files of dead letters. Each holds what matched at the moment it was asked for, in the order of indexing."
+        note="Files of dead letters. Each file contains the records that matched when it was requested, in index order."
       />
       {list.isError && list.data && (
         <NotRefreshed
@@ -38,12 +38,12 @@ export function Exports() {
       <Panel label="Exports">
         {list.isPending && <Bones rows={6} height={34} />}
         {list.isError && !list.data && (
-          <Broken title="The exports did not come" error={list.error} onAgain={() => void list.refetch()} />
+          <Broken title="The exports could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {list.data && rows.length === 0 && (
-          <Notice title="No file was asked for yet">
-            Narrow the <Link to="/records">records</Link>, then export what matches. Up to 10,000 are downloaded at
-            once, and are not listed here.
+          <Notice title="No exports yet">
+            Filter the <Link to="/records">records</Link>, then export the matches. Up to 10,000 are downloaded at once,
+            and are not listed here.
           </Notice>
         )}
         {rows.length > 0 && (
@@ -58,7 +58,7 @@ export function Exports() {
                   <th className={styles.optional}>By</th>
                   <th>Asked</th>
                   <th>
-                    <span className="sr">What can be done</span>
+                    <span className="sr">Actions</span>
                   </th>
                 </tr>
               </thead>
@@ -89,8 +89,8 @@ export function Exports() {
           onYes={() => end.mutate(chosen, { onSuccess: close })}
         >
           {isOpen(chosen)
-            ? "What was written of it is deleted."
-            : `${plural(chosen.rows, "record")}. What the file held stays known by its manifest; its bytes do not come back.`}
+            ? "The partial file is deleted."
+            : `${plural(chosen.rows, "record")}. The manifest remains. The file cannot be restored.`}
         </Confirm>
       )}
     </>

@@ -59,7 +59,7 @@ export function BytesField({
         placeholder={mode === "null" ? "null" : "empty"}
         disabled={locked || mode === "null"}
         onChange={(event) => typed(event.currentTarget.value)}
-        error={bad ? "Not pairs of hex digits: the bytes before stay" : undefined}
+        error={bad ? "Enter pairs of hex digits. The previous bytes are kept." : undefined}
         spellCheck={false}
         autoComplete="off"
         classNames={{ root: styles.grow!, input: `${styles.input} ${styles.code}` }}

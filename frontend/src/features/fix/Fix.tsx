@@ -43,7 +43,10 @@ export function Fix() {
     return (
       <Panel>
         {error ? (
-          <Notice title="This record did not come" actions={<Button to={`/records/${id}`}>Back to the record</Button>}>
+          <Notice
+            title="This record could not be loaded"
+            actions={<Button to={`/records/${id}`}>Back to the record</Button>}
+          >
             {error.message}
           </Notice>
         ) : (
@@ -58,7 +61,7 @@ export function Fix() {
     return (
       <Panel>
         <Notice
-          title={`Not replayable: ${fix.data.not_replayable === "forbidden" ? "not fetched: not allowed" : (fix.data.not_replayable ?? "unknown")}`}
+          title={`Cannot be replayed: ${fix.data.not_replayable === "forbidden" ? "not fetched: not allowed" : (fix.data.not_replayable ?? "unknown")}`}
           actions={<Button to={`/records/${id}`}>Back to the record</Button>}
         >
           {fix.data.not_replayable === "forbidden"
@@ -96,7 +99,7 @@ function FromSource({ letter }: { letter: DeadLetter }) {
         <ReplayButton
           what={{ ids: [letter.id] }}
           primary
-          barred={written ? undefined : "Rehearse it until it comes through its stages"}
+          barred={written ? undefined : "Rehearse the record until it passes all stages"}
         >
           Plan the replay…
         </ReplayButton>
@@ -234,7 +237,7 @@ function Discard({ id, name }: { id: string; name: string }) {
         onClose={() => setAsking(false)}
         onYes={() => drop.mutate(undefined, { onSuccess: () => setAsking(false) })}
       >
-        The record is shown as it was again. What was sent already stays as it was sent.
+        The original record is shown again. Records already sent are not affected.
       </Confirm>
     </>
   );

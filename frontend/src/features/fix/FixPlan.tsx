@@ -52,10 +52,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
     if (replay) void check(next);
   };
   const saved = state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
-  const stale =
-    state.pending || saved
-      ? "The draft changed after this check. Check again: what was checked is what is sent."
-      : undefined;
+  const stale = state.pending || saved ? "The draft changed after this check. Check again before sending." : undefined;
   return (
     <div className={styles.bottom}>
       <PlanPanel
@@ -64,11 +61,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         error={error}
         stale={stale}
         onCheck={may.allowed ? () => void check(options) : undefined}
-        before={
-          identical
-            ? "Nothing is edited: the record would be sent byte for byte as it was."
-            : "The draft is what would be sent."
-        }
+        before={identical ? "No edits. The original record will be sent byte for byte." : "The draft will be sent."}
       />
       <SendPanel
         plan={replay?.plan}

@@ -82,8 +82,8 @@ export function Rehearsal({ asked, before, version = null, barred, onDone, child
       ) : (
         !trouble && (
           <p className={styles.lead}>
-            Takes {"bulk" in asked ? "a sample of the drafts" : "the record as it would be sent"} through its
-            connector’s own stages. Nothing is written, and the sink is not called.
+            Runs {"bulk" in asked ? "a sample of the drafts" : "the record to be sent"} through its connector’s stages.
+            Nothing is written, and the sink is not called.
           </p>
         )
       )}

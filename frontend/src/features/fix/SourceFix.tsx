@@ -28,8 +28,8 @@ export function SourceFix({ letter, onWritten }: { letter: DeadLetter; onWritten
     >
       <div className={styles.source}>
         <p className="s t2">
-          A source connector read this record, it did not come from Kafka. Corrected, it goes through the stages that
-          were left, to the topic that it would have gone to.
+          A source connector read this record from outside Kafka. The corrected record runs through the remaining stages
+          to its target topic.
         </p>
         <Textarea
           label={`The value as it came to the stage that failed${letter.source?.schema ? `, ${letter.source.schema}` : ""}`}

@@ -25,7 +25,7 @@ export function Suggestions({
       title={
         <>
           <h2>Suggestions</h2>
-          <span className="s t3">none is applied by itself</span>
+          <span className="s t3">suggestions are never applied automatically</span>
         </>
       }
     >
@@ -40,7 +40,7 @@ export function Suggestions({
               </div>
               <span className="sp" />
               <Button
-                barred={same(value, bytes) ? "The edited value is this already" : undefined}
+                barred={same(value, bytes) ? "The edited value already matches" : undefined}
                 title={one.title}
                 onClick={() => onTake(bytes)}
               >

@@ -134,7 +134,7 @@ export function ValuePanel({
                   <b>Difference</b>
                   <span className="s t3">none: identical, byte for byte</span>
                 </header>
-                <Notice title="Nothing is changed">What you change shows here, and nothing else does.</Notice>
+                <Notice title="Nothing is changed">Your changes appear here.</Notice>
               </>
             ) : (
               <Suspense fallback={<Bones rows={4} height={16} />}>

@@ -73,7 +73,7 @@ function MergeDialog({
     <Confirm
       open
       title={`Merge ${plural(groups.length, "group")}`}
-      asks="Reason, if there is one to tell"
+      asks="Reason (optional)"
       yes="Merge"
       busy={merge.isPending}
       error={merge.error?.message ?? null}
@@ -87,11 +87,11 @@ function MergeDialog({
     >
       <div className={styles.asked}>
         <p>
-          Their records become those of one group, which keeps its title, owner and state. It can be undone. The
-          fingerprints stay as they are, so new records follow.
+          The groups become one group, which keeps its title, owner and state. The fingerprints do not change, so new
+          records join this group. You can undo this.
         </p>
         <Select
-          label="The group that stays"
+          label="Group to keep"
           data={groups.map((group) => ({ value: String(group.id), label: `${group.title} (${count(group.events)})` }))}
           value={into}
           onChange={(next) => next && setInto(next)}

@@ -13,7 +13,7 @@ export function Common({ group, span }: { group: GroupDetail; span: Span }) {
   const { data, error } = useCommon(group.id, span);
   return (
     <div>
-      <h3>What these have in common</h3>
+      <h3>Common values</h3>
       {error && (
         <p className="s failed" role="alert">
           {error.message}

@@ -59,7 +59,7 @@ export function GroupActs({ groups, heard, onDone }: Props) {
         </Button>
       )}
       <Button barred={barred} busy={act.isPending} title="Assign to me (a)" onClick={assign}>
-        {mine ? "Give back" : "Assign to me"}
+        {mine ? "Unassign" : "Assign to me"}
       </Button>
       <MuteDialog
         open={asking === "mute"}
@@ -81,7 +81,7 @@ export function GroupActs({ groups, heard, onDone }: Props) {
         onYes={(reason) => (asking === "resolve" || asking === "reopen") && run({ act: asking, body: { reason } })}
       >
         {asking === "resolve" &&
-          "It leaves the unresolved ones. A new record of the same failure makes it regressed and brings it back."}
+          "It moves to the resolved groups. A new record with the same failure marks it as regressed and moves it back."}
       </Confirm>
     </>
   );

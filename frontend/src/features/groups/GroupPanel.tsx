@@ -41,7 +41,7 @@ export function GroupPanel({ id, span, others, onDone }: Props) {
     return (
       <Panel className={styles.detail}>
         {error ? (
-          <Broken title="This group did not come" error={error} onAgain={() => void refetch()} />
+          <Broken title="This group could not be loaded" error={error} onAgain={() => void refetch()} />
         ) : (
           <Bones rows={5} />
         )}

@@ -63,7 +63,7 @@ function group(id: number, prints: number): GroupDetail {
     owner: null,
     connectors: [],
     topics: [],
-    sparkline: null,
+    sparkline: { from: "2026-11-21T03:00:00Z", bucket_ms: 3_600_000, points: [2] },
     fingerprints,
     regroupings: [],
     activity: [],

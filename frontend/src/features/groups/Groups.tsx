@@ -42,7 +42,7 @@ export function Groups() {
   const groups = useMemo(() => list.data?.pages.flatMap((page) => page.results) ?? [], [list.data]);
   const first = list.data?.pages[0];
   const chosen = id === undefined ? groups[0]?.id : Number(id);
-  const counts = present.data?.counts ?? first?.counts ?? {};
+  const counts: Readonly<Record<string, number>> = present.data?.counts ?? first?.counts ?? {};
   const fresh = present.data && first ? present.data.total_records - first.total_records : 0;
 
   const set = (name: string, value: string) => {
@@ -145,7 +145,7 @@ export function Groups() {
         )}
         {list.isPending && <Bones rows={6} height={42} />}
         {list.isError && !first && (
-          <Broken title="The groups did not come" error={list.error} onAgain={() => void list.refetch()} />
+          <Broken title="The groups could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {first && groups.length === 0 && <Empty status={status} span={span} counts={counts} onWiden={wide} />}
         {groups.length > 0 && (

@@ -22,7 +22,7 @@ export function History({ group }: { group: GroupDetail }) {
           </span>
         </div>
       ))}
-      {group.activity.length === 0 && <p className="s t3">Nothing has been done about this group yet.</p>}
+      {group.activity.length === 0 && <p className="s t3">No notes or actions yet.</p>}
       <NoteForm key={group.id} id={group.id} />
     </div>
   );
@@ -43,7 +43,7 @@ function NoteForm({ id }: { id: number }) {
     >
       <Textarea
         aria-label="Note"
-        placeholder={may.allowed ? "What the next person should know" : may.reason}
+        placeholder={may.allowed ? "Information for the next person" : may.reason}
         disabled={!may.allowed}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

@@ -24,7 +24,7 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
     <Confirm
       open={open}
       title={`Mute ${what}`}
-      asks="Reason, if there is one to tell"
+      asks="Reason (optional)"
       yes="Mute"
       busy={busy}
       error={error}
@@ -33,7 +33,8 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
     >
       <div className={styles.asked}>
         <p>
-          It leaves the unresolved ones and {willReturn(choice, events)}. Its records are indexed and counted as before.
+          It leaves the unresolved groups and {willReturn(choice, events)}. Its records are indexed and counted as
+          before.
         </p>
         <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as Choice)}>
           <div className={styles.choices}>

@@ -79,9 +79,9 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
   const barred = !may.allowed
     ? may.reason
     : chosen.length === 0
-      ? "Tick what is another failure"
+      ? "Select the fingerprints to split off"
       : chosen.length === group.fingerprint_count
-        ? "One must stay"
+        ? "Keep at least one fingerprint"
         : undefined;
   const tick = (id: number) =>
     setTicked(new Set(ticked.has(id) ? [...ticked].filter((one) => one !== id) : [...ticked, id]));
@@ -118,7 +118,7 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
       <Confirm
         open={asking}
         title={`Split off ${plural(chosen.length, "fingerprint")}`}
-        asks="Reason, if there is one to tell"
+        asks="Reason (optional)"
         yes="Split off"
         busy={split.isPending}
         error={split.error?.message ?? null}
@@ -130,7 +130,7 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
           )
         }
       >
-        They become a group of their own, with the same owner and state. It can be undone.
+        They become a separate group with the same owner and state. You can undo this.
       </Confirm>
     </>
   );

@@ -10,8 +10,8 @@ export const CHOICES = [
   { value: "8h", label: "for 8 h", ms: 8 * HOUR_MS },
   { value: "24h", label: "for 24 h", ms: 24 * HOUR_MS },
   { value: "7d", label: "for 7 d", ms: 7 * 24 * HOUR_MS },
-  { value: "events", label: "until so many more events" },
-  { value: "rate", label: "until so many events in an hour" },
+  { value: "events", label: "until a number of further events" },
+  { value: "rate", label: "until a number of events in one hour" },
   { value: "person", label: "until somebody reopens it" },
 ] as const;
 

@@ -14,7 +14,7 @@ export function Cards({ answer: { data, error }, span }: { answer: UseQueryResul
   if (!data && error)
     return (
       <Panel className={styles.gap}>
-        <Notice title="The figures did not come">{error.message}</Notice>
+        <Notice title="The figures could not be loaded">{error.message}</Notice>
       </Panel>
     );
   return (

@@ -86,7 +86,7 @@ export function Overview() {
           {errors.data ? (
             <ErrorColumns data={errors.data} by={by} span={span} onNarrow={narrow} onWiden={wide} />
           ) : errors.isError ? (
-            <Notice title="The counts did not come">{errors.error.message}</Notice>
+            <Notice title="The counts could not be loaded">{errors.error.message}</Notice>
           ) : (
             <Bones rows={1} height={246} />
           )}

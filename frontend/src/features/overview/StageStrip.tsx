@@ -27,7 +27,7 @@ export function StageStrip() {
       className={styles.gap}
       title={
         <>
-          <h2>Where records fail</h2>
+          <h2>Failures by stage</h2>
           {data?.connector && <span className="s t3">{data.connector}, stage by stage, since the start</span>}
         </>
       }
@@ -54,7 +54,7 @@ export function StageStrip() {
       }
     >
       {!data && connectors && balance && !chosen && (
-        <Notice title="No connector has reported yet">Its stages appear with its first report.</Notice>
+        <Notice title="No connector has reported yet">Stages appear after the first report.</Notice>
       )}
       {!data &&
         (chosen || !connectors || !balance) &&

@@ -26,12 +26,12 @@ export function TopicHeat({
       title={
         <>
           <h2>{data ? `Dead letter topics by ${bucket(data.bucket_ms)}` : "Dead letter topics"}</h2>
-          <span className="s t3">the stronger, the more; one scale for all</span>
+          <span className="s t3">darker cells mean more errors; all rows share one scale</span>
         </>
       }
       aside={left > 0 ? <span className="s t3">{plural(left, "more topic")} with fewer</span> : undefined}
     >
-      {!data && (error ? <Notice title="The counts did not come">{error.message}</Notice> : <Bones rows={2} />)}
+      {!data && (error ? <Notice title="The counts could not be loaded">{error.message}</Notice> : <Bones rows={2} />)}
       {data && !data.exact && <Notice title="Not counted: it took more than 2 s">Choose a shorter time.</Notice>}
       {data?.exact && data.rows.length === 0 && (
         <Notice title="No topic has dead letters in this time">A longer time may have older ones.</Notice>

@@ -23,7 +23,7 @@ const limit = (most: number, used: number) => ({ limit: most, used, left: most <
 async function shown(...budgets: Partial<Nearness>[]): Promise<string | null | undefined> {
   const tasks = budgets.map(
     (budget, id) =>
-      ({ id, state: "RUNNING", tolerance: { limit: 500, used: 0 }, budget: { ...NONE, ...budget } }) as Task,
+      ({ id, state: "RUNNING", tolerance: { limit: 500, used: 0 }, budget: { ...NONE, ...budget } }) as Partial<Task>,
   );
   const connector = {
     name: "c",

@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import { useConnectors } from "../../api/connectors";
 import { useBalance } from "../../api/metrics";
-import type { BalanceFigures, Connector } from "../../api/types";
+import type { RecordCounts, Connector } from "../../api/types";
 import { budgetLines, handlerLines, worstTask } from "../../lib/budget";
 import { recordsWith } from "../../lib/filter";
 import { ago, count, percent, plural } from "../../lib/format";
@@ -29,7 +29,7 @@ export function TopicTable() {
       {!connectors &&
         (error ? <Notice title="The connectors are not known">{error.message}</Notice> : <Bones rows={3} />)}
       {connectors && connectors.results.length === 0 && (
-        <Notice title={connectors.reachable ? "No connectors" : "The engine is away"}>
+        <Notice title={connectors.reachable ? "No connectors" : "The engine is not reachable"}>
           {connectors.reachable
             ? "Start one with python -m engine run."
             : (connectors.trouble ?? "Connectors appear when it answers again.")}
@@ -62,7 +62,7 @@ export function TopicTable() {
   );
 }
 
-function Row({ connector, figures, now }: { connector: Connector; figures: BalanceFigures | undefined; now: number }) {
+function Row({ connector, figures, now }: { connector: Connector; figures: RecordCounts | undefined; now: number }) {
   const consumed = figures?.consumed ?? 0;
   const failed = figures?.dead_lettered ?? 0;
   return (

@@ -33,15 +33,15 @@ export function Agreeing({ approval, busy, error, barred, onApprove, onReject }:
     return <Strip tone="warn">A second person must approve the plan: {approval.reasons.join("; ")}.</Strip>;
   if (approval.void)
     return (
-      <Strip tone="warn">The plan changed since {approval.asked_by ?? "somebody"} asked for approval. Ask again.</Strip>
+      <Strip tone="warn">The plan changed since {approval.asked_by ?? "somebody"} asked for approval. Try again.</Strip>
     );
   const why =
     me?.approver !== true
       ? "Needs the role approver"
       : me.username === approval.asked_by
-        ? "You asked for it: somebody else must approve"
+        ? "You requested approval: another person must approve"
         : approval.barred.includes(me.username ?? "")
-          ? "You planned or edited it: somebody else must approve"
+          ? "You planned or edited it: another person must approve"
           : may.allowed
             ? barred
             : may.reason;
@@ -72,7 +72,7 @@ export function Agreeing({ approval, busy, error, barred, onApprove, onReject }:
         onClose={() => setAsking(false)}
         onYes={(reason) => (onReject(reason), setAsking(false))}
       >
-        The plan stays as it is. It can be changed, and asked for again.
+        The plan does not change. It can be edited and submitted for approval again.
       </Confirm>
     </>
   );

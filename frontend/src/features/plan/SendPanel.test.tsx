@@ -107,7 +107,7 @@ function buttons({
 }
 
 it("a reason is all that a small plan needs", async () => {
-  expect(await buttons({})).toEqual({ "Replay 3 records": "Say why first" });
+  expect(await buttons({})).toEqual({ "Replay 3 records": "Enter a reason first" });
   expect(await buttons({ reason: "INC-7" })).toEqual({ "Replay 3 records": "" });
 });
 
@@ -125,13 +125,13 @@ it("a large plan is asked for before it is run", async () => {
 });
 
 it("an approver agrees to what somebody else asked for, and to nothing of their own", async () => {
-  const waits = { "Replay 3 records": "Waits for an approver" };
+  const waits = { "Replay 3 records": "Waiting for an approver" };
   expect(await buttons({ approval: ASKED, approver: true })).toEqual({ Approve: "", "Reject…": "", ...waits });
   expect(await buttons({ approval: ASKED, approver: true, me: "ada" })).toMatchObject({
-    Approve: "You asked for it: somebody else must approve",
+    Approve: "You requested approval: another person must approve",
   });
   expect(await buttons({ approval: { ...ASKED, barred: ["ada", "eve"] }, approver: true })).toMatchObject({
-    Approve: "You planned or edited it: somebody else must approve",
+    Approve: "You planned or edited it: another person must approve",
   });
   expect(await buttons({ approval: ASKED })).toMatchObject({ Approve: "Needs the role approver" });
 });

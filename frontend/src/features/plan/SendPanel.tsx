@@ -70,11 +70,11 @@ export function SendPanel({
     ? may.reason
     : (barred ??
       (plan && !plan.runnable
-        ? "The plan says what stops it"
+        ? "The plan has a blocking check"
         : asked
-          ? "Waits for an approver"
+          ? "Waiting for an approver"
           : reason.trim() === ""
-            ? "Say why first"
+            ? "Enter a reason first"
             : word && typed.trim() !== word
               ? `Type ${word} first`
               : undefined));
@@ -96,7 +96,7 @@ export function SendPanel({
         <span className="s t3">
           {options.rate > 0
             ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it`
-            : "as fast as the broker takes it"}
+            : "as fast as the broker accepts records"}
         </span>
       }
     >
@@ -215,7 +215,7 @@ export function SendPanel({
             <TextInput
               aria-label="Reason"
               value={reason}
-              placeholder="why, for the audit"
+              placeholder="reason for the audit trail"
               disabled={!may.allowed}
               onChange={(event) => setReason(event.currentTarget.value)}
               classNames={{ input: styles.input! }}
@@ -257,7 +257,7 @@ export function SendPanel({
             </Button>
           )}
           {plan && asks && (
-            <Button barred={asked ? "Waits for an approver" : `Needs approval: ${approval.reasons.join("; ")}`}>
+            <Button barred={asked ? "Waiting for an approver" : `Needs approval: ${approval.reasons.join("; ")}`}>
               Replay {plural(sends, "record")}
             </Button>
           )}

@@ -17,7 +17,7 @@ export function ErrorPanel({ letter }: { letter: DeadLetter }) {
       }
       aside={
         <span className="s t3">
-          How we read this: {dialect.name}
+          How this dead letter was parsed: {dialect.name}
           {dialect.version && `, version ${dialect.version}`}
         </span>
       }

@@ -2,7 +2,7 @@ import type { DeadLetter } from "../../api/types";
 import { Facts, Panel, Strip } from "../../ui/Panel";
 import styles from "./Record.module.css";
 
-/** How we read this: which field was taken from where, and what could not be understood. */
+/** How this dead letter was parsed: which field was taken from where, and what could not be understood. */
 export function ReadingPanel({ letter }: { letter: DeadLetter }) {
   const { name, version, notes, problems } = letter.dialect;
   if (notes.length === 0 && problems.length === 0) return null;
@@ -11,7 +11,7 @@ export function ReadingPanel({ letter }: { letter: DeadLetter }) {
       className={styles.gap}
       title={
         <>
-          <h2>How we read this</h2>
+          <h2>How this dead letter was parsed</h2>
           <span className="s t3">
             {name}
             {version && `, version ${version}`}

@@ -20,6 +20,7 @@ import { disposedWord } from "../disposing/words";
 import { ReplayButton } from "../plan/ReplayButton";
 import { RetentionPanel } from "../retention/RetentionPanel";
 import { ErrorPanel } from "./ErrorPanel";
+import { LetterFacts } from "./LetterFacts";
 import { Payloads } from "./Payloads";
 import { Pipeline } from "./Pipeline";
 import { ReadingPanel } from "./ReadingPanel";
@@ -48,7 +49,7 @@ export function Record() {
     return (
       <Panel>
         {error ? (
-          <Broken title="This record did not come" error={error}>
+          <Broken title="This record could not be loaded" error={error}>
             <Button to={`/records?${address}`}>Back to the records</Button>
           </Broken>
         ) : (
@@ -62,9 +63,7 @@ export function Record() {
       <Head letter={letter} onOpen={open} />
       <Decided letter={letter} />
       {!letter.readable && (
-        <Strip tone="warn">
-          This dead letter could not be read as any known form. Nothing is lost: its bytes are below as they came.
-        </Strip>
+        <Strip tone="warn">The format of this dead letter is unknown. Its original bytes are shown below.</Strip>
       )}
       {letter.truncated && <Strip tone="warn">{letter.truncated}</Strip>}
       <Panel label="Pipeline">
@@ -136,6 +135,7 @@ function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | nu
               </Link>
             </>
           )}
+          <LetterFacts facts={letter.facts} />
         </>
       }
     >
@@ -184,10 +184,10 @@ const LOST: Partial<Record<DeadLetter["original"], string>> = {
   forbidden: "not fetched: not allowed",
 };
 
-/** What can be done with it; a record whose bytes are gone says so. */
+/** Actions on a record; one whose bytes are gone says so. */
 function Acts({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
-  const gone = LOST[letter.original] && `Not replayable: ${LOST[letter.original]}`;
+  const gone = LOST[letter.original] && `Cannot be replayed: ${LOST[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
   const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left

@@ -39,8 +39,8 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
     >
       <div className={styles.reading}>
         <p className="s t2" style={{ marginBottom: 6 }}>
-          It did not come from Kafka: it can’t go back there. Correct it where it was read, or take it through the
-          stages that were left.
+          This record did not come from Kafka, so it cannot be sent back there. Correct it in the source system, or fix
+          it and run it through the remaining stages.
         </p>
         <Facts rows={rows.map(([name, value]) => [name, value])} />
       </div>

@@ -39,7 +39,7 @@ export function ColumnMenu({
               {name}
             </label>
           ))}
-          {columns !== USUAL && <LinkButton onClick={() => onChange(USUAL)}>The usual ones</LinkButton>}
+          {columns !== USUAL && <LinkButton onClick={() => onChange(USUAL)}>Reset columns</LinkButton>}
         </div>
       </Popover.Dropdown>
     </Popover>

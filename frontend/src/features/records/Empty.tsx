@@ -58,7 +58,7 @@ export function Empty({ filter, pages, onChange, onOlder }: Props) {
         <>
           {onOlder && (
             <Button kind="primary" onClick={onOlder}>
-              Look into older ones
+              Search older records
             </Button>
           )}
           {active.map((clause, index) => (
@@ -73,8 +73,8 @@ export function Empty({ filter, pages, onChange, onOlder }: Props) {
       }
     >
       {partial
-        ? "What it did not reach may match. Choose a shorter time."
-        : "Take something away, or choose a longer time."}
+        ? "Unsearched records may also match. Choose a shorter time range."
+        : "Remove a filter, or choose a longer time range."}
     </Notice>
   );
 }

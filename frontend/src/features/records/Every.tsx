@@ -12,7 +12,7 @@ export function readEvery(kept: string | null): number {
 export function Every({ ms, onChange }: { ms: number; onChange: (ms: number) => void }) {
   return (
     <label className={styles.every}>
-      <span className="t3">look for new ones</span>
+      <span className="t3">check for new records</span>
       <select value={ms} onChange={(event) => onChange(Number(event.currentTarget.value))}>
         {EVERY_MS.map((one) => (
           <option key={one} value={one}>

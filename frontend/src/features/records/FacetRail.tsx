@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import type { FacetValue, Facets } from "../../api/types";
+import { FIELDS } from "../../lib/fields";
 import { stands, toggle, type Field, type Filter } from "../../lib/filter";
 import { count } from "../../lib/format";
 import { replayStateWords } from "../../lib/states";
@@ -10,15 +11,11 @@ import { faultOf } from "./fault";
 import styles from "./Records.module.css";
 
 const SHOWN = 10;
-const RAIL: { field: Field; title: string; mono: boolean }[] = [
-  { field: "stage", title: "Stage", mono: true },
-  { field: "exception", title: "Exception", mono: true },
-  { field: "group", title: "Group", mono: false },
-  { field: "connector", title: "Connector", mono: false },
-  { field: "topic", title: "Topic", mono: true },
-  { field: "replay_state", title: "Replay state", mono: false },
-  { field: "origin_partition", title: "Origin partition", mono: true },
-];
+// Numbers stand last, because they say little alone.
+const RAIL = FIELDS.filter((one) => one.facet !== undefined).sort(
+  (one, other) => Number(one.kind === "number") - Number(other.kind === "number") || one.facet! - other.facet!,
+);
+const PROSE: ReadonlySet<Field> = new Set<Field>(["group", "connector", "replay_state"]);
 
 /** What the matching records are made of; a click includes a value, an Alt-click excludes it. */
 export function FacetRail({
@@ -34,7 +31,7 @@ export function FacetRail({
   if (faultOf(error)) return null;
   if (!facets || isStale) {
     if (fetchStatus === "idle")
-      return <p className="s t3">{error ? `The facets did not come: ${error.message}` : "Not counted"}</p>;
+      return <p className="s t3">{error ? `The facets could not be loaded: ${error.message}` : "Not counted"}</p>;
     if (!facets) return <Bones rows={12} height={16} />;
   }
   return (
@@ -45,15 +42,15 @@ export function FacetRail({
           of the newest {count(facets.of)} matching{facets.partial && "; stopped at 2 s"}
         </p>
       )}
-      {RAIL.map(({ field, title, mono }) => {
+      {RAIL.map(({ name: field, label }) => {
         const values = facets.facets[field] ?? [];
         return (
           values.length > 0 && (
             <Facet
               key={field}
               field={field}
-              title={title}
-              mono={mono}
+              title={label}
+              mono={!PROSE.has(field)}
               values={values}
               filter={filter}
               onChange={onChange}

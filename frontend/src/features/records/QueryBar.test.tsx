@@ -140,7 +140,7 @@ it("a search runs where the browser keeps nothing", async () => {
 it("saved searches that did not come are told so", async () => {
   await show("", Response.json({ detail: "It broke." }, { status: 500 }));
   await press("button", "Saved searches");
-  expect(document.querySelector("[role=alert]")?.textContent).toBe("Saved searches did not come: It broke.");
+  expect(document.querySelector("[role=alert]")?.textContent).toBe("Saved searches could not be loaded: It broke.");
 });
 
 it("a saved search is deleted only after a yes, and a refusal is told", async () => {

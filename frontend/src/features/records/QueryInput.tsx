@@ -76,7 +76,14 @@ export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props
         onKeyDown={press}
         onKeyUp={(event) => MOVES.has(event.key) && look(event.currentTarget)}
       />
-      <div id={list} role="listbox" aria-label="Suggestions" className={styles.list} hidden={items.length === 0}>
+      <div
+        id={list}
+        role="listbox"
+        aria-label="Suggestions"
+        aria-busy={isStale}
+        className={styles.list}
+        hidden={items.length === 0}
+      >
         {items.map((item, index) => (
           <div
             key={item.text}

@@ -29,8 +29,8 @@ const PAGE: DeadLetterPage = {
   total: { count: 495, exact: true },
   took_ms: 1,
   ran_at: "2026-11-21T03:04:12Z",
-  from: null,
-  to: null,
+  from: "2026-11-14T03:04:12Z",
+  to: "2026-11-21T03:04:12Z",
   partial: false,
   searched: null,
   text_behind: null,
@@ -137,13 +137,13 @@ it("after Cancel nothing is there, nothing is asked any more, and one may ask ag
   answers = () => "never";
   await press("VALUE_CONVERTER");
   await press("Cancel");
-  expect(text()).toContain("Cancelled, nothing was read");
+  expect(text()).toContain("Search cancelled");
   expect(document.querySelectorAll("[data-testid=record]")).toHaveLength(0);
   expect(document.querySelector("aside")?.textContent).toBe("Not counted");
   expect(document.querySelector("[aria-busy=true]")).toBeNull();
   expect(asked().filter((url) => url.includes("/queries/"))).toHaveLength(3);
   answers = (path) => lists(path);
-  await press("Ask again");
+  await press("Try again");
   expect(text()).toContain("Showing 1 of 495");
   expect(document.querySelector("aside")?.textContent).toContain("VALUE_CONVERTER");
 });
@@ -185,10 +185,10 @@ it.each(["Refresh", "Older 100"])("%s that fails is said, and what is there stay
   await show();
   answers = (path) => (path.endsWith("/dead-letters") ? "broken" : lists(path));
   await press(name);
-  expect(text()).toContain("Not refreshed: It broke. What is shown is of just now. Ask again");
+  expect(text()).toContain("Not refreshed: It broke. Shown data is from just now. Try again");
   expect(text()).toContain("Showing 1 of 495");
   answers = (path) => lists(path, { ...PAGE, results: [{ ...ROW, id: 2 }] });
-  await press("Ask again");
+  await press("Try again");
   expect(text()).not.toContain("Not refreshed");
 });
 
@@ -224,7 +224,7 @@ it("where nothing was ever indexed the steps are shown, with the topics that loo
   answers = (path) => (path.endsWith("/clusters") ? clusters : lists(path, NONE));
   await show();
   await settle();
-  expect(text()).toContain("Nothing is followed yet");
+  expect(text()).toContain("No topics are indexed yet");
   expect([...document.querySelectorAll("li")].map((one) => one.textContent?.includes("(done)"))).toEqual([
     true,
     false,
@@ -246,7 +246,7 @@ it("chosen columns are shown and kept, and at least one stays", async () => {
   expect(localStorage.getItem("dlqadmin.columns")).not.toContain("key");
   for (const one of document.querySelectorAll<HTMLInputElement>("label input:checked")) await act(() => one.click());
   expect(heads()).toHaveLength(1);
-  await press("The usual ones");
+  await press("Reset columns");
   expect(heads()).toContain("Key");
 });
 
@@ -259,7 +259,7 @@ it("new records are told and not moved in; nobody looks for them where that is o
   await settle();
   expect(text()).toContain("8 new: show");
   const every = [...document.querySelectorAll("select")].find((one) =>
-    one.closest("label")?.textContent?.startsWith("look"),
+    one.closest("label")?.textContent?.startsWith("check for"),
   )!;
   await act(() => ((every.value = "0"), every.dispatchEvent(new Event("change", { bubbles: true }))));
   expect(text()).not.toContain("8 new");
@@ -288,6 +288,18 @@ it("a state of no replay is said in words", async () => {
   await show();
   expect(text()).toContain("not replayed");
   expect(text()).toContain("failed again");
+});
+
+it("facets stand in one order, numbers last", async () => {
+  const one = [{ value: "1", label: "1", count: 1 }];
+  const every = ["origin_partition", "replay_state", "topic", "connector", "group", "exception", "stage"];
+  answers = (path) =>
+    path.endsWith("/facets")
+      ? { ...FACETS, facets: Object.fromEntries(every.map((field) => [field, one])) }
+      : lists(path);
+  await show();
+  const heads = [...document.querySelectorAll("h3")].map((head) => head.textContent);
+  expect(heads).toEqual(["Stage", "Exception", "Group", "Connector", "Topic", "Replay state", "Origin partition"]);
 });
 
 it("columns that do not count all say so", async () => {

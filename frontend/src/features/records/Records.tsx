@@ -82,7 +82,7 @@ export function Records() {
   useTitle("Records");
   return (
     <>
-      <PageHead title="Records" note="dead letters of every watched topic">
+      <PageHead title="Records" note="Dead letters from all watched topics">
         <SavedMenu filter={filter} onChange={set} />
         <ExportButton query={query} total={first?.total} />
       </PageHead>

@@ -42,7 +42,7 @@ export function SavedMenu({ filter, onChange }: { filter: Filter; onChange: (fil
           </Menu.Item>
           {error && (
             <p className={join("s failed", styles.trouble)} role="alert">
-              Saved searches did not come: {error.message}
+              Saved searches could not be loaded: {error.message}
             </p>
           )}
           {saved.length > 0 && <Menu.Label>Saved</Menu.Label>}
@@ -119,7 +119,7 @@ function ForgetDialog({ one, onClose }: { one: SavedSearch; onClose: () => void 
       onClose={onClose}
       onYes={() => forget.mutate(one.id, { onSuccess: onClose })}
     >
-      {one.shared && "It is shared: nobody finds it any more."}
+      {one.shared && "This search is shared. Other people will no longer see it."}
     </Confirm>
   );
 }
@@ -154,7 +154,7 @@ function SaveDialog({ query, onClose }: { query: string; onClose: () => void }) 
       <Checkbox
         mt={12}
         size="xs"
-        label="Show it to everybody"
+        label="Share with everyone"
         checked={shared}
         onChange={(event) => setShared(event.currentTarget.checked)}
       />

@@ -16,14 +16,14 @@ export function TimeStrip({ query, onNarrow }: { query: string; onNarrow: (from:
     if (fetchStatus === "idle")
       return (
         <p className={join("xs t3", styles.strip)}>
-          {error ? `Errors over time did not come: ${error.message}` : "Errors over time: not counted"}
+          {error ? `Errors over time could not be loaded: ${error.message}` : "Errors over time: not counted"}
         </p>
       );
     if (!data) return <Bones rows={1} height={40} />;
   }
   const series = data.series.map((one) => ({
     key: one.key,
-    label: one.label ?? one.key,
+    label: one.key,
     colour: stageColour(one.key),
     total: one.total,
     points: one.points,

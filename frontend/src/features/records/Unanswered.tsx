@@ -28,7 +28,7 @@ export function Unanswered({ error, asking, earlier, columns, onAgain }: Props) 
     );
   }
   if (faultOf(error))
-    return <Notice title="This query cannot be read">What is wrong is marked in it: click there to correct it.</Notice>;
-  if (error) return <Broken title="The records did not come" error={error} onAgain={onAgain} />;
-  return <Notice title="Cancelled, nothing was read" actions={<Button onClick={onAgain}>Ask again</Button>} />;
+    return <Notice title="This query cannot be read">The error is marked in the query. Click it to edit.</Notice>;
+  if (error) return <Broken title="The records could not be loaded" error={error} onAgain={onAgain} />;
+  return <Notice title="Search cancelled" actions={<Button onClick={onAgain}>Try again</Button>} />;
 }

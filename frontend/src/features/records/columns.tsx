@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { DeadLetterRow } from "../../api/types";
+import { labelOf, type Field } from "../../lib/filter";
 import { bytes, count, dateTime, type Zone } from "../../lib/format";
 import { stageColour } from "../../lib/stages";
 import { replayStateWords } from "../../lib/states";
@@ -27,6 +28,9 @@ const GAP_PX = 12;
 const EDGES_PX = 38;
 
 const missing = (words: string) => <span className="t3">{words}</span>;
+
+/** A column of one field, headed by its label. */
+const named = (field: Field) => ({ id: field, head: labelOf(field), name: labelOf(field) });
 
 /** Every column that the list can have, in their order. */
 export const COLUMNS: readonly Column[] = [
@@ -57,9 +61,7 @@ export const COLUMNS: readonly Column[] = [
     title: (row) => `Origin ${row.origin_topic ?? "unknown"}`,
   },
   {
-    id: "origin_topic",
-    head: "Origin topic",
-    name: "Origin topic",
+    ...named("origin_topic"),
     min: 90,
     most: "150px",
     narrow: null,
@@ -79,9 +81,7 @@ export const COLUMNS: readonly Column[] = [
     title: (row) => `${row.topic} / ${row.partition} / ${row.offset}`,
   },
   {
-    id: "key",
-    head: "Key",
-    name: "Key",
+    ...named("key"),
     min: 84,
     most: "120px",
     narrow: "first",
@@ -91,9 +91,7 @@ export const COLUMNS: readonly Column[] = [
       row.withheld ? "Content withheld. It needs the right payload reader." : (row.key_text ?? undefined),
   },
   {
-    id: "stage",
-    head: "Stage",
-    name: "Stage",
+    ...named("stage"),
     min: 142,
     narrow: "end",
     usual: true,
@@ -106,9 +104,7 @@ export const COLUMNS: readonly Column[] = [
     ),
   },
   {
-    id: "exception",
-    head: "Exception",
-    name: "Exception",
+    ...named("exception"),
     min: 90,
     most: "150px",
     narrow: null,
@@ -128,9 +124,7 @@ export const COLUMNS: readonly Column[] = [
     title: (row) => (row.readable ? (row.message ?? undefined) : undefined),
   },
   {
-    id: "connector",
-    head: "Connector",
-    name: "Connector",
+    ...named("connector"),
     min: 108,
     narrow: null,
     usual: true,
@@ -139,9 +133,7 @@ export const COLUMNS: readonly Column[] = [
     title: (row) => row.connector ?? undefined,
   },
   {
-    id: "group",
-    head: "Group",
-    name: "Group",
+    ...named("group"),
     min: 90,
     most: "160px",
     narrow: null,
@@ -153,7 +145,7 @@ export const COLUMNS: readonly Column[] = [
   {
     id: "replay",
     head: "Replay",
-    name: "Replay state",
+    name: labelOf("replay_state"),
     min: 92,
     narrow: null,
     usual: false,

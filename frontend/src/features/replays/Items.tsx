@@ -33,7 +33,7 @@ export function Items({ replay }: { replay: Replay }) {
             label="Order"
             value={order}
             options={[
-              { value: "attention", label: "Need a look first" },
+              { value: "attention", label: "Needs attention first" },
               { value: "newest", label: "Newest" },
               { value: "ordinal", label: `All ${count(replay.counts.total)}` },
             ]}
@@ -46,7 +46,7 @@ export function Items({ replay }: { replay: Replay }) {
           <LinkButton onClick={show}>Changed since: show</LinkButton>
         ) : (
           <span className="s t3">
-            {planned ? "Nothing is sent yet" : "Nothing is final: a late dead letter still changes an outcome"}
+            {planned ? "Nothing is sent yet" : "Outcomes can change if a dead letter arrives later"}
           </span>
         )
       }
@@ -55,7 +55,7 @@ export function Items({ replay }: { replay: Replay }) {
         {list.isPending ? (
           <Bones rows={8} height={18} />
         ) : list.error && rows.length === 0 ? (
-          <Notice title="The items did not come">{list.error.message}</Notice>
+          <Notice title="The items could not be loaded">{list.error.message}</Notice>
         ) : rows.length === 0 ? (
           <Notice title="No items" />
         ) : (

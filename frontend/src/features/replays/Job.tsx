@@ -36,7 +36,7 @@ function ById({ id }: { id: string }) {
     return (
       <Panel>
         {error ? (
-          <Notice title="This replay did not come" actions={<Button to="/replays">All replays</Button>}>
+          <Notice title="This replay could not be loaded" actions={<Button to="/replays">All replays</Button>}>
             {error.message}
           </Notice>
         ) : (
@@ -53,7 +53,7 @@ function ById({ id }: { id: string }) {
       {replay.trouble && (
         <Strip tone="failed">{replay.status === "paused" ? `Paused: ${replay.trouble}` : replay.trouble}</Strip>
       )}
-      {error && <Strip tone="warn">{error.message} What you see is from before.</Strip>}
+      {error && <Strip tone="warn">{error.message} The screen shows earlier data.</Strip>}
       <Steps replay={replay} />
       <Outcome replay={replay} />
       {replay.steps.length > 0 && (

@@ -34,7 +34,7 @@ const REPLAY = {
   selection: { id: 7 },
   approval: { rate: null },
 } as unknown as Replay;
-const RESOLVES = "Each group whose records here all pass is resolved at the end, unless it fails meanwhile.";
+const RESOLVES = "When the replay ends, each group whose records all passed is resolved, unless it has new failures.";
 
 /** What is said above this replay. */
 async function words(replay: Partial<Replay>): Promise<string> {

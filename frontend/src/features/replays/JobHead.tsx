@@ -65,7 +65,7 @@ export function JobHead({ replay }: { replay: Replay }) {
               .
             </>
           ) : (
-            "No connector is watched: outcomes will be unknown."
+            "No connector is watched, so outcomes will be unknown."
           )}{" "}
           {replay.started_by && (
             <>
@@ -74,7 +74,7 @@ export function JobHead({ replay }: { replay: Replay }) {
           )}
           {replay.resolve_groups &&
             replay.status !== "cancelled" &&
-            " Each group whose records here all pass is resolved at the end, unless it fails meanwhile."}
+            " When the replay ends, each group whose records all passed is resolved, unless it has new failures."}
         </>
       }
     >
@@ -167,7 +167,7 @@ function Controls({ replay }: { replay: Replay }) {
         onClose={() => setAsking(false)}
         onYes={(reason) => run({ act: "cancel", body: { reason } })}
       >
-        {plural(sentOf(replay.counts), "record")} went out already and cannot be recalled;{" "}
+        {plural(sentOf(replay.counts), "record")} went out and cannot be recalled;{" "}
         {sentOf(replay.counts) === 1 ? "its outcome is" : "their outcomes are"} still watched.
       </Confirm>
     </div>

@@ -15,7 +15,7 @@ export function Log({ replay, live, everyMs }: { replay: Replay; live: Live | nu
   const { data, error } = useReplayLog(String(replay.id), everyMs);
   return (
     <Panel title="Log" aside={<Pulse live={live} />}>
-      {!data && (error ? <Notice title="The log did not come">{error.message}</Notice> : <Bones rows={5} />)}
+      {!data && (error ? <Notice title="The log could not be loaded">{error.message}</Notice> : <Bones rows={5} />)}
       {data && (
         <div className={styles.log}>
           {data.results.map((entry, index) => (

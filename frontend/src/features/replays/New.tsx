@@ -36,7 +36,7 @@ export function NewReplay() {
         note={
           selection > 0
             ? `Selection ${selectionName(selection)} is checked. Nothing is written.`
-            : "Nothing is selected."
+            : "No records are selected."
         }
       />
       <Panel>
@@ -44,15 +44,15 @@ export function NewReplay() {
           <Notice title="No replay can be planned now">{may.reason}.</Notice>
         ) : selection > 0 ? (
           error ? (
-            <Notice title="The plan did not come" actions={<Button onClick={reset}>Try again</Button>}>
+            <Notice title="The plan could not be loaded" actions={<Button onClick={reset}>Try again</Button>}>
               {error.message}
             </Notice>
           ) : (
             <Bones rows={8} />
           )
         ) : (
-          <Notice title="Nothing is selected" actions={<Button to="/records">Choose records</Button>}>
-            Tick records, or take all that match a filter.
+          <Notice title="No records are selected" actions={<Button to="/records">Choose records</Button>}>
+            Select records, or select all records that match a filter.
           </Notice>
         )}
       </Panel>

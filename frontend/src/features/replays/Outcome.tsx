@@ -74,7 +74,7 @@ function Left({ replay }: { replay: Replay }) {
   if (left === 0)
     return counts.waiting > 0
       ? `${plural(counts.waiting, "outcome")} awaited.`
-      : "Nothing is final: a late dead letter still changes an outcome.";
+      : "Outcomes can change if a dead letter arrives later.";
   if (status === "paused") return `${count(left)} left, paused.${recall}`;
   if (status !== "running") return `${count(left)} left.${recall}`;
   return ms !== null ? (

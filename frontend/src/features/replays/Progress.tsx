@@ -36,7 +36,7 @@ export function Progress({ replay, everyMs }: { replay: Replay; everyMs: number 
       }
     >
       {error && !data ? (
-        <Notice title="The course did not come">{error.message}</Notice>
+        <Notice title="The chart could not be loaded">{error.message}</Notice>
       ) : !data ? (
         <Bones rows={5} />
       ) : data.sent.length === 0 ? (

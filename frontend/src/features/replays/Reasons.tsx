@@ -12,13 +12,13 @@ export function Reasons({ replay }: { replay: Replay }) {
     <Panel
       title={
         <>
-          <h2>How we know</h2>
+          <h2>Evidence by outcome</h2>
           <span className="s t3">an unknown outcome is not a pass</span>
         </>
       }
     >
       {rows.length === 0 ? (
-        <Notice title="Nothing to say yet" />
+        <Notice title="No outcomes yet" />
       ) : (
         <div className={styles.scroll}>
           <table className={styles.table}>
@@ -27,7 +27,7 @@ export function Reasons({ replay }: { replay: Replay }) {
                 <th>Outcome</th>
                 <th className="num">Records</th>
                 <th>Reason</th>
-                <th>Which means</th>
+                <th>Meaning</th>
               </tr>
             </thead>
             <tbody>

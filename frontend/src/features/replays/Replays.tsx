@@ -38,7 +38,9 @@ export function Replays() {
       </div>
       <Panel label="Replays">
         {list.isPending && <Bones rows={6} height={34} />}
-        {list.isError && rows.length === 0 && <Notice title="The replays did not come">{list.error.message}</Notice>}
+        {list.isError && rows.length === 0 && (
+          <Notice title="The replays could not be loaded">{list.error.message}</Notice>
+        )}
         {list.isSuccess && rows.length === 0 && (
           <Notice title={status === "all" ? "Nothing was replayed yet" : `No replay is ${status}`}>
             {status === "all" && (

@@ -12,7 +12,7 @@ export function RetentionLine({ group }: { group: number }) {
     <p
       className="s t2"
       data-testid="group-retention"
-      title="Earliest times, from the topics’ retention; segments leave whole. What is indexed keeps its bytes here."
+      title="Earliest deletion times, from the topics’ retention. Kafka deletes whole segments. Indexed records keep their bytes here."
     >
       <b>In Kafka:</b> {tallyWords(data.dead_letters, "dead letter", now)};{" "}
       {tallyWords(data.origins, "origin record", now)}.{of}

@@ -19,7 +19,10 @@ export function RetentionPanel({ letter }: { letter: DeadLetter }) {
   const { data, error } = useRetention(letter.id);
   const copied = letter.original === "embedded" || letter.original === "fetched";
   return (
-    <Panel title="Retention clock" aside={<span className="s t3">earliest times; segments leave whole</span>}>
+    <Panel
+      title="Retention clock"
+      aside={<span className="s t3">earliest deletion times; Kafka deletes whole segments</span>}
+    >
       {!data && !error && <Bones rows={2} height={16} />}
       <dl className={styles.clocks} data-testid="retention">
         {data && <Row name="Dead letter" clock={data.dead_letter} colour="var(--put-1)" />}
@@ -65,8 +68,8 @@ function Row({ name, clock, colour }: { name: string; clock: RetentionClock; col
 }
 
 function words({ state, reason }: RetentionClock): string {
-  if (state === "gone") return reason === "no_topic" ? "gone: its topic is not there" : "gone from Kafka";
-  if (state === "kept") return "kept for ever";
+  if (state === "gone") return reason === "no_topic" ? "gone: its topic does not exist" : "gone from Kafka";
+  if (state === "kept") return "kept forever";
   if (state === "unknown") return `unknown: ${REASONS[reason ?? ""] ?? "not told"}`;
-  return "past its time: may leave at any moment";
+  return "retention time passed: Kafka may delete it at any moment";
 }

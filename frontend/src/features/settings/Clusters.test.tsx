@@ -175,13 +175,13 @@ it("a trial that fails says why in plain words and in the client's own", async (
       ...TRIAL,
       reached: false,
       kind: "refused",
-      verdict: "Nobody listens at this address and port.",
+      verdict: "No process listens at this address and port.",
       detail: "Connection refused",
       brokers: [],
     }),
   );
   await test("dr");
-  expect(text()).toContain("Nobody listens at this address and port.");
+  expect(text()).toContain("No process listens at this address and port.");
   expect(text()).toContain("could not be asked");
 });
 

@@ -27,7 +27,7 @@ export function Clusters() {
       {!data && (
         <Panel>
           {error ? (
-            <Broken title="The clusters did not come" error={error} onAgain={() => void refetch()} />
+            <Broken title="The clusters could not be loaded" error={error} onAgain={() => void refetch()} />
           ) : (
             <Bones rows={8} />
           )}

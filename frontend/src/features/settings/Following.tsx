@@ -28,15 +28,17 @@ export function Following({ index }: { index: IndexProgress }) {
     >
       <div className={styles.about}>
         <div className="s t2">
-          Follows <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
+          Indexes <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
           still has where nothing was read yet.
         </div>
-        {!index.reachable && <div className="s warn">Kafka does not answer: ends are those last seen.</div>}
+        {!index.reachable && <div className="s warn">Kafka does not respond: ends are those last seen.</div>}
         <Lookalikes index={index} />
       </div>
       {index.topics.length === 0 ? (
         <Notice title="No topic matches">
-          {index.reachable ? "None of the topics there is called so." : "Topics are not known until Kafka answers."}
+          {index.reachable
+            ? "No topic on the cluster matches these patterns."
+            : "Topics are not known until Kafka answers."}
         </Notice>
       ) : (
         <div className={styles.scroll} role="group" tabIndex={0} aria-label="Topics followed">

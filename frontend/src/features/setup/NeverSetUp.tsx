@@ -15,14 +15,14 @@ export function NeverSetUp({ clusters: { results, index } }: { clusters: Cluster
   const isRead = index.topics.some((topic) => topic.of > 0 || topic.read > 0);
   return (
     <div className={styles.steps} role="status">
-      <strong>{isRead || found > 0 ? "No dead letter was indexed yet" : "Nothing is followed yet"}</strong>
+      <strong>{isRead || found > 0 ? "No dead letter was indexed yet" : "No topics are indexed yet"}</strong>
       <ol>
         <Step done={index.reachable} title="Connect to Kafka">
           {index.reachable ? (
             <>{own?.bootstrap_servers.join(", ")} answers.</>
           ) : (
             <>
-              {own?.bootstrap_servers.join(", ")} does not answer: set KAFKA_BOOTSTRAP_SERVERS, and see{" "}
+              {own?.bootstrap_servers.join(", ")} does not respond: set KAFKA_BOOTSTRAP_SERVERS, and see{" "}
               <Link to="/settings/clusters">Settings</Link> for why.
             </>
           )}
@@ -41,10 +41,10 @@ export function NeverSetUp({ clusters: { results, index } }: { clusters: Cluster
         </Step>
         <Step done={isRead} title="Run the indexer">
           {isRead ? (
-            "It has read them; nothing has failed there."
+            "The indexer has read the topics. They contain no dead letters."
           ) : (
             <>
-              It reads them from their beginning, and goes on:
+              The indexer reads the topics from the beginning and then follows new records:
               <Copy label="the command" text="python manage.py index_deadletters" />
             </>
           )}

@@ -18,7 +18,7 @@ beforeEach(async () => {
     const problem = {
       title: "Too Many Requests",
       status: 429,
-      detail: "Too many tries to sign in. Try again in 2 minutes.",
+      detail: "Too many attempts to sign in. Try again in 2 minutes.",
     };
     return Promise.resolve(Response.json(problem, { status: 429, headers: { "Retry-After": "95" } }));
   });
@@ -46,7 +46,7 @@ async function submit(): Promise<void> {
 
 it("says how long to wait after too many tries, and sends no more until then", async () => {
   await submit();
-  expect(document.body.textContent).toContain("Too many tries to sign in.");
+  expect(document.body.textContent).toContain("Too many attempts to sign in.");
   expect(document.body.textContent).toMatch(/You can try again in 1:3[3-5] min/);
   await submit();
   expect(tries).toBe(1);

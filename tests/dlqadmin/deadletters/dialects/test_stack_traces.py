@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqadmin.deadletters.dialects.stack_traces import first_frame, joined, parse, split, telling_frame
+from dlqadmin.deadletters.dialects.stack_traces import cached_first_frame, first_frame, join, parse, split
 from engine.record.trace import describe
 
 JAVA = """org.apache.kafka.connect.errors.DataException: Converting byte[] failed:
@@ -28,7 +28,7 @@ jobs.LoadError: x"""
 
 @given(st.text(alphabet="a:\t \n\r", max_size=40))
 def test_a_trace_that_is_split_is_put_together_again(text: str) -> None:
-    assert joined(*split(text)) == text
+    assert join(*split(text)) == text
 
 
 def test_traces_that_differ_in_what_they_say_share_their_frames() -> None:
@@ -108,5 +108,5 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=8))
 def test_the_frame_that_tells_failures_apart_is_the_first_of_the_chain(lines: list[str]) -> None:
     trace = "\n".join(lines)
-    assert telling_frame(trace) == first_frame(parse(trace))
-    assert telling_frame(JAVA) == first_frame(parse(JAVA))
+    assert cached_first_frame(trace) == first_frame(parse(trace))
+    assert cached_first_frame(JAVA) == first_frame(parse(JAVA))

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from dlqadmin.deadletters.groups.common_values import MISSING, Tally, Trait, traits
-from dlqadmin.deadletters.groups.samples import Row, newest
+from dlqadmin.deadletters.groups.common_values import MISSING, FeatureCounts, Trait, traits
+from dlqadmin.deadletters.groups.samples import SampledLetter, newest
 from dlqadmin.deadletters.index.column_values import pack_headers
 from dlqadmin.deadletters.models import Group
 from engine.record.record import Headers
@@ -18,7 +18,7 @@ from tests.dlqadmin.deadletters.letters import ALL, GAP, NOW, NST, index, letter
 pytestmark = pytest.mark.sql
 
 
-def row(value: Any = None, headers: Headers = (), **facts: Any) -> Row:
+def row(value: Any = None, headers: Headers = (), **facts: Any) -> SampledLetter:
     data = value if isinstance(value, bytes) else None if value is None else json.dumps(value).encode()
     known = {
         "topic": "t.dlq",
@@ -33,17 +33,17 @@ def row(value: Any = None, headers: Headers = (), **facts: Any) -> Row:
         "headers": pack_headers(headers),
         "original_headers": None,
     }
-    return Row(**{**known, **facts})
+    return SampledLetter(**{**known, **facts})
 
 
-def tally(rows: list[Row]) -> Tally:
-    found = Tally()
+def tally(rows: list[SampledLetter]) -> FeatureCounts:
+    found = FeatureCounts()
     for one in rows:
         found.add(one)
     return found
 
 
-def compared(here: list[Row], rest: list[Row]) -> list[tuple[str, str, int, int]]:
+def compared(here: list[SampledLetter], rest: list[SampledLetter]) -> list[tuple[str, str, int, int]]:
     return [(one.field, one.value, one.here, one.elsewhere) for one in traits(tally(here), tally(rest))]
 
 
@@ -119,7 +119,7 @@ def test_headers_that_tell_of_the_failure_are_left_out() -> None:
 )
 def test_any_bytes_are_looked_at(value: bytes) -> None:
     found = tally([row(value)] * 5)
-    assert all(isinstance(one, Trait) for one in traits(found, Tally()))
+    assert all(isinstance(one, Trait) for one in traits(found, FeatureCounts()))
 
 
 @pytest.mark.django_db

@@ -14,7 +14,7 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.groups import merge_and_split, triage
 from dlqadmin.deadletters.index import group_links
 from dlqadmin.deadletters.models import DeadLetter, Fingerprint, Group, Regrouping
-from dlqadmin.rest.problems import Conflict, ParameterError
+from dlqadmin.rest.problems import ParameterError, StateConflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import ALL, GAP, HOUR_MS, NOW, NOW_MS, NST, index, letter
 
@@ -69,7 +69,7 @@ def test_a_link_to_a_merged_group_leads_to_where_its_records_are(as_operator: AP
     post(as_operator, f"{GROUPS}/merge", groups=[gap, nst], into=nst)
     post(as_operator, f"{GROUPS}/merge", groups=[nst, rms], into=rms)
     assert as_operator.get(f"{GROUPS}/{gap}").json()["id"] == rms
-    assert group_links.current([gap, nst, rms]) == dict.fromkeys([gap, nst, rms], rms)
+    assert group_links.current_groups([gap, nst, rms]) == dict.fromkeys([gap, nst, rms], rms)
 
 
 def test_a_merged_group_takes_no_more_decisions(as_operator: APIClient, three: list[int]) -> None:
@@ -94,7 +94,9 @@ def test_undoing_a_merge_brings_back_what_was(as_operator: APIClient, three: lis
     assert list(spans()) == [three[0]]
     assert post(as_operator, f"/api/v1/regroupings/{done['id']}/undo")["undone"] is True
     assert spans() == before
-    assert post(as_operator, f"/api/v1/regroupings/{done['id']}/undo", 409)["detail"] == "It is undone already."
+    assert post(as_operator, f"/api/v1/regroupings/{done['id']}/undo", 409)["detail"] == (
+        "This merge or split is already undone."
+    )
 
 
 def test_a_group_that_comes_back_takes_what_was_decided_meanwhile(operator: User, three: list[int]) -> None:
@@ -129,14 +131,14 @@ def test_undoing_a_split_leads_links_to_the_new_group_back(operator: User, three
     new = done.moves.get().to_group_id
     merge_and_split.undo(done.pk, operator, NOW)
     assert spans() == before
-    assert group_links.current([new]) == {new: gap}
+    assert group_links.current_groups([new]) == {new: gap}
 
 
 def test_only_what_still_stands_is_undone(operator: User, three: list[int]) -> None:
     gap, nst, rms = three
     first = merge_and_split.merge(nst, [gap], operator, "", NOW)
     second = merge_and_split.merge(rms, [nst], operator, "", NOW)
-    with pytest.raises(Conflict, match="undo that first"):
+    with pytest.raises(StateConflict, match="Undo that first"):
         merge_and_split.undo(first.pk, operator, NOW)
     merge_and_split.undo(second.pk, operator, NOW)
     merge_and_split.undo(first.pk, operator, NOW)
@@ -147,7 +149,7 @@ def test_an_undo_never_leaves_a_group_without_any_record(operator: User, three: 
     gap, nst, _ = three
     merged = merge_and_split.merge(nst, [gap], operator, "", NOW)
     merge_and_split.split(nst, [Fingerprint.objects.get(message=NST).pk], operator, "", NOW)
-    with pytest.raises(Conflict, match="Nothing would be left"):
+    with pytest.raises(StateConflict, match="The group would be left empty"):
         merge_and_split.undo(merged.pk, operator, NOW)
     assert group_of(GAP).pk == nst
     assert Regrouping.objects.get(pk=merged.pk).undone_at is None
@@ -155,7 +157,7 @@ def test_an_undo_never_leaves_a_group_without_any_record(operator: User, three: 
 
 def test_open_and_resolved_groups_are_not_merged(operator: User, three: list[int]) -> None:
     triage.resolve(three[:1], operator, "", NOW)
-    with pytest.raises(Conflict, match="make them alike first"):
+    with pytest.raises(StateConflict, match="Give them the same status first"):
         merge_and_split.merge(three[1], three, operator, "", NOW)
     assert len(spans()) == 3
 
@@ -172,9 +174,9 @@ def test_the_span_of_what_retention_deleted_is_known_by_the_hour(three: list[int
     gap = Fingerprint.objects.get(message=GAP).pk
     DeadLetter.objects.filter(fingerprint_id=gap, failed_at__lt=NOW - timedelta(hours=4)).delete()
     hour = (NOW - timedelta(hours=5)).replace(minute=0, second=0)
-    assert group_links.span([gap]) == (hour, NOW - timedelta(hours=3))
+    assert group_links.time_span([gap]) == (hour, NOW - timedelta(hours=3))
     DeadLetter.objects.filter(fingerprint_id=gap).delete()
-    assert group_links.span([gap]) == (hour, hour + timedelta(hours=2))
+    assert group_links.time_span([gap]) == (hour, hour + timedelta(hours=2))
 
 
 def test_a_group_shows_the_merges_and_splits_that_can_be_undone(as_operator: APIClient, three: list[int]) -> None:
@@ -223,7 +225,7 @@ class TestRegrouping(TestCase):
         for act, one, other in steps:
             try:
                 self.act(actor, act, one, other)
-            except (Conflict, ParameterError):
+            except (StateConflict, ParameterError):
                 continue
             self.check()
         while left := list(Regrouping.objects.filter(undone_at=None).order_by("-pk")):
@@ -236,7 +238,7 @@ class TestRegrouping(TestCase):
         """Undo a regrouping; return False if another must be undone first, which may be an older one."""
         try:
             merge_and_split.undo(pk, actor, NOW)
-        except Conflict:
+        except StateConflict:
             return False
         return True
 
@@ -255,6 +257,6 @@ class TestRegrouping(TestCase):
             own = [row.pk for row in group.fingerprints.all()]
             assert bool(own) == (group.merged_into_id is None)
             if own:
-                assert group_links.span(own) == (group.first_seen, group.last_seen)
-            home = group_links.current([group.pk])[group.pk]
+                assert group_links.time_span(own) == (group.first_seen, group.last_seen)
+            home = group_links.current_groups([group.pk])[group.pk]
             assert Group.objects.get(pk=home).merged_into_id is None

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from dlqadmin.deadletters.groups import merge_and_split
 from dlqadmin.deadletters.models import Fingerprint, Group, Regrouping
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import HOUR_MS, NOW, NOW_MS, NST, index, letter
 
@@ -33,7 +33,7 @@ def test_of_two_opposite_merges_at_once_one_is_refused(operator: User, two: tupl
         ]
         assert not any(merge.done() for merge in merges)
     problems = [merge.exception(10) for merge in merges]
-    assert [type(problem) for problem in problems if problem] == [Conflict]
+    assert [type(problem) for problem in problems if problem] == [StateConflict]
     assert Regrouping.objects.count() == 1
     assert Group.objects.filter(merged_into=None).count() == 1
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from engine.record.record import RawRecord
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -18,10 +18,10 @@ def message(value: bytes | None) -> RawRecord:
 
 def test_a_context_that_is_null_everywhere_failed_when_its_dead_letter_was_written() -> None:
     value = b'{"record":null,"stages":null,"index":null,"exception":null,"task_id":null,"time_of_error":null}'
-    prepared = prepare(message(value), NOW)
+    prepared = parse_message(message(value), NOW)
     assert (prepared.facts.dialect, prepared.failed_at.timestamp()) == ("kip298", SENT_MS / 1000)
 
 
 @given(st.none() | st.binary(max_size=200))
 def test_no_message_is_too_strange(value: bytes | None) -> None:
-    assert prepare(message(value), NOW).message.value == value
+    assert parse_message(message(value), NOW).message.value == value

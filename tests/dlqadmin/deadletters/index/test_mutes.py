@@ -26,7 +26,7 @@ def group() -> Group:
 
 
 def muted(group: Group, operator: User, at: datetime = HOUR_BEFORE, **conditions: Any) -> Group:
-    triage.mute([group.pk], triage.Mute(**conditions), operator, "", at)
+    triage.mute([group.pk], triage.MuteConditions(**conditions), operator, "", at)
     group.refresh_from_db()
     assert group.status == "muted"
     return group

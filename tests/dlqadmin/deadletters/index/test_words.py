@@ -7,7 +7,7 @@ import pytest
 
 from dlqadmin.deadletters.index import word_index
 from dlqadmin.deadletters.index.removal import remove
-from dlqadmin.deadletters.index.words import matching
+from dlqadmin.deadletters.index.words import contains_words
 from dlqadmin.deadletters.models import DeadLetter, DeadLetterText, TextBatch
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
@@ -17,13 +17,13 @@ LONG = b"w" * 100
 
 
 def found(*words: str) -> list[int]:
-    rows = DeadLetter.objects.filter(matching(words))
+    rows = DeadLetter.objects.filter(contains_words(words))
     return sorted(rows.values_list("offset", flat=True))
 
 
 def searchable(*values: bytes | None, **more: Any) -> None:
     index([letter(offset, value=value, **more) for offset, value in enumerate(values)])
-    while word_index.fill():
+    while word_index.write_queued_words():
         pass
 
 
@@ -87,11 +87,15 @@ def test_text_is_searched_up_to_four_thousand_bytes_and_sixty_characters_of_a_wo
 def test_a_dead_letter_is_listed_before_it_is_searchable_and_the_oldest_are_written_first() -> None:
     index([letter(offset) for offset in range(5)])
     index([letter(9)], now=NOW + timedelta(seconds=5))
-    assert word_index.lag() == word_index.TextLag(6, NOW)
-    assert (word_index.fill(3), found("gap")) == (3, [0, 1, 2])
-    assert (word_index.fill(3), found("gap")) == (2, [0, 1, 2, 3, 4])
-    assert word_index.lag() == word_index.TextLag(1, NOW + timedelta(seconds=5))
-    assert (word_index.fill(), word_index.fill(), found("gap")) == (1, 0, [0, 1, 2, 3, 4, 9])
+    assert word_index.text_backlog() == word_index.TextBacklog(6, NOW)
+    assert (word_index.write_queued_words(3), found("gap")) == (3, [0, 1, 2])
+    assert (word_index.write_queued_words(3), found("gap")) == (2, [0, 1, 2, 3, 4])
+    assert word_index.text_backlog() == word_index.TextBacklog(1, NOW + timedelta(seconds=5))
+    assert (word_index.write_queued_words(), word_index.write_queued_words(), found("gap")) == (
+        1,
+        0,
+        [0, 1, 2, 3, 4, 9],
+    )
 
 
 def test_a_slice_that_fails_is_written_later_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +107,16 @@ def test_a_slice_that_fails_is_written_later_and_once(monkeypatch: pytest.Monkey
     with monkeypatch.context() as patched:
         patched.setattr(TextBatch, "delete", broken)
         with pytest.raises(OSError, match="killed"):
-            word_index.fill()
-    assert (DeadLetterText.objects.count(), word_index.lag().records) == (0, 3)
-    assert word_index.fill() == 3
+            word_index.write_queued_words()
+    assert (DeadLetterText.objects.count(), word_index.text_backlog().records) == (0, 3)
+    assert word_index.write_queued_words() == 3
     assert DeadLetterText.objects.count() == 3
 
 
 def test_what_was_removed_meanwhile_has_no_text_and_takes_its_text_with_it() -> None:
     index([letter(1), letter(2)])
     remove([DeadLetter.objects.get(offset=1).pk])
-    assert (word_index.fill(), found("gap")) == (2, [2])
+    assert (word_index.write_queued_words(), found("gap")) == (2, [2])
     remove([DeadLetter.objects.get(offset=2).pk])
     assert DeadLetterText.objects.count() == 0
 
@@ -122,7 +126,7 @@ def test_dead_letters_of_before_there_was_text_can_be_queued_and_none_is_written
     index([letter(1), letter(2)])
     TextBatch.objects.all().delete()
     assert [word_index.queue_missing(NOW), word_index.queue_missing(NOW)] == [2, 0]
-    assert word_index.lag().records == 2
-    while word_index.fill():
+    assert word_index.text_backlog().records == 2
+    while word_index.write_queued_words():
         pass
     assert found("gap") == [0, 1, 2]

@@ -8,7 +8,7 @@ from django.db.models import Sum
 
 from dlqadmin.deadletters.index import retention, writer
 from dlqadmin.deadletters.index.column_values import unpack_headers
-from dlqadmin.deadletters.index.message_parser import prepare, with_original
+from dlqadmin.deadletters.index.message_parser import parse_message, with_original
 from dlqadmin.deadletters.models import (
     CountDay,
     CountHour,
@@ -47,7 +47,7 @@ def test_nothing_is_counted_when_the_transaction_fails(monkeypatch: pytest.Monke
     def broken(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(writer, "_advance", broken)
+    monkeypatch.setattr(writer, "_advance_positions", broken)
     with pytest.raises(OSError, match="disk full"):
         index([letter(1)])
     assert (DeadLetter.objects.count(), Group.objects.count(), counted(CountHour)) == (0, 0, 0)
@@ -142,7 +142,7 @@ def test_text_that_no_database_stores_is_cleaned() -> None:
 
 
 def test_a_pointer_is_fetched_or_expired() -> None:
-    item = prepare(letter(1), NOW)
+    item = parse_message(letter(1), NOW)
     fetched, expired = with_original(item, plain(9, b"whole", key=b"k")), with_original(item, None)
     assert (fetched.original, fetched.value, fetched.key) == ("fetched", b"whole", b"k")
     assert expired.original == "expired"
@@ -190,7 +190,7 @@ def test_odd_headers_of_a_replay_stop_nothing(headers: Headers, known: tuple[str
 
 def test_a_fetched_original_keeps_its_own_headers() -> None:
     headers = (("a", b"1"), ("a", None), (ITEM, TOKEN), (ATTEMPT, b"1"))
-    item = with_original(prepare(plain(1, POINTER), NOW), plain(9, b"whole", key=b"k", headers=headers))
+    item = with_original(parse_message(plain(1, POINTER), NOW), plain(9, b"whole", key=b"k", headers=headers))
     writer.write([item], "local", NOW)
     row = DeadLetter.objects.select_related("body").get()
     assert unpack_headers(bytes(row.body.original_headers or b"")) == headers

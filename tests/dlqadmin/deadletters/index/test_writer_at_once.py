@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 
 from dlqadmin.deadletters.index import reindex, word_index, writer
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.removal import remove
 from dlqadmin.deadletters.models import CountHour, DeadLetter, DeadLetterText, IndexPosition
 from tests.dlqadmin.deadletters.conftest import Beside
@@ -56,7 +56,7 @@ def test_the_indexer_and_who_reads_a_topic_again_do_not_wait_for_each_other(
         return found
 
     monkeypatch.setattr(writer, "_fingerprints", slowly)
-    again = [prepare(letter(offset, message=NST), NOW) for offset in range(3)]
+    again = [parse_message(letter(offset, message=NST), NOW) for offset in range(3)]
     indexer = beside(lambda: index([letter(1, partition=1, message=NST), letter(2, partition=1)]))
     assert made.wait(60)
     reader = beside(lambda: reindex.rewrite(again, "local", NOW))
@@ -71,19 +71,19 @@ def test_two_who_write_the_words_of_the_same_dead_letters_both_come_to_their_end
     index([letter(1), letter(2)])
     word_index.queue([*DeadLetter.objects.values_list("pk", flat=True)], NOW)
     with transaction.atomic():
-        assert word_index.fill() == 2
-        other = beside(word_index.fill)
+        assert word_index.write_queued_words() == 2
+        other = beside(word_index.write_queued_words)
         with pytest.raises(TimeoutError):
             other.result(SOON_S)
     assert other.result(60) == 2
-    assert (DeadLetterText.objects.count(), word_index.lag().records) == (2, 0)
+    assert (DeadLetterText.objects.count(), word_index.text_backlog().records) == (2, 0)
 
 
 def test_words_of_what_is_removed_at_the_same_time_are_not_written(beside: Beside) -> None:
     index([letter(1), letter(2)])
     with transaction.atomic():
         remove([DeadLetter.objects.get(offset=1).pk])
-        filling = beside(word_index.fill)
+        filling = beside(word_index.write_queued_words)
         with pytest.raises(TimeoutError):
             filling.result(SOON_S)
     assert filling.result(60) == 2

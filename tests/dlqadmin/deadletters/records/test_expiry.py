@@ -9,16 +9,16 @@ import pytest
 from rest_framework.test import APIClient
 
 from dlqadmin.broker.messages import BrokerUnavailable
-from dlqadmin.broker.retention import Kept, Retention
+from dlqadmin.broker.retention import RetentionCache, TopicRetention
 from dlqadmin.deadletters.models import Group, GroupStatus, IndexPosition
 from dlqadmin.deadletters.records import expiry
-from dlqadmin.deadletters.records.expiry import Clock, Leaving, Place, Told, clock
+from dlqadmin.deadletters.records.expiry import ExpiringTopic, RetentionClock, RetentionFacts, TimedCoordinates, clock
 from tests.dlqadmin.deadletters.letters import HOUR_MS, NOW, NOW_MS, NST, index, index_one, letter
 
 pytestmark = pytest.mark.sql
 
 DAY_MS = 24 * HOUR_MS
-WEEK = Retention(frozenset({"delete"}), 7 * DAY_MS, -1)
+WEEK = TopicRetention(frozenset({"delete"}), 7 * DAY_MS, -1)
 DLQ, ORIGIN = "usgs.earthquakes.dlq", "usgs.earthquakes"
 AN_HOUR_AGO = NOW - timedelta(hours=1)
 
@@ -26,10 +26,10 @@ AN_HOUR_AGO = NOW - timedelta(hours=1)
 class FakeBroker:
     """Topics with these retentions, of which every partition begins at one offset."""
 
-    def __init__(self, begin: int = 0, /, **options: Retention) -> None:
+    def __init__(self, begin: int = 0, /, **options: TopicRetention) -> None:
         self.begin, self.options = begin, options
 
-    def retentions(self, names: Sequence[str]) -> Mapping[str, Retention]:
+    def retentions(self, names: Sequence[str]) -> Mapping[str, TopicRetention]:
         return {one: self.options[one] for one in names if one in self.options}
 
     def first_offsets(self, partitions: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
@@ -39,43 +39,59 @@ class FakeBroker:
 @pytest.mark.parametrize(
     ("options", "place", "expected"),
     [
-        (WEEK, Place("t", 0, 5, AN_HOUR_AGO), Clock("leaves", AN_HOUR_AGO + timedelta(days=7), 7 * DAY_MS)),
-        (WEEK, Place("t", 0, 5, NOW - timedelta(days=8)), Clock("overdue", NOW - timedelta(days=1), 7 * DAY_MS)),
-        (WEEK, Place("t", 0, 4, AN_HOUR_AGO), Clock("gone")),
-        (WEEK, Place("t", 1, 5, AN_HOUR_AGO), Clock("gone", reason="no_topic")),
-        (WEEK, Place("other", 0, 5, AN_HOUR_AGO), Clock("gone", reason="no_topic")),
-        (WEEK, Place("t", 0, 5, None), Clock("unknown", None, 7 * DAY_MS, "no_timestamp")),
-        (Retention(frozenset({"delete"}), -1, -1), Place("t", 0, 5, AN_HOUR_AGO), Clock("kept")),
-        (Retention(frozenset({"delete"}), 2**63 - 1, -1), Place("t", 0, 5, AN_HOUR_AGO), Clock("kept")),
-        (Retention(frozenset(), DAY_MS, -1), Place("t", 0, 5, AN_HOUR_AGO), Clock("kept")),
         (
-            Retention(frozenset({"delete"}), DAY_MS, 1_000),
-            Place("t", 0, 5, AN_HOUR_AGO),
-            Clock("unknown", reason="retention_bytes"),
+            WEEK,
+            TimedCoordinates("t", 0, 5, AN_HOUR_AGO),
+            RetentionClock("leaves", AN_HOUR_AGO + timedelta(days=7), 7 * DAY_MS),
         ),
         (
-            Retention(frozenset({"compact", "delete"}), DAY_MS, -1),
-            Place("t", 0, 5, AN_HOUR_AGO),
-            Clock("unknown", reason="compaction"),
+            WEEK,
+            TimedCoordinates("t", 0, 5, NOW - timedelta(days=8)),
+            RetentionClock("overdue", NOW - timedelta(days=1), 7 * DAY_MS),
+        ),
+        (WEEK, TimedCoordinates("t", 0, 4, AN_HOUR_AGO), RetentionClock("gone")),
+        (WEEK, TimedCoordinates("t", 1, 5, AN_HOUR_AGO), RetentionClock("gone", reason="no_topic")),
+        (WEEK, TimedCoordinates("other", 0, 5, AN_HOUR_AGO), RetentionClock("gone", reason="no_topic")),
+        (WEEK, TimedCoordinates("t", 0, 5, None), RetentionClock("unknown", None, 7 * DAY_MS, "no_timestamp")),
+        (
+            TopicRetention(frozenset({"delete"}), -1, -1),
+            TimedCoordinates("t", 0, 5, AN_HOUR_AGO),
+            RetentionClock("kept"),
+        ),
+        (
+            TopicRetention(frozenset({"delete"}), 2**63 - 1, -1),
+            TimedCoordinates("t", 0, 5, AN_HOUR_AGO),
+            RetentionClock("kept"),
+        ),
+        (TopicRetention(frozenset(), DAY_MS, -1), TimedCoordinates("t", 0, 5, AN_HOUR_AGO), RetentionClock("kept")),
+        (
+            TopicRetention(frozenset({"delete"}), DAY_MS, 1_000),
+            TimedCoordinates("t", 0, 5, AN_HOUR_AGO),
+            RetentionClock("unknown", reason="retention_bytes"),
+        ),
+        (
+            TopicRetention(frozenset({"compact", "delete"}), DAY_MS, -1),
+            TimedCoordinates("t", 0, 5, AN_HOUR_AGO),
+            RetentionClock("unknown", reason="compaction"),
         ),
     ],
 )
 def test_the_clock_says_what_the_config_and_the_first_offset_tell(
-    options: Retention, place: Place, expected: Clock
+    options: TopicRetention, place: TimedCoordinates, expected: RetentionClock
 ) -> None:
-    assert clock(place, Told({"t": options}, {("t", 0): 5}), NOW) == expected
+    assert clock(place, RetentionFacts({"t": options}, {("t", 0): 5}), NOW) == expected
 
 
 def test_without_kafkas_word_nothing_is_known() -> None:
-    assert clock(Place("t", 0, 5, NOW), None, NOW) == Clock("unknown", reason="not_told")
+    assert clock(TimedCoordinates("t", 0, 5, NOW), None, NOW) == RetentionClock("unknown", reason="not_told")
 
 
 @pytest.mark.django_db
 def test_a_dead_letter_and_its_origin_have_clocks_of_their_own() -> None:
-    broker = FakeBroker(**{DLQ: WEEK, ORIGIN: Retention(frozenset({"compact"}), -1, -1)})
+    broker = FakeBroker(**{DLQ: WEEK, ORIGIN: TopicRetention(frozenset({"compact"}), -1, -1)})
     own, origin = expiry.of_letter(index_one(letter(3)), NOW, broker)
-    assert own == Clock("leaves", NOW + timedelta(days=7), 7 * DAY_MS)
-    assert origin == Clock("unknown", reason="compaction")
+    assert own == RetentionClock("leaves", NOW + timedelta(days=7), 7 * DAY_MS)
+    assert origin == RetentionClock("unknown", reason="compaction")
 
 
 @pytest.mark.django_db
@@ -83,17 +99,17 @@ def test_a_group_is_told_by_its_oldest_that_may_still_be_there() -> None:
     index([letter(days, at_ms=NOW_MS - days * DAY_MS) for days in (0, 1, 2, 8)])
     found = expiry.of_group(Group.objects.get().pk, NOW, FakeBroker(**{DLQ: WEEK}), limit=2)
     assert [one.until for one in found.dead_letters] == [NOW + timedelta(days=5), NOW + timedelta(days=6)]
-    assert found.origins == [Clock("gone", reason="no_topic")] * 2
+    assert found.origins == [RetentionClock("gone", reason="no_topic")] * 2
     assert found.complete is False
 
 
 @pytest.mark.django_db
 def test_topics_that_may_lose_unresolved_records_within_three_hours_are_named() -> None:
-    broker = FakeBroker(**{DLQ: WEEK, "forever.dlq": Retention(frozenset({"delete"}), -1, -1)})
+    broker = FakeBroker(**{DLQ: WEEK, "forever.dlq": TopicRetention(frozenset({"delete"}), -1, -1)})
     soon, later, gone = (NOW_MS - 7 * DAY_MS + ms for ms in (HOUR_MS, 4 * HOUR_MS, -HOUR_MS))
     index([letter(0, at_ms=soon), letter(1, at_ms=later), letter(2, at_ms=gone)])
     index([letter(3, at_ms=soon, topic="forever.dlq"), letter(4, at_ms=soon, message=NST)])
-    assert expiry.expiring_soon(NOW, broker) == [Leaving(DLQ, 2, NOW + timedelta(hours=1), 7 * DAY_MS)]
+    assert expiry.expiring_soon(NOW, broker) == [ExpiringTopic(DLQ, 2, NOW + timedelta(hours=1), 7 * DAY_MS)]
     Group.objects.filter(title__contains="nst").update(status=GroupStatus.RESOLVED)
     assert [row.records for row in expiry.expiring_soon(NOW, broker)] == [1]
 
@@ -130,7 +146,7 @@ def test_an_answer_is_kept_also_when_there_is_none_and_an_error_is_not() -> None
             raise BrokerUnavailable("no")
         return {"a": 1, "b": 2}
 
-    kept = Kept(ask)
+    kept = RetentionCache(ask)
     assert kept.get(["a", "nothing"]) == {"a": 1}
     assert kept.get(["nothing", "a"]) == {"a": 1}
     assert kept.get(["a", "b"]) == {"a": 1, "b": 2}

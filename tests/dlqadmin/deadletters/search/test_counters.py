@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.search.counters import Cell, cells, columns, count
+from dlqadmin.deadletters.search.counters import CounterCell, cells, columns, count
 from dlqadmin.deadletters.search.filters import Filters, apply
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from tests.dlqadmin.deadletters.letters import GAP, NOW, NOW_MS, NST, index, letter
 
 pytestmark = pytest.mark.sql
@@ -42,7 +42,7 @@ class TestCounters(TestCase):
         first, last = max(bounds), min(bounds)
         filters = Filters(NOW - timedelta(minutes=first), NOW - timedelta(minutes=last - 1), include)
         rows = apply(filters, DeadLetter.objects.all()).values_list("fingerprint_id", "topic", "connector")
-        scanned = Counter(Cell(*row) for row in rows)
+        scanned = Counter(CounterCell(*row) for row in rows)
         assert cells(filters) == scanned
         assert count(filters) == scanned.total()
         assert _without_time(columns(filters, 0, 3)) == Counter((row[1], row[0]) for row in rows)
@@ -55,7 +55,7 @@ def test_a_query_that_takes_too_long_is_ended() -> None:
         "SELECT a.* FROM deadletters_deadletter a, deadletters_deadletter b, deadletters_deadletter c, "
         "deadletters_deadletter d WHERE a.id + b.id + c.id + d.id < 0"
     )
-    with pytest.raises(TimedOut), bounded(0.05):
+    with pytest.raises(QueryTimedOut), bounded(0.05):
         list(endless)
     assert DeadLetter.objects.count() == 300
 

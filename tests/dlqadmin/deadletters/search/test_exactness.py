@@ -13,14 +13,14 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.index import retention
-from dlqadmin.deadletters.index.word_index import fill
+from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search import candidates
 from dlqadmin.deadletters.search.candidates import MAX_VALUE_BYTES
 from dlqadmin.deadletters.search.filters import Filters
 from dlqadmin.deadletters.search.histogram import histogram
 from dlqadmin.deadletters.search.name_lookup import names_beginning
-from dlqadmin.deadletters.search.time_limits import TimedOut, bounded
+from dlqadmin.deadletters.search.time_limits import QueryTimedOut, bounded
 from tests.dlqadmin.deadletters.letters import ALL, HOUR_MS, NOW, NOW_MS, index, letter
 from tests.dlqadmin.exports.reading import body
 
@@ -52,7 +52,7 @@ def test_words_are_not_exact_while_text_waits(as_reader: APIClient, query: str) 
         assert get(as_reader, f"{LIST}/facets", q=query)["exact"] is exact
         assert get(as_reader, f"{LIST}/histogram", q=query)["exact"] is exact
         assert get(as_reader, q="offset:1")["total"]["exact"]
-        fill()
+        write_queued_words()
     assert get(as_reader, q=query)["total"]["count"] == 1
 
 
@@ -90,7 +90,7 @@ def test_origin_topics_are_found_by_their_beginning_however_many_come_before(as_
     assert get(as_reader, q="origin_topic:orders*")["total"] == {"count": 2, "exact": True}
     assert list(names_beginning("origin_topic", "z")) == []
     response = as_reader.get(LIST, {**ALL, "q": "origin_topic:a0*"})
-    assert response.json()["errors"][0]["message"] == "more than 100 names begin so"
+    assert response.json()["errors"][0]["message"] == "more than 100 names have this prefix"
 
 
 @pytest.mark.parametrize("query", ["zebra", "value.word:zebra"])
@@ -98,13 +98,13 @@ def test_a_list_goes_on_behind_a_time_out_without_a_row(
     as_reader: APIClient, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     index([letter(offset, value=b'{"word": "zebra"}', key=b"zebra") for offset in range(5)])
-    fill()
+    write_queued_words()
     statements: Iterator[int] = itertools.count()
     unhurried = bounded
 
     def first_is_late(seconds: float) -> Any:
         if next(statements) == 0:
-            raise TimedOut
+            raise QueryTimedOut
         return unhurried(seconds)
 
     monkeypatch.setattr(candidates, "bounded", first_is_late)

@@ -8,8 +8,8 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.search import queries
-from engine.record.codec import encode
 from engine.record.context import ErrorContext
+from engine.record.error_context_json import encode
 from engine.record.record import Record
 from engine.record.schema import Schema
 from engine.record.stage import Stage, StageType

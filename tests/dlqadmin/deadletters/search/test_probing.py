@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dlqadmin.deadletters.search.byte_search import Bytes, probes
+from dlqadmin.deadletters.search.byte_search import SearchedBytes, probes
 
-RECORD = Bytes(
+RECORD = SearchedBytes(
     b'{"gap": null, "mag": 1.50, "n": 12, "id": "12", "ok": true, "word": "null", "tags": [{"a": 1}, {"a": "x y"}],'
     b' "a.b": 2, "none": {}, "long": 123456789012345678901}',
     [("trace-id", b"abc"), ("empty", b""), ("null", None), ("flag", b"true"), ("twice", b"1"), ("twice", b"2")],
@@ -59,7 +59,7 @@ def test_a_place_holds_what_is_asked_for(name: str, value: str, holds: bool) -> 
 @pytest.mark.parametrize("value", [None, b"", b"{", b"\xff", b"12", b"[1", b"[" * 5000])
 def test_what_is_no_json_holds_nothing(value: bytes | None) -> None:
     (probe,) = probes({"value.gap": ("null",)}, {})
-    assert not probe.passes(Bytes(value, []))
+    assert not probe.passes(SearchedBytes(value, []))
 
 
 def test_one_of_several_values_is_enough() -> None:

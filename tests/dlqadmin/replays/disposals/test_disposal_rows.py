@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -19,8 +20,8 @@ from dlqadmin.replays.items import item_states
 from dlqadmin.replays.jobs import controls
 from dlqadmin.replays.models import Disposal, DisposalAct, ItemState, ReplayItem, Selection
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.keys import IdempotencyKey
@@ -119,7 +120,7 @@ def test_undo_takes_back_its_own_decision_and_nothing_else(as_operator: APIClien
     decide(as_operator, "park", indexed[:2])
     done = decide(as_operator, "discard")
     assert (done["changed"], done["kept"]) == (5, 2)
-    assert done["said"] == "5 records discarded; 2 stay as they were decided about before"
+    assert done["said"] == "5 records discarded; 2 kept their earlier decision"
     undone = post(as_operator, f"disposals/{done['id']}/undo", None)
     assert (undone["undoes"], undone["changed"]) == (done["id"], 5)
     assert states() == ["parked"] * 2 + ["none"] * 5
@@ -132,7 +133,7 @@ def test_undo_finds_its_records_though_they_left_the_filter(as_operator: APIClie
     body = {"selection": chosen(as_operator, replay_state="none"), "kind": "discard", **WHY}
     done = post(as_operator, "disposals", body)
     assert done["changed"] == 7
-    assert post(as_operator, "disposals", body, expect=409)["detail"].startswith("These are other records by now")
+    assert post(as_operator, "disposals", body, expect=409)["detail"].startswith("The selection no longer matches")
     assert post(as_operator, f"disposals/{done['id']}/undo", None)["changed"] == 7
 
 
@@ -143,7 +144,7 @@ def test_records_of_a_running_replay_are_refused_in_one_sentence(
     world = World(engine, items=2, status="running")
     item_states.move([world.item(1)], ItemState.SENT, state, NOW)
     answer = decide(as_operator, "discard", expect=409)
-    expected = f"1 of these records is in R-{world.replay.pk}, not over yet: wait for it or cancel it."
+    expected = f"1 of these records is in R-{world.replay.pk}, which has not ended. Wait for it or cancel it."
     assert answer["detail"] == expected
     assert not Disposal.objects.exists()
     assert not DisposalAct.objects.exists()
@@ -151,9 +152,9 @@ def test_records_of_a_running_replay_are_refused_in_one_sentence(
 
 def test_a_record_that_a_replay_takes_up_meanwhile_is_left_out(engine: FakeEngine, operator: User) -> None:
     world = World(engine, items=2)
-    act = written(operator, frozen_selections.by_filter(WEEK, operator, Once(), NOW), "parked")
+    act = written(operator, frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW), "parked")
     item_states.move([world.item(1)], ItemState.SENT, ItemState.QUEUED, NOW)
-    disposal_jobs.go_on(act.pk, frozen_selections.rows, timezone.now)
+    disposal_jobs.go_on(act, frozen_selections.rows, timezone.now)
     act.refresh_from_db()
     assert (act.changed, act.busy, states()) == (1, 1, ["parked", "queued"])
 
@@ -196,7 +197,7 @@ def test_viewers_and_read_only_clusters_may_not(
 
 
 def written(actor: User, selection: Selection, kind: str) -> DisposalAct:
-    return disposal_jobs.dispose(selection, kind, "why", actor, Once(), NOW, frozen_selections.rows(selection))
+    return disposal_jobs.dispose(selection, kind, "why", actor, RequestKey(), NOW, frozen_selections.rows(selection))
 
 
 def test_more_than_a_request_does_is_done_by_a_worker_and_taken_up_where_it_stopped(
@@ -204,15 +205,16 @@ def test_more_than_a_request_does_is_done_by_a_worker_and_taken_up_where_it_stop
 ) -> None:
     for name, value in (("INLINE", 3), ("SLICE", 2), ("SITTING", 4)):
         monkeypatch.setattr(disposal_jobs, name, value)
-    asked: list[int] = []
-    monkeypatch.setattr(tasks.dispose, "apply_async", lambda args, retry: asked.append(args[0]))
+    asked: list[tuple[int, datetime]] = []
+    monkeypatch.setattr(tasks.dispose, "apply_async", lambda args, retry: asked.append(args))
     answer = decide(as_operator, "discard", expect=202)
-    assert (answer["changed"], answer["done_at"], asked) == (0, None, [answer["id"]])
-    tasks.dispose(answer["id"])
+    assert (answer["changed"], answer["done_at"], [pk for pk, _ in asked]) == (0, None, [answer["id"]])
+    tasks.dispose(*asked[0])
     assert get(as_operator, f"disposals/{answer['id']}")["said"] == "4 records discarded so far"
     assert len(asked) == 2
-    tasks.dispose(answer["id"])
-    tasks.dispose(answer["id"])  # a second message does no harm
+    tasks.dispose(*asked[0])  # a second message does no harm
+    assert len(asked) == 2
+    tasks.dispose(*asked[1])
     assert get(as_operator, f"disposals/{answer['id']}")["said"] == "7 records discarded"
     assert states() == ["discarded"] * 7
 
@@ -220,7 +222,7 @@ def test_more_than_a_request_does_is_done_by_a_worker_and_taken_up_where_it_stop
 def test_an_act_that_nobody_works_on_is_queued_again(
     operator: User, indexed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    act = written(operator, frozen_selections.by_filter(WEEK, operator, Once(), NOW), "parked")
+    act = written(operator, frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW), "parked")
     asked: list[int] = []
     monkeypatch.setattr(tasks.dispose, "apply_async", lambda args, retry: asked.append(args[0]))
     tasks.sweep_disposals()
@@ -232,11 +234,11 @@ def test_undo_ends_an_act_that_is_under_way(
 ) -> None:
     monkeypatch.setattr(disposal_jobs, "SLICE", 2)
     monkeypatch.setattr(disposal_jobs, "SITTING", 4)
-    act = written(operator, frozen_selections.by_filter(WEEK, operator, Once(), NOW), "parked")
-    assert disposal_jobs.go_on(act.pk, frozen_selections.rows, timezone.now)
+    act = written(operator, frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW), "parked")
+    assert disposal_jobs.go_on(act, frozen_selections.rows, timezone.now)
     undone = disposal_jobs.undo(act, operator, NOW)
-    assert not disposal_jobs.go_on(act.pk, frozen_selections.rows, timezone.now)
-    while disposal_jobs.go_on(undone.pk, frozen_selections.rows, timezone.now):
+    assert not disposal_jobs.go_on(act, frozen_selections.rows, timezone.now)
+    while disposal_jobs.go_on(undone, frozen_selections.rows, timezone.now):
         pass
     undone.refresh_from_db()
     assert (undone.changed, states()) == (4, ["none"] * 7)
@@ -249,7 +251,7 @@ def test_a_replay_that_was_planned_before_does_not_send_what_was_discarded_since
     engine.add("usgs-to-sql", config)
     replay = plan(operator)
     decide(as_operator, "discard", indexed[:2])
-    with pytest.raises(Conflict, match=r"^2 records of the plan were discarded"):
+    with pytest.raises(StateConflict, match=r"^2 records of the plan were discarded"):
         controls.run(replay, operator, "again", replay.plan["digest"], NOW)
     assert set(replay.items.values_list("state", flat=True)) == {ItemState.PLANNED}
     assert states() == ["discarded"] * 2 + ["none"] * 5
@@ -268,5 +270,5 @@ def test_records_that_nobody_saw_are_not_restored(as_operator: APIClient, indexe
     parked = chosen(as_operator, replay_state="parked")
     decide(as_operator, "park", indexed[2:4])
     answer = post(as_operator, "disposals/restore", {"selection": parked, **WHY}, expect=409)
-    assert answer["detail"] == "These are other records by now than when they were chosen; choose them again."
+    assert answer["detail"] == "The selection no longer matches the records that were chosen. Choose them again."
     assert states().count("parked") == 4

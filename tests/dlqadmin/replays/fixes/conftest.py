@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.fixes.drafts import Edit, save
+from dlqadmin.replays.fixes.drafts import DraftChange, save
 from dlqadmin.replays.models import Fix
 from tests.dlqadmin.deadletters.letters import index, letter
 from tests.dlqadmin.replays.fixes.making import FINE, NULL
@@ -29,4 +29,4 @@ def rows() -> list[DeadLetter]:
 @pytest.fixture
 def mine(rows: list[DeadLetter], operator: User) -> list[Fix]:
     """Drafts by hand of the first two records."""
-    return [save(row, operator, Edit(value=MINE), None, timezone.now()) for row in rows[:2]]
+    return [save(row, operator, DraftChange(value=MINE), None, timezone.now()) for row in rows[:2]]

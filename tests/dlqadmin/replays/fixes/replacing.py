@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import bulk_fixes, record_batches
-from dlqadmin.replays.fixes.bulk_fixes import Asked
+from dlqadmin.replays.fixes.bulk_fixes import BulkFixRequest
 from dlqadmin.replays.models import BulkFix, Fix
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 
 MINE = b'{"mine":true}'
 TOO_MUCH = '(reduce range(23) as $i ("x"; . + .))'
@@ -36,16 +36,23 @@ def started(author: User, program: str, *, replace: bool = True) -> BulkFix:
     """Begin a bulk fix by a patch, or else by jq."""
     kind = "patch" if program.startswith("[") else "jq"
     chosen = frozen_selections.by_ids(
-        list(DeadLetter.objects.values_list("pk", flat=True)), author, Once(), timezone.now()
+        list(DeadLetter.objects.values_list("pk", flat=True)), author, RequestKey(), timezone.now()
     )
     return bulk_fixes.start(
-        frozen_selections.rows(chosen), chosen, Asked(kind, program, replace=replace), author, Once(), timezone.now()
+        frozen_selections.rows(chosen),
+        chosen,
+        BulkFixRequest(kind, program, replace=replace),
+        author,
+        RequestKey(),
+        timezone.now(),
     )
 
 
 def run(made: BulkFix, clock: Callable[[], datetime] = timezone.now) -> None:
-    while bulk_fixes.go_on(made.pk, frozen_selections.rows, clock):
-        pass
+    """Do all slices, without a claim."""
+    made.refresh_from_db()
+    while made.status in bulk_fixes.UNDER_WAY and bulk_fixes.go_on(made, frozen_selections.rows, clock):
+        made.refresh_from_db()
     made.refresh_from_db()
 
 

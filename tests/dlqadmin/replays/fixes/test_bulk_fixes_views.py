@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter, Original
 from dlqadmin.replays.fixes import bulk_fixes, bulk_views, file_fixes, record_batches
+from dlqadmin.replays.fixes.bulk_fixes import BULK_FIXES
 from dlqadmin.replays.fixes.record_changes import changer
 from dlqadmin.replays.models import BulkFix, Fix
 from dlqadmin.replays.selections import frozen_selections
@@ -34,7 +35,7 @@ def started(client: APIClient, program: str = "", **more: Any) -> Any:
 
 
 def run(pk: int, budget_s: float = 5.0) -> bool:
-    return bulk_fixes.go_on(pk, frozen_selections.rows, timezone.now, budget_s)
+    return bulk_fixes.go_on(BulkFix.objects.get(pk=pk), frozen_selections.rows, timezone.now, budget_s)
 
 
 def counts(client: APIClient, pk: int) -> Any:
@@ -89,8 +90,8 @@ def test_a_killed_worker_s_work_is_taken_up_where_it_was(as_operator: APIClient,
 
 def test_what_nobody_works_on_is_swept(as_operator: APIClient, indexed: list[int]) -> None:
     pk = started(as_operator)["id"]
-    assert not bulk_fixes.unsettled(timezone.now()).exists()
-    assert [one.pk for one in bulk_fixes.unsettled(timezone.now() + 2 * bulk_fixes.QUIET)] == [pk]
+    assert not BULK_FIXES.waiting(timezone.now()).exists()
+    assert [one.pk for one in BULK_FIXES.waiting(timezone.now() + BULK_FIXES.lease)] == [pk]
 
 
 def test_a_draft_made_by_hand_is_kept_unless_it_shall_be_replaced(as_operator: APIClient, indexed: list[int]) -> None:
@@ -181,12 +182,12 @@ def test_the_same_key_starts_it_once(as_operator: APIClient, indexed: list[int])
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({"program": "def f: f; f"}, "does not end within 2 s"),
+        ({"program": "def f: f; f"}, "did not end within 2 s"),
         ({"program": "$ENV"}, "`$ENV` is not available"),
         ({"program": ".gap = ("}, "jq, line 1"),
         ({"program": "["}, "The patch is not JSON"),
-        ({"program": ""}, "There is no program yet"),
-        ({"selection": 999_999}, "selection: is not there"),
+        ({"program": ""}, "The program is empty"),
+        ({"selection": 999_999}, "selection: does not exist"),
         ({"kind": "offline"}, "not a valid choice"),
     ],
 )
@@ -210,7 +211,7 @@ def test_a_program_that_hangs_on_one_record_only_fails_and_keeps_nothing(as_oper
     assert run(pk) is False
     answer = as_operator.get(f"{API}/bulk-fixes/{pk}").json()
     assert (answer["status"], answer["drafts"]) == ("failed", 0)
-    assert answer["trouble"] == "The program does not end within 2 s."
+    assert answer["trouble"] == "The program did not end within 2 s."
 
 
 def test_a_record_without_bytes_or_with_too_many_is_invalid(as_operator: APIClient, indexed: list[int]) -> None:
@@ -234,7 +235,7 @@ def test_a_viewer_reads_and_changes_nothing(as_viewer: APIClient, as_operator: A
 
 def test_somebody_else_s_is_not_undone(as_operator: APIClient, other_operator: APIClient, indexed: list[int]) -> None:
     pk = started(as_operator)["id"]
-    assert "alone can undo it" in post(other_operator, f"bulk-fixes/{pk}/undo", {}, 409)["detail"]
+    assert "Only their author can undo it" in post(other_operator, f"bulk-fixes/{pk}/undo", {}, 409)["detail"]
 
 
 @pytest.fixture
@@ -249,12 +250,12 @@ def test_no_more_records_are_named_than_any_database_takes(
     monkeypatch.setattr(file_fixes, "MOST_IDS", 29)
     monkeypatch.setattr(bulk_views, "MOST_IDS", 29)
     rows = exported(as_operator)
-    assert imported(as_operator, rows, 400)["detail"] == "file: holds more than 29 records. Import it in parts."
+    assert imported(as_operator, rows, 400)["detail"] == "file: contains more than 29 records. Import it in parts."
     assert imported(as_operator, rows[:29])["status"] == "done"
     pk = started(as_operator)["id"]
     run(pk)
     assert post(as_operator, f"bulk-fixes/{pk}/selection", {}, 409)["detail"].startswith(
-        f"B-{pk} has more than 29 drafts, the most that are replayed alone."
+        f"B-{pk} has more than 29 drafts, the limit for a replay of its drafts alone."
     )
 
 

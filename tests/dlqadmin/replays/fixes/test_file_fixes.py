@@ -46,8 +46,8 @@ def test_a_file_with_one_bad_line_is_refused_whole(as_operator: APIClient, index
     rows[3]["value"]["base64"] = base64.b64encode(b"other").decode()
     said = imported(as_operator, rows, 400)["detail"]
     for line in (
-        "line 2: the digest is not that of record",
-        "line 3: there is no record 999999",
+        "line 2: the digest does not match record",
+        "line 3: record 999999 does not exist",
         "line 4: value: text and base64",
     ):
         assert line in said
@@ -79,17 +79,19 @@ def test_a_draft_that_is_made_meanwhile_refuses_the_file_whole(
 
     with connection.execute_wrapper(save_another):
         said = imported(as_operator, rows, 409)["detail"]
-    assert said == "A record, or a draft of yours, changed meanwhile. Nothing is kept: import again."
+    assert said == (
+        "A record or one of your drafts changed during the import. Nothing was saved. Import the file again."
+    )
     assert (others, Fix.objects.count(), BulkFix.objects.count()) == ([], 0, 0)
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "holds no record"),
+        (b"", "contains no record"),
         (b"{}\n", "line 1: Object missing required field"),
         (b"no\n[]\n", "line 2: Expected `object`"),
-        (b'{"id":1,"digest":"","key":{},"value":{"base64":"?"},"headers":[]}', "line 1: there is no record 1"),
+        (b'{"id":1,"digest":"","key":{},"value":{"base64":"?"},"headers":[]}', "line 1: record 1 does not exist"),
         (b'{"id":%d,"digest":"","key":{},"value":{},"headers":[]}' % 2**63, "line 1: Expected `int` <= "),
     ],
 )
@@ -134,9 +136,9 @@ def test_headers_come_and_go_in_a_file(as_operator: APIClient) -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ({}, "header 1: neither base64 nor text; null is written as null"),
-        ({"base64": "Nw==", "text": "8"}, "header 1: text and base64 differ, and neither is as it was"),
-        ({"base64": "Mg==", "text": "3"}, "which of them was edited can't be told"),
+        ({}, "header 1: has neither base64 nor text; write null as null"),
+        ({"base64": "Nw==", "text": "8"}, "header 1: text and base64 differ from each other and from the original"),
+        ({"base64": "Mg==", "text": "3"}, "it is unclear which of them was edited"),
     ],
 )
 def test_a_header_that_says_two_things_is_refused(as_operator: APIClient, value: Any, says: str) -> None:
@@ -150,4 +152,4 @@ def test_the_text_of_a_header_that_moved_is_not_dropped_for_what_stood_there(as_
     index_one(letter(1, headers=(("h", b"a"), ("h", b"b"))))
     (line,) = exported(as_operator)
     line["headers"] = [{**line["headers"][1], "value": {**line["headers"][1]["value"], "text": "a"}}]
-    assert "which of them was edited can't be told" in imported(as_operator, [line], 400)["detail"]
+    assert "it is unclear which of them was edited" in imported(as_operator, [line], 400)["detail"]

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.replays.fixes.drafts import Edit, save
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.replays.fixes.drafts import DraftChange, save
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.conftest import person, signed_in
 from tests.dlqadmin.deadletters.letters import index_one, letter
 from tests.dlqadmin.replays.fixes.making import API, NULL
@@ -43,8 +43,8 @@ def test_a_record_that_is_removed_while_its_draft_is_saved_is_a_conflict(operato
     row = index_one(letter(1))
     assert row.body.value
     DeadLetter.objects.all().delete()
-    with pytest.raises(Conflict, match="changed meanwhile"):
-        save(row, operator, Edit(value=b"mine"), None, timezone.now())
+    with pytest.raises(StateConflict, match="changed in the meantime"):
+        save(row, operator, DraftChange(value=b"mine"), None, timezone.now())
 
 
 def test_suggestions_come_with_their_reasons(as_reader: APIClient, indexed: list[int]) -> None:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from dlqadmin.replays.fixes.errors import Refused, Unusable
+from dlqadmin.replays.fixes.errors import ProgramRefused, RecordUnusable
 from dlqadmin.replays.fixes.jq_process import Jq
 from dlqadmin.replays.fixes.record_changes import MAX_VALUE_BYTES, Change, changer
 from dlqadmin.replays.items.messages import Outgoing
@@ -73,15 +73,15 @@ def test_what_is_not_meant_is_untouched(kind: str, program: str) -> None:
     [
         ("jq", ".id += 0", "jq would round 9007199254740993 at /id to 9007199254740992"),
         ("jq", ".x += 0", "jq would round 1e400 at /x to 1.7976931348623157e+308"),
-        ("jq", ".,.", "the program gives more than one result"),
+        ("jq", ".,.", "the program returns more than one result"),
         ("jq", 'error("no such luck")', "jq: no such luck"),
         ("jq", ".gap.x.y = (.id | .z)", "jq: Cannot index number"),
-        ("patch", '[{"op":"replace","path":"/none/x","value":1}]', "there is no /none"),
-        ("patch", '[{"op":"add","path":"/p/s/x","value":1}]', "there is no place for /p/s/x"),
-        ("patch", '[{"op":"remove","path":"/none"}]', "there is no /none"),
-        ("fields", '[{"act":"cast","path":"/p","to":"integer"}]', "/p is an object, not one value"),
-        ("fields", '[{"act":"cast","path":"/p/s","to":"integer"}]', '/p/s is "é", which is no integer'),
-        ("fields", '[{"act":"set","path":"none.x","value":1}]', "there is no /none"),
+        ("patch", '[{"op":"replace","path":"/none/x","value":1}]', "/none does not exist"),
+        ("patch", '[{"op":"add","path":"/p/s/x","value":1}]', "/p/s/x can't be set"),
+        ("patch", '[{"op":"remove","path":"/none"}]', "/none does not exist"),
+        ("fields", '[{"act":"cast","path":"/p","to":"integer"}]', "/p is an object, not a single value"),
+        ("fields", '[{"act":"cast","path":"/p/s","to":"integer"}]', '/p/s is "é", which can\'t be cast to integer'),
+        ("fields", '[{"act":"set","path":"none.x","value":1}]', "/none does not exist"),
     ],
 )
 def test_a_record_that_can_t_be_changed_so_says_why(kind: str, program: str, why: str) -> None:
@@ -121,10 +121,10 @@ def test_times_are_told_in_utc_wherever_the_worker_is(zone: str, monkeypatch: py
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ("", "There is no program yet"),
-        ("def f: f; f", "does not end within"),
-        ("[range(1e12)]", "does not end within|needs more memory"),
-        ('"a" * 1e9', "needs more memory or time"),
+        ("", "The program is empty"),
+        ("def f: f; f", "did not end within"),
+        ("[range(1e12)]", "did not end within|exceeded its memory"),
+        ('"a" * 1e9', "exceeded its memory or CPU limit"),
         ('"a" * 5000000', "larger than 4 MB"),
         ("$ENV", r"`\$ENV` is not available"),
         ("env.HOME", "`env` is not available"),
@@ -143,7 +143,7 @@ def test_times_are_told_in_utc_wherever_the_worker_is(zone: str, monkeypatch: py
         ('.gap = "\\(.p[now:])"', "`now` is not available"),
         ("{$ENV: 1}", r"`\$ENV` is not available"),
         ("$ ENV", r"`\$ENV` is not available"),
-        (".gap = now", r"`now` is not available: .* nothing else\. A member of that name is written"),
+        (".gap = now", r"`now` is not available, .* one record\. To use a member of that name, write"),
         ('0 | strflocaltime("%H")', "`strflocaltime` is not available"),
         ("0 | localtime | mktime", "`localtime` is not available"),
         ("get_jq_origin", "`get_jq_origin` is not available"),
@@ -153,12 +153,12 @@ def test_times_are_told_in_utc_wherever_the_worker_is(zone: str, monkeypatch: py
         (".a = 1 |\n.b = }", "jq, line 2, column 6: syntax error"),
         ("nope(1)", "nope/1 is not defined"),
         ("x" * 20_001, "at most 20000 characters"),
-        ("\ud800", "half a character"),
+        ("\ud800", "unpaired surrogate"),
     ],
 )
 def test_a_program_that_can_t_be_used_is_refused_in_one_sentence(program: str, says: str) -> None:
     limit_s = 0.5 if "f: f" in program or "range" in program else 20.0
-    with pytest.raises(Refused, match=says), changer("jq", program, limit_s) as made:
+    with pytest.raises(ProgramRefused, match=says), changer("jq", program, limit_s) as made:
         made(Outgoing(None, b'{"a":1}', ()))
 
 
@@ -173,7 +173,7 @@ def test_a_program_that_can_t_be_used_is_refused_in_one_sentence(program: str, s
     ],
 )
 def test_nothing_reaches_out_from_behind_a_quote_or_a_comment(program: str) -> None:
-    with pytest.raises(Refused, match="`env` is not available"):
+    with pytest.raises(ProgramRefused, match="`env` is not available"):
         change("jq", program)
 
 
@@ -214,14 +214,14 @@ def test_jq_sees_nothing_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "do not tell")
     with Jq("[env, $ENV] | map(del(.LC_CTYPE))") as jq:  # which Python sets for itself
         assert jq.run(b"{}") == b"[[{},{}]]"
-    with pytest.raises(Refused, match="jq"), Jq('import "dir/hosts" as $x {search: "/etc"}; $x'):
+    with pytest.raises(ProgramRefused, match="jq"), Jq('import "dir/hosts" as $x {search: "/etc"}; $x'):
         pass
-    with pytest.raises(Unusable, match="break"), Jq("input") as jq:
+    with pytest.raises(RecordUnusable, match="break"), Jq("input") as jq:
         jq.run(b"{}")
 
 
 def test_nothing_is_left_of_a_program_that_does_not_end() -> None:
-    with pytest.raises(Refused), Jq("def f: f; f", 0.2) as jq:
+    with pytest.raises(ProgramRefused), Jq("def f: f; f", 0.2) as jq:
         jq.run(b"1")
     with pytest.raises(ProcessLookupError):
         os.kill(jq._process.pid, 0)
@@ -235,8 +235,8 @@ def test_nothing_is_left_of_a_program_that_does_not_end() -> None:
         ("patch", "[1]", "Operation 1 is not an object"),
         ("patch", '[{"op":"set","path":"/a"}]', 'Operation 1: "op" must be one of'),
         ("patch", '[{"op":"add","path":"/a"}]', 'Operation 1 \\(add\\) has no "value"'),
-        ("patch", '[{"op":"remove","path":"a"}]', 'Operation 1: "a" is no JSON Pointer'),
-        ("patch", '[{"op":"remove","path":"/a~2"}]', '"~" is written ~0'),
+        ("patch", '[{"op":"remove","path":"a"}]', 'Operation 1: "a" is not a JSON Pointer'),
+        ("patch", '[{"op":"remove","path":"/a~2"}]', 'write "~" as ~0'),
         ("patch", '[{"op":"move","from":"/a","path":"/a/b"}]', "into itself"),
         ("patch", '[{"op":"copy","path":"/a/b"}]', 'Operation 1 has no "from"'),
         ("fields", "[]", "The form has no line"),
@@ -245,13 +245,13 @@ def test_nothing_is_left_of_a_program_that_does_not_end() -> None:
         ("fields", '[{"act":"set","path":"","value":1}]', "Line 1 names no field"),
         ("fields", '[{"act":"cast","path":"a","to":"date"}]', 'Line 1: "to" must be one of'),
         ("fields", '[{"act":"unset","path":"a","when":"never"}]', 'Line 1: "when" must be one of'),
-        ("fields", '[{"act":"set_key","value":1}]', "is text, or null"),
-        ("fields", '[{"act":"set_header","name":"dlq.replay.id","value":"1"}]', "is put on when the record is sent"),
-        ("fields", '[{"act":"set_header","name":"a","value":"\\ud800"}]', "half a character"),
+        ("fields", '[{"act":"set_key","value":1}]', "must be text or null"),
+        ("fields", '[{"act":"set_header","name":"dlq.replay.id","value":"1"}]', "the replay adds the dlq"),
+        ("fields", '[{"act":"set_header","name":"a","value":"\\ud800"}]', "unpaired surrogate"),
     ],
 )
 def test_a_patch_or_form_that_can_t_be_used_says_which_line(kind: str, program: str, says: str) -> None:
-    with pytest.raises(Refused, match=says):
+    with pytest.raises(ProgramRefused, match=says):
         change(kind, program)
 
 

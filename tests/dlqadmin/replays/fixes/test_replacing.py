@@ -10,7 +10,7 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import bulk_fixes, undo
 from dlqadmin.replays.fixes.draft_storage import keep
-from dlqadmin.replays.fixes.drafts import Edit, save
+from dlqadmin.replays.fixes.drafts import DraftChange, save
 from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix
 from tests.dlqadmin.replays.fixes.replacing import (
@@ -78,7 +78,7 @@ def test_one_that_fails_while_it_replaces_keeps_the_drafts_of_either_kind(
     run(made)
     assert made.status == BulkFixStatus.DONE
     assert made.trouble.startswith("`$ENV` is not available")
-    assert made.trouble.endswith(" Drafts that it had not replaced by then stay.")
+    assert made.trouble.endswith(" The drafts that it had not replaced yet stay.")
     assert stand(mine)
     assert (Fix.objects.filter(bulk=made).count(), made.counts["changed"], made.counts["kept"]) == (128, 128, 2)
     assert AuditEntry.objects.get(action="made drafts").detail["trouble"] == made.trouble
@@ -90,7 +90,7 @@ def test_a_worker_left_behind_in_the_first_round_undoes_nothing_of_the_second(
     made = started(operator, adds())
     left_behind = BulkFix.objects.select_related("selection", "author").get(pk=made.pk)
     killed(made, in_second_round)
-    bulk_fixes._failed(left_behind, "The program does not end within 2 s.", timezone.now)
+    bulk_fixes._failed(left_behind, "The program did not end within 2 s.", timezone.now)
     run(made)
     assert (made.status, Fix.objects.filter(bulk=made).count()) == (BulkFixStatus.DONE, 130)
 
@@ -102,9 +102,9 @@ def test_what_is_edited_by_hand_since_it_began_is_not_replaced(
     killed(made, in_first_round)
     by_hand = Fix.objects.get(dead_letter=rows[5])
     edited = [
-        save(rows[5], operator, Edit(value=MINE), by_hand.updated_at, timezone.now()),
-        save(rows[-1], operator, Edit(value=MINE), None, timezone.now()),
-        save(rows[0], operator, Edit(value=b'{"later":1}'), mine[0].updated_at, timezone.now()),
+        save(rows[5], operator, DraftChange(value=MINE), by_hand.updated_at, timezone.now()),
+        save(rows[-1], operator, DraftChange(value=MINE), None, timezone.now()),
+        save(rows[0], operator, DraftChange(value=b'{"later":1}'), mine[0].updated_at, timezone.now()),
     ]
     run(made)
     assert stand(edited)
@@ -115,7 +115,7 @@ def test_a_draft_saved_while_a_slice_is_changed_is_not_replaced(
     operator: User, rows: list[DeadLetter], mine: list[Fix]
 ) -> None:
     made = started(operator, adds())
-    later = save(rows[0], operator, Edit(value=b"later"), mine[0].updated_at, timezone.now())
+    later = save(rows[0], operator, DraftChange(value=b"later"), mine[0].updated_at, timezone.now())
     changed = {row.pk: Outgoing(None, b"changed", ()) for row in rows[:2]}
     assert keep(made, operator, changed, timezone.now(), replace=True) == 1
     assert stand([later])

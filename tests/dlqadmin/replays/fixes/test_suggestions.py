@@ -9,11 +9,11 @@ from dlqadmin.replays.fixes.suggestions import MAX_VALUE_BYTES, suggestions
 @pytest.mark.parametrize(
     ("value", "title", "made"),
     [
-        (b'{"a: 10}', "put a quote in at byte 3", b'{"a": 10}'),  # KIP-298, Example 4
-        (b'{"a":1.10,"place:"x","b":2}', "put a quote in at byte 16", b'{"a":1.10,"place":"x","b":2}'),
-        (b'{"a":"x,"b":1}', "put a quote in at byte 7", b'{"a":"x","b":1}'),
-        (b'{"id":9007199254740993,"l":[1,2', "put ]} in at the end", b'{"id":9007199254740993,"l":[1,2]}'),
-        (b'{"a":1,}', "take a comma out at byte 6", b'{"a":1}'),
+        (b'{"a: 10}', "insert a quote at byte 3", b'{"a": 10}'),  # KIP-298, Example 4
+        (b'{"a":1.10,"place:"x","b":2}', "insert a quote at byte 16", b'{"a":1.10,"place":"x","b":2}'),
+        (b'{"a":"x,"b":1}', "insert a quote at byte 7", b'{"a":"x","b":1}'),
+        (b'{"id":9007199254740993,"l":[1,2', "append ]}", b'{"id":9007199254740993,"l":[1,2]}'),
+        (b'{"a":1,}', "remove a comma at byte 6", b'{"a":1}'),
         (b"{'a':1}", "Repair the JSON", b'{"a": 1}'),
     ],
 )

@@ -19,9 +19,10 @@ from dlqadmin.audit.models import AuditEntry
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import bulk_fixes, record_batches
 from dlqadmin.replays.fixes import undo as undoing
-from dlqadmin.replays.fixes.drafts import Edit, discard, save
+from dlqadmin.replays.fixes.bulk_fixes import BULK_FIXES
+from dlqadmin.replays.fixes.drafts import DraftChange, discard, save
 from dlqadmin.replays.models import BulkFix, BulkFixStatus, Fix, ReplacedDraft
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.replays.fixes.making import API, exported, imported, post
 from tests.dlqadmin.replays.fixes.replacing import (
     MINE,
@@ -113,7 +114,7 @@ def test_an_undoing_that_is_killed_is_taken_up(
     one = made(operator)
     undoing.undo(one, operator, timezone.now())
     for _ in killed_everywhere(one, run):
-        assert [each.pk for each in bulk_fixes.unsettled(timezone.now() + 2 * bulk_fixes.QUIET)] in ([one.pk], [])
+        assert [each.pk for each in BULK_FIXES.waiting(timezone.now() + BULK_FIXES.lease)] in ([one.pk], [])
         run(one)
         assert one.status == BulkFixStatus.UNDONE
         assert stand(mine)
@@ -128,7 +129,7 @@ def test_an_undoing_has_its_time_and_goes_on_in_another_slice(
     undoing.undo(one, operator, timezone.now())
     assert undoing.go_on(one, timezone.now, time.monotonic())
     assert (one.drafts.count(), BulkFix.objects.get().status) == (70, BulkFixStatus.UNDOING)
-    with pytest.raises(Conflict, match="is undoing already"):
+    with pytest.raises(StateConflict, match="is undoing already"):
         undoing.undo(one, operator, timezone.now())
     run(one)
     assert (one.drafts.count(), one.status) == (0, BulkFixStatus.UNDONE)
@@ -190,7 +191,7 @@ def test_an_edit_by_hand_since_stays_and_ends_the_chain(
 ) -> None:
     one = made(operator)
     draft = Fix.objects.get(dead_letter=rows[0])
-    edited = save(rows[0], operator, Edit(value=b"later"), draft.updated_at, timezone.now())
+    edited = save(rows[0], operator, DraftChange(value=b"later"), draft.updated_at, timezone.now())
     discard(rows[1], operator)
     assert ReplacedDraft.objects.count() == 0
     undo(one, operator)

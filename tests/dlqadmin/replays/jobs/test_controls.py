@@ -11,9 +11,10 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.replay_marks import STATE
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.jobs import controls, queries
+from dlqadmin.replays.jobs.documents import CanaryDocument
 from dlqadmin.replays.models import Chunk, ItemState, LedgerEntry, Replay, ReplayStatus
 from dlqadmin.replays.sending import cancellation, sender, slices
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import NOW
 from tests.dlqadmin.replays.planned import PLAN, planned
@@ -44,13 +45,13 @@ def test_run_claims_queues_and_is_audited_with_digests(operator: User) -> None:
 def test_a_replay_runs_once(operator: User) -> None:
     replay = planned()
     controls.run(replay, operator, "repaired", PLAN, NOW)
-    with pytest.raises(Conflict, match="run or cancelled already"):
+    with pytest.raises(StateConflict, match="run or cancelled already"):
         controls.run(replay, operator, "repaired", PLAN, NOW)
 
 
 def test_a_plan_that_nobody_saw_is_not_run(operator: User) -> None:
     replay = planned()
-    with pytest.raises(Conflict, match="The plan changed since you saw it; look at it again"):
+    with pytest.raises(StateConflict, match="The plan changed since you opened it"):
         controls.run(replay, operator, "repaired", "of another window", NOW)
     replay.refresh_from_db()
     assert (replay.status, states(replay)) == (ReplayStatus.PLANNED, ["planned"] * 3)
@@ -68,7 +69,7 @@ def test_nobody_sends_for_a_cluster_that_became_read_only(operator: User, settin
 def test_two_people_with_one_group_the_second_is_told_who_was_faster_and_changes_nothing(operator: User) -> None:
     first, second = planned(), planned()
     controls.run(first, operator, "repaired", PLAN, NOW)
-    with pytest.raises(Conflict, match=rf"3 of 3 records are taken by {first} \(operator-1\)"):
+    with pytest.raises(StateConflict, match=rf"3 of 3 records now belong to {first} \(operator-1\)"):
         controls.run(second, person("operator-2", "operator"), "me too", PLAN, NOW)
     second.refresh_from_db()
     assert (second.status, states(second)) == (ReplayStatus.PLANNED, ["planned"] * 3)
@@ -95,7 +96,7 @@ def test_who_may_send_a_record_again(operator: User, state: ItemState, resend: b
         controls.run(second, operator, "again", PLAN, NOW)
         assert LedgerEntry.objects.get().item.replay == second
     else:
-        with pytest.raises(Conflict):
+        with pytest.raises(StateConflict):
             controls.run(second, operator, "again", PLAN, NOW)
 
 
@@ -115,14 +116,14 @@ def test_a_cancelled_second_sending_leaves_the_claim_to_the_first(operator: User
     controls.run(second, operator, "again", PLAN, NOW)
     controls.cancel(second, operator, "", NOW)
     assert LedgerEntry.objects.get().item.replay == first
-    with pytest.raises(Conflict):
+    with pytest.raises(StateConflict):
         controls.run(planned(1), operator, "third", PLAN, NOW)
 
 
 def test_two_items_of_one_lineage_never_run_in_one_replay(operator: User) -> None:
     replay = planned(2)
     replay.items.update(lineage="same")
-    with pytest.raises(Conflict, match="1 of 2"):
+    with pytest.raises(StateConflict, match="1 of 2"):
         controls.run(replay, operator, "repaired", PLAN, NOW)
 
 
@@ -136,10 +137,10 @@ def test_pause_waits_a_second_at_most_for_the_chunk_on_its_way(operator: User) -
         chunk.delete()
 
     assert controls.pause(replay, operator, NOW, arrives) == "paused after 3"
-    with pytest.raises(Conflict, match="can't be paused: it is paused"):
+    with pytest.raises(StateConflict, match="can't be paused: it is paused"):
         controls.pause(replay, operator, NOW)
-    assert controls.resume(replay, operator, NOW) == "went on with 0 records"
-    assert controls.set_rate(replay, operator, 0, NOW) == "now without a limit"
+    assert controls.resume(replay, operator, NOW) == "resumed with 0 records left"
+    assert controls.set_rate(replay, operator, 0, NOW) == "rate limit removed"
     assert list(AuditEntry.objects.order_by("id").values_list("action", flat=True)) == [
         "run",
         "pause",
@@ -154,7 +155,7 @@ def test_cancel_leaves_out_what_is_not_on_its_way_and_keeps_its_claim(operator: 
     controls.run(replay, operator, "repaired", PLAN, NOW)
     Chunk.objects.create(replay=replay, first=0, after=1, records=1, opened_at=NOW)
     said = controls.cancel(replay, operator, "", NOW, lambda _: None)
-    assert said == "cancelled after 0, 1 on the way; 2 records not sent"
+    assert said == "cancelled after 0, 1 still being sent; 2 records not sent"
     assert states(replay) == ["queued", "skipped", "skipped"]
     assert [entry.item.ordinal for entry in LedgerEntry.objects.all()] == [0]
 
@@ -172,19 +173,19 @@ def stopped_by_its_canary(operator: User) -> Replay:
     Chunk.objects.create(replay=replay, first=0, after=2, records=2, state="committed", opened_at=NOW)
     item_states.move(replay.items.filter(ordinal=0), ItemState.QUEUED, ItemState.FAILED_AGAIN, NOW, sent_at=NOW)
     item_states.move(replay.items.filter(ordinal=1), ItemState.QUEUED, ItemState.PASSED, NOW, sent_at=NOW)
-    slices.pause(replay, "1 of 2 of the canary failed again", NOW)
+    slices.pause(replay, "1 of 2 canary records failed again", NOW)
     replay.refresh_from_db()
     return replay
 
 
 def test_who_resumes_past_a_canary_that_did_not_pass_says_why(operator: User) -> None:
     replay = stopped_by_its_canary(operator)
-    assert replay.events.get(kind="paused").text == "paused: 1 of 2 of the canary failed again"
-    with pytest.raises(Conflict, match="did not pass; say why it goes on all the same"):
+    assert replay.events.get(kind="paused").text == "paused: 1 of 2 canary records failed again"
+    with pytest.raises(StateConflict, match=r"did not pass\. Give a reason to go on"):
         controls.resume(replay, operator, NOW)
     replay.refresh_from_db()
     assert replay.status == ReplayStatus.PAUSED
-    assert controls.resume(replay, operator, NOW, "known") == "went on with 1 record, past the canary: known"
+    assert controls.resume(replay, operator, NOW, "known") == "resumed with 1 record left, past the canary: known"
     replay.refresh_from_db()
     assert (replay.step, replay.steps, replay.accepted["failed_again"]) == (1, [2, 1], 1)
 
@@ -192,10 +193,10 @@ def test_who_resumes_past_a_canary_that_did_not_pass_says_why(operator: User) ->
 def test_a_document_tells_where_the_canary_is_and_what_resuming_would_do(operator: User) -> None:
     replay = stopped_by_its_canary(operator)
     document = queries.documents([replay])[0]
-    assert document["canary"] == {
-        "step": 0, "size": 2, "sent": 2, "waiting": 0, "passed": 1, "failed_again": 1, "unknown": 0, "stopped": True,
-    }  # fmt: skip
-    assert document["resuming"] == "goes past this step of the canary, and sends the next 1 record"
+    assert document.canary == CanaryDocument(
+        step=0, size=2, sent=2, waiting=0, passed=1, failed_again=1, unknown=0, stopped=True
+    )
+    assert document.resuming == "goes past this step of the canary, and sends the next 1 record"
 
 
 def test_a_large_replay_that_was_never_run_is_left_out_by_a_worker_without_kafka(
@@ -216,6 +217,6 @@ def test_an_approval_that_is_taken_back_at_the_last_moment_keeps_it_from_running
     settings.APPROVAL_ABOVE = 2
     replay = planned(approved_digest=PLAN)
     Replay.objects.update(plan={**replay.plan, "to_send": 3}, approved_digest="")
-    with pytest.raises(Conflict, match="needs the approval of a second person"):
+    with pytest.raises(StateConflict, match="needs the approval of a second person"):
         controls.run(replay, operator, "repaired", PLAN, NOW)
     assert states(replay) == ["planned"] * 3

@@ -5,18 +5,22 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 
+from dlqadmin.replays.jobs.documents import ItemCounts, ReplaySummary
 from dlqadmin.replays.jobs.event_stream import LOOK_EVERY_S, Shared, events
+from dlqadmin.replays.models import ReplayStatus
 
 
-def replay(status: str, waiting: int = 0) -> dict[str, Any]:
-    return {"status": status, "counts": {"queued": 0, "sending": 0, "waiting": waiting}}
+def replay(status: str, waiting: int = 0) -> ReplaySummary:
+    counts = ItemCounts(**{**dict.fromkeys(ItemCounts.__struct_fields__, 0), "waiting": waiting})
+    others: dict[str, Any] = dict.fromkeys(ReplaySummary.__struct_fields__)
+    return ReplaySummary(**{**others, "status": ReplayStatus(status), "counts": counts})
 
 
-def heard(answers: Sequence[dict[str, Any] | None]) -> tuple[list[bytes], float]:
+def heard(answers: Sequence[ReplaySummary | None]) -> tuple[list[bytes], float]:
     """What a listener hears while the replay is looked at; the last answer stays. And for how long, in seconds."""
     left, passed = list(answers), [0.0]
 
-    async def look() -> dict[str, Any] | None:
+    async def look() -> ReplaySummary | None:
         return left.pop(0) if len(left) > 1 else left[0]
 
     async def sleep(seconds: float) -> None:
@@ -54,7 +58,7 @@ def test_a_replay_that_is_gone_ends_the_stream() -> None:
 def test_many_who_listen_cost_one_look() -> None:
     looks, passed = list[int](), [0.0]
 
-    def read(pk: int) -> dict[str, Any] | None:
+    def read(pk: int) -> ReplaySummary | None:
         looks.append(pk)
         return replay("running", len(looks))
 

@@ -43,7 +43,7 @@ def test_what_selects_nothing_is_refused(as_operator: APIClient, indexed: None, 
 
 def test_nothing_matches_says_so(as_operator: APIClient, indexed: None) -> None:
     answer = post(as_operator, "selections", {"filter": f"{WEEK}&topic=no.such"}, expect=400)
-    assert answer["errors"] == [{"parameter": "filter", "message": "Nothing matches"}]
+    assert answer["errors"] == [{"parameter": "filter", "message": "matches no dead letter"}]
 
 
 def test_the_same_key_answers_the_same_thing_and_each_person_has_keys_of_their_own(
@@ -71,7 +71,7 @@ def test_a_plan_without_kafka_is_made_and_says_stop(as_operator: APIClient, inde
     replay = planned(as_operator)
     plan = replay["plan"]
     assert (replay["status"], plan["total"], plan["runnable"]) == ("planned", 10, False)
-    assert [check["title"] for check in plan["checks"] if check["level"] == "stop"] == ["Kafka does not answer"]
+    assert [check["title"] for check in plan["checks"] if check["level"] == "stop"] == ["Kafka does not respond"]
     assert replay["counts"]["planned"] == 10
 
 
@@ -87,7 +87,7 @@ def test_a_replay_that_was_run_keeps_its_plan(as_operator: APIClient, indexed: N
     replay = planned(as_operator)
     Replay.objects.update(status="running")
     detail = post(as_operator, f"replays/{replay['id']}/plan", {}, expect=409)["detail"]
-    assert detail == f"R-{replay['id']} is running; its plan stands as it was run."
+    assert detail == f"R-{replay['id']} is running, so its plan can't change."
 
 
 def test_replays_are_listed_newest_first_without_their_plans(as_operator: APIClient, indexed: None) -> None:
@@ -194,7 +194,7 @@ def test_a_plan_that_says_stop_is_not_run(as_operator: APIClient, indexed: None)
     replay = planned(as_operator)
     body = {"reason": "why", "plan_digest": replay["plan"]["digest"]}
     detail = post(as_operator, f"replays/{replay['id']}/run", body, expect=409)["detail"]
-    assert detail == "The plan can't be run: Kafka does not answer. Check the plan again."
+    assert detail == "The plan can't be run: Kafka does not respond. Check the plan again."
 
 
 def test_a_run_needs_a_reason_and_the_plan_that_is_meant(as_operator: APIClient, indexed: None) -> None:
@@ -208,7 +208,7 @@ def test_a_plan_that_changed_in_another_window_is_not_run(as_operator: APIClient
     Replay.objects.update(plan={**again["plan"], "runnable": True})
     body = {"reason": "why", "plan_digest": seen["plan"]["digest"]}
     detail = post(as_operator, f"replays/{seen['id']}/run", body, expect=409)["detail"]
-    assert detail == "The plan changed since you saw it; look at it again."
+    assert detail == "The plan changed since you opened it. Read it again."
     assert Replay.objects.get().status == "planned"
 
 

@@ -62,7 +62,7 @@ def test_each_word_has_its_outcome_among_many(build: Build) -> None:
         "unknown(offset_moved_by_hand)",
     ]
     assert world.item(3).refailure == dead
-    assert world.item(4).evidence == f"proven: {CONNECTOR} reported it delivered; index is past {DLQ}"
+    assert world.item(4).evidence == f"proven: {CONNECTOR} reported it delivered; the index has read {DLQ} to its end"
     assert world.item(4).dead_letter.replay_state == "passed"
     assert sum(ItemCount.objects.filter(state="passed").values_list("n", flat=True)) == 3
 
@@ -201,7 +201,7 @@ def test_of_many_letters_with_its_key_the_newest_is_named(build: Build) -> None:
     world.indexed(13)
     world.watch()
     assert outcomes(world) == ["passed", "unknown(possible_match)"]
-    assert f"but {rows[1]} has its key" in world.item(1).evidence
+    assert f"but {rows[1]} has the same key" in world.item(1).evidence
 
 
 def test_what_others_report_of_copies_of_a_record_is_not_read(build: Build) -> None:

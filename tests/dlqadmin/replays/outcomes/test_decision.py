@@ -9,20 +9,20 @@ import pytest
 
 from dlqadmin.replays.models import ItemState
 from dlqadmin.replays.outcomes.decision import decide
-from dlqadmin.replays.outcomes.evidence import Decision, Group, ItemFacts, Letter
+from dlqadmin.replays.outcomes.evidence import Decision, ItemFacts, LetterEvidence, ReaderState
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
-DEAD = Letter(17, "usgs.earthquakes.dlq / 0 / 71", "gap is null, TASK_PUT; ")
+DEAD = LetterEvidence(17, "usgs.earthquakes.dlq / 0 / 71", "gap is null, TASK_PUT; ")
 UNSEEN = "dead letters go to usgs.earthquakes.dlq, which is not indexed"
 
 
-def group(**known: Any) -> Group:
+def group(**known: Any) -> ReaderState:
     """A running connector that has committed past offset 40, its index complete."""
-    return Group(**{"name": "usgs-to-sql", "committed": 41, "dead_letters": "usgs.earthquakes.dlq", **known})
+    return ReaderState(**{"name": "usgs-to-sql", "committed": 41, "dead_letters": "usgs.earthquakes.dlq", **known})
 
 
-def outcome(*, age: timedelta = SECOND, within: Group | None = group(), **known: Any) -> Decision:  # noqa: B008 (frozen)
+def outcome(*, age: timedelta = SECOND, within: ReaderState | None = group(), **known: Any) -> Decision:  # noqa: B008 (frozen)
     return decide(ItemFacts(sent_at=NOW - age, offset=40, group=within, **known), NOW)
 
 
@@ -114,14 +114,17 @@ def test_lost_coordinates_stay_unknown_until_a_dead_letter_carries_the_item() ->
         ({"within": group(committed=40, lag=13)}, "lag 13"),
         (
             {"report": "delivered"},
-            "proven: usgs-to-sql reported it delivered; index is past usgs.earthquakes.dlq",
+            "proven: usgs-to-sql reported it delivered; the index has read usgs.earthquakes.dlq to its end",
         ),
         ({"report": "delivered", "within": group(dead_letters="")}, "proven: usgs-to-sql reported it delivered"),
-        ({"report": "filtered"}, "proven: usgs-to-sql reported it filtered, left out by a transform"),
+        ({"report": "filtered"}, "proven: usgs-to-sql reported that a transform filtered the record"),
         ({"report": "delivered", "within": group(unseen=UNSEEN)}, UNSEEN),
-        ({"reporting": False}, "usgs-to-sql is past it, and there is no report of it"),
-        ({"exact": DEAD}, "gap is null, TASK_PUT; proven: its dead letter's origin is where it was sent"),
-        ({"attributed": DEAD}, "gap is null, TASK_PUT; proven: its dead letter carries this item and attempt"),
+        ({"reporting": False}, "usgs-to-sql committed past the record, but did not report it"),
+        (
+            {"exact": DEAD},
+            ("gap is null, TASK_PUT; proven: the origin in its dead letter is the position it was sent to"),
+        ),
+        ({"attributed": DEAD}, "gap is null, TASK_PUT; proven: its dead letter names this item and attempt"),
         ({"within": group(committed=40, stopped="usgs-to-sql is paused")}, "usgs-to-sql is paused"),
         ({"within": group(committed=40, lag=13), "age": 25 * HOUR}, "24 hours after it was sent: lag 13"),
     ],

@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from dlqadmin.replays.outcomes.decision import decide
-from dlqadmin.replays.outcomes.evidence import Group, ItemFacts, Letter, Observed
+from dlqadmin.replays.outcomes.evidence import ItemFacts, LetterEvidence, Observed, ReaderState
 from dlqadmin.replays.reasons import WHY_UNKNOWN, Reason
 
 NOW = datetime(2026, 11, 21, 3, 12, 30, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-DLQ, LETTER = "billing.dlq", Letter(17, "billing.dlq / 0 / 71")
+DLQ, LETTER = "billing.dlq", LetterEvidence(17, "billing.dlq / 0 / 71")
 HIDDEN = "dead letters go to billing.dlq, which is not indexed"
 
 
-def connector(**known: Any) -> Group:
+def connector(**known: Any) -> ReaderState:
     """One of the engine's, which has committed past offset 40; its index is complete."""
-    return Group(**{"name": "to-sql", "committed": 41, "dead_letters": DLQ, **known})
+    return ReaderState(**{"name": "to-sql", "committed": 41, "dead_letters": DLQ, **known})
 
 
-def foreign(offsets: int | None = 41, *, known: dict[str, Any] | None = None, **seen: Any) -> Group:
+def foreign(offsets: int | None = 41, *, known: dict[str, Any] | None = None, **seen: Any) -> ReaderState:
     """A consumer group that is not the engine's; one member has had the partition for an hour."""
     owned = {"owned_since": NOW - HOUR, "committed_then": 3, **seen}
-    return Group(
+    return ReaderState(
         **{"name": "billing", "committed": offsets, "dead_letters": DLQ, **(known or {})}, observed=Observed(**owned)
     )
 

@@ -109,7 +109,7 @@ def test_a_late_dead_letter_turns_passed_round_with_its_history(build: Build) ->
     (earlier,) = item.history
     assert (earlier["state"], earlier["evidence"][:7]) == ("passed", "proven:")
     assert Replay.objects.get().status == "done"
-    assert ReplayEvent.objects.get(kind="turned").text == "1 record turned from passed to failed again"
+    assert ReplayEvent.objects.get(kind="turned").text == "1 record changed from passed to failed again"
     assert dead.fingerprint.group.status == "open"
 
 

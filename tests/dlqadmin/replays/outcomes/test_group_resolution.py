@@ -15,6 +15,7 @@ from dlqadmin.deadletters.models import DeadLetter, Group, GroupActivity
 from dlqadmin.replays.models import ItemOutcome, ItemState, Replay, ReplayItem, Selection
 from dlqadmin.replays.outcomes import consumer_groups, watcher
 from dlqadmin.replays.outcomes.completion import go_on
+from dlqadmin.replays.outcomes.documents import ResolvableGroup
 from dlqadmin.replays.outcomes.evidence import Decision
 from dlqadmin.replays.outcomes.group_resolution import resolvable, resolve
 from tests.dlqadmin.deadletters.conftest import Beside
@@ -37,9 +38,9 @@ def passed(world: World, count: int) -> World:
 def test_a_group_of_which_all_that_went_out_passed_may_be_resolved_and_says_so(build: Build) -> None:
     world = passed(build(3), 3)
     group = Group.objects.get()
-    assert resolvable(world.replay) == [{"id": group.pk, "title": group.title, "count": 3}]
+    assert resolvable(world.replay) == [ResolvableGroup(id=group.pk, title=group.title, count=3)]
     said = GroupActivity.objects.get(kind="passed")
-    assert (said.group, said.text) == (group, f"all 3 of its records that went out passed in {world.replay}")
+    assert (said.group, said.text) == (group, f"all 3 sent records passed in {world.replay}")
 
 
 def test_one_record_that_did_not_pass_is_enough_not_to_offer_it(build: Build) -> None:
@@ -78,7 +79,7 @@ def test_a_group_of_which_all_passed_is_resolved_once_for_who_asked(build: Build
     group = Group.objects.get()
     assert (group.status, group.resolved_at) == ("resolved", world.now)
     done = GroupActivity.objects.get(kind="resolved")
-    said = f"resolved: all 3 of its records that went out passed in {world.replay}"
+    said = f"resolved: all 3 sent records passed in {world.replay}"
     assert (done.actor, done.text) == ("operator-1", said)
     entry = AuditEntry.objects.get(action="resolved")
     assert (entry.actor, entry.object_type, entry.detail) == ("operator-1", "group", {"text": said})
@@ -97,7 +98,11 @@ def test_what_it_has_resolved_before_is_not_said_to_be_left(build: Build, operat
     ReplayItem.objects.filter(ordinal=1).update(dead_letter=other)
     Selection.objects.update(watermark=other.pk)
     passed(world, 1)
-    assert world.replay.events.filter(kind="resolved").latest("pk").text.startswith("resolved 1 group; left 1 group as")
+    assert (
+        world.replay.events.filter(kind="resolved")
+        .latest("pk")
+        .text.startswith("resolved 1 group; left 1 group unresolved")
+    )
     ReplayItem.objects.filter(ordinal=1).update(state="passed")
     go_on([world.replay.pk])
     world.watch()
@@ -151,7 +156,9 @@ def test_no_group_is_resolved_where_anything_speaks_against_it(
     world.watch()
     assert Replay.objects.get().status == "done"
     assert "resolved" not in Group.objects.values_list("status", flat=True)
-    assert world.replay.events.get(kind="resolved").text.startswith("resolved 0 groups; left 1 group as is: not all")
+    assert world.replay.events.get(kind="resolved").text.startswith(
+        "resolved 0 groups; left 1 group unresolved: not all"
+    )
 
 
 def test_a_record_that_fails_again_opens_the_group_again_whatever_it_fails_with(build: Build, operator: User) -> None:
@@ -163,7 +170,9 @@ def test_a_record_that_fails_again_opens_the_group_again_whatever_it_fails_with(
     assert world.outcome() == "failed_again"
     group.refresh_from_db()
     assert (group.status, group.regressed_at) == ("open", world.now)
-    assert GroupActivity.objects.get(kind="regressed").text == f"failed again in {world.replay} after it was resolved"
+    assert GroupActivity.objects.get(kind="regressed").text == (
+        f"failed again in {world.replay} after the group was resolved"
+    )
 
 
 def test_a_failure_with_a_further_reader_opens_the_group_again_too(build: Build, operator: User) -> None:

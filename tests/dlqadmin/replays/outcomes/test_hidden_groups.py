@@ -75,8 +75,8 @@ def test_a_retry_topic_that_an_undescribed_group_may_read_is_not_watched(observe
     world = retries(observe())
     hide(world)
     assert looked_at(world) == "unknown(retry_topics_unwatched)"
-    said = f"Kafka does not describe {X}, which may read its retry topic {RETRY}"
-    assert world.item().evidence == f"{G} is past it, but {said}"
+    said = f"Kafka can't describe {X}, which may read the retry topic {RETRY}"
+    assert world.item().evidence == f"{G} committed past the record, but {said}"
     hide(world, "")
     assert looked_at(world) == "passed(observed)"
 
@@ -109,8 +109,8 @@ def test_a_group_that_is_not_described_may_read_the_topic_and_no_more_is_said(ob
     world = observe()
     hide(world)
     assert looked_at(world) == "unknown(no_dead_letter_path)"
-    said = f"dead letters in {DLQ} name no group, and {X}, which Kafka does not describe, may read {TOPIC}"
-    assert world.item().evidence == f"{G} is past it, but {said}"
+    said = f"dead letters in {DLQ} name no group, and {X}, which Kafka can't describe, may read {TOPIC}"
+    assert world.item().evidence == f"{G} committed past the record, but {said}"
 
 
 def test_a_group_that_is_seen_to_read_the_topic_is_named_before_one_that_is_not_described(
@@ -146,12 +146,12 @@ def test_while_it_may_be_described_soon_the_record_waits_and_owners_are_remember
 def test_a_trouble_that_does_not_pass_keeps_no_record_longer_than_it_is_watched(observe: Observe, hide: Hide) -> None:
     world = observe(2)
     ReplayItem.objects.filter(ordinal=0).update(sent_at=world.now + 2 * SLOWLY - WATCHED_FOR)
-    hide(world, "its turn did not come within 20 s", passing=True)
+    hide(world, "it was not described within 20 s", passing=True)
     world.watch(after=2 * SLOWLY)
     assert (world.outcome(0), world.outcome(1)) == ("sent(waiting)",) * 2
     world.watch(after=SLOWLY)
     assert (world.outcome(0), world.outcome(1)) == ("unknown(watch_timeout)", "sent(waiting)")
-    why = f"no answer about {G} on {TOPIC}: Kafka does not describe {X}: its turn did not come within 20 s"
+    why = f"{G} on {TOPIC} could not be read: Kafka can't describe {X}: it was not described within 20 s"
     assert world.item().evidence == f"24 hours after it was sent: {why}"
     hide(world, "")
     world.watch(after=SLOWLY)

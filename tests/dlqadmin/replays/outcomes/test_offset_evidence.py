@@ -49,7 +49,7 @@ def passes(world: World) -> World:
 def test_committed_past_by_its_member_and_nothing_came_back_is_passed_and_only_observed(observe: Build) -> None:
     world = passes(observe())
     assert (world.outcome(), world.item().watched) == ("passed(observed)", f"group:{G}")
-    assert world.item().evidence == f"observed: committed past by {G}, no re-failure in 60 s"
+    assert world.item().evidence == f"observed: {G} committed past the record, and no dead letter arrived within 60 s"
     assert Replay.objects.get().status == "done"
 
 
@@ -62,7 +62,7 @@ def test_a_group_that_kafka_does_not_describe_is_unknown_until_it_does(observe: 
     world.cluster.groups[G] = GroupOnTopic(G, "unknown", "unknown", 0, {}, frozenset(), refused)
     world.watch(after=SLOWLY)
     assert (world.outcome(), GroupSeen.objects.get(group=G).owned_since) == ("unknown(group_unknown)", since)
-    assert world.item().evidence == f"Kafka does not describe {G}: Group authorization failed"
+    assert world.item().evidence == f"Kafka can't describe {G}: Group authorization failed"
     world.cluster.groups[G] = known
     world.watch(after=SLOWLY)
     world.cluster.joins(G, BASE + 50)
@@ -78,7 +78,7 @@ def test_letters_that_name_no_group_prove_nothing_of_one_of_several_readers(obse
     world.watch(after=timedelta(seconds=2))
     assert world.outcome() == "unknown(no_dead_letter_path)"
     said = f"dead letters in {DLQ} name no group, and audit reads {TOPIC} too"
-    assert world.item().evidence == f"{G} is past it, but {said}"
+    assert world.item().evidence == f"{G} committed past the record, but {said}"
 
 
 @pytest.mark.parametrize("known", [{"members": 0}, {"topic": "elsewhere"}])
@@ -104,7 +104,9 @@ def test_a_letter_whose_header_names_another_group_is_no_path_of_this_one(observ
     DeadLetterBody.objects.update(headers=named)
     world.cluster.joins(G, BASE + 50)
     world.watch(after=timedelta(seconds=2))
-    assert world.item().evidence == f"{G} is past it, but no indexed topic has dead letters of {G}"
+    assert world.item().evidence == (
+        f"{G} committed past the record, but no indexed topic contains dead letters of {G}"
+    )
 
 
 def test_all_groups_are_asked_for_soon_only_while_nobody_is_known_to_read(observe: Build) -> None:
@@ -138,7 +140,7 @@ def test_it_settles_for_as_long_as_the_setting_says(observe: Build, settings: An
     world.watch(after=timedelta(seconds=4))
     assert world.outcome() == "sent(settling)"
     world.watch(after=timedelta(seconds=1))
-    assert world.item().evidence == f"observed: committed past by {G}, no re-failure in 5 s"
+    assert world.item().evidence == f"observed: {G} committed past the record, and no dead letter arrived within 5 s"
 
 
 def test_a_dead_letter_within_the_settle_time_is_its_failure(observe: Build) -> None:
@@ -215,7 +217,7 @@ def test_a_record_in_a_retry_topic_is_in_retry_until_that_is_empty(observe: Buil
     world.watch()
     world.cluster.joins(G, BASE + 50)
     world.watch()
-    assert (world.outcome(), world.item().evidence) == ("sent(in_retry)", f"{retry} still holds records")
+    assert (world.outcome(), world.item().evidence) == ("sent(in_retry)", f"{retry} still contains records")
     world.cluster.joins(f"{G}-retry", 7, topic=retry)
     world.watch(after=SLOWLY)
     world.watch(after=SETTLE)
@@ -233,7 +235,7 @@ def test_the_delays_in_the_names_of_retry_topics_make_the_settle_time_longer(obs
     world.watch(after=SETTLE)
     assert world.outcome() == "sent(settling)"
     world.watch(after=2 * SETTLE)
-    assert world.item().evidence.endswith("no re-failure in 180 s")
+    assert world.item().evidence.endswith("no dead letter arrived within 180 s")
 
 
 def test_a_group_that_was_asked_for_counts_beside_the_connector_and_is_kept_apart(build: Build) -> None:
@@ -248,7 +250,10 @@ def test_a_group_that_was_asked_for_counts_beside_the_connector_and_is_kept_apar
     world.watch(after=SLOWLY)
     world.watch(after=SETTLE)
     other.refresh_from_db()
-    assert (other.state, other.evidence) == ("passed", f"observed: committed past by {G}, no re-failure in 60 s")
+    assert (other.state, other.evidence) == (
+        "passed",
+        (f"observed: {G} committed past the record, and no dead letter arrived within 60 s"),
+    )
     assert Replay.objects.get().status == "done"
 
 

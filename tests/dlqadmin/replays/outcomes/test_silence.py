@@ -40,7 +40,7 @@ def test_what_never_answers_is_waited_for_no_longer_than_records_are_watched(bui
     assert world.watch() == 0
     world.watch(after=SECOND)
     assert (world.outcome(0), world.outcome(1)) == ("unknown(watch_timeout)", "sent")
-    why = f"no answer about {SILENCES[what]}: {{'{what}'}} does not answer"
+    why = f"{SILENCES[what]} could not be read: {{'{what}'}} does not respond"
     assert world.item().evidence == f"24 hours after it was sent: {why}"
     world.cluster.away = set()
     world.watch(after=SLOWLY)
@@ -53,7 +53,7 @@ def test_nor_is_a_partition_whose_records_can_not_be_read(build: Build) -> None:
     world.cluster.away = {f"records of {TOPIC}"}
     world.watch(after=SECOND)
     assert (world.outcome(0), world.outcome(1)) == ("unknown(watch_timeout)", "sent")
-    assert world.item().evidence.startswith(f"24 hours after it was sent: no answer about {TOPIC} / 0: ")
+    assert world.item().evidence.startswith(f"24 hours after it was sent: {TOPIC} / 0 could not be read: ")
 
 
 def test_nor_is_a_foreign_group(build: Build) -> None:
@@ -68,7 +68,7 @@ def test_nor_is_a_foreign_group(build: Build) -> None:
     world.watch(after=SECOND)
     found = ItemOutcome.objects.get()
     assert (found.state, found.reason) == ("unknown", "watch_timeout")
-    assert found.evidence.startswith(f"24 hours after it was sent: no answer about {G} on {TOPIC}: ")
+    assert found.evidence.startswith(f"24 hours after it was sent: {G} on {TOPIC} could not be read: ")
 
 
 def test_nobody_is_said_to_read_nothing_while_kafka_does_not_list_its_groups(build: Build) -> None:
@@ -80,7 +80,7 @@ def test_nobody_is_said_to_read_nothing_while_kafka_does_not_list_its_groups(bui
     world.cluster.away = {"groups"}
     world.watch(after=SECOND)
     assert (world.outcome(0), world.outcome(1)) == ("unknown(watch_timeout)", "sent")
-    assert world.item().evidence.startswith(f"24 hours after it was sent: no answer about who reads {TOPIC}: ")
+    assert world.item().evidence.startswith(f"24 hours after it was sent: the consumer groups of {TOPIC} are unknown: ")
     world.cluster.away = set()
     world.watch(after=SLOWLY)
     assert (world.outcome(1), world.item(1).watched) == ("sent(waiting)", f"group:{G}")

@@ -42,7 +42,7 @@ def test_a_delivered_record_passed_with_proof(build: Build) -> None:
     world = past(build())
     world.watch()
     assert world.outcome() == "passed"
-    assert world.item().evidence == f"proven: {CONNECTOR} reported it delivered; index is past {DLQ}"
+    assert world.item().evidence == f"proven: {CONNECTOR} reported it delivered; the index has read {DLQ} to its end"
     assert world.item().dead_letter.replay_state == "passed"
     assert world.waits == 0
 
@@ -82,7 +82,7 @@ def test_a_reader_whose_reports_ended_before_is_not_accused(build: Build) -> Non
     world.watch()
     assert (world.outcome(), world.item().evidence) == (
         "unknown(no_reports)",
-        f"{CONNECTOR} is past it, and there is no report of it",
+        f"{CONNECTOR} committed past the record, but did not report it",
     )
 
 
@@ -150,7 +150,7 @@ def test_nobody_reads_when_the_connector_is_no_more_or_reads_something_else(buil
     assert world.item().evidence == f"{CONNECTOR} does not read {TOPIC}"
     engine.connectors.clear()
     world.watch(after=SLOWLY)
-    assert world.item().evidence == f"{CONNECTOR} is no more: nothing reads {TOPIC}"
+    assert world.item().evidence == f"{CONNECTOR} no longer exists, so nothing reads {TOPIC}"
     assert world.outcome() == "unknown(group_empty)"
 
 
@@ -167,7 +167,10 @@ def test_a_record_that_is_read_again_stays_unknown_until_there_is_an_outcome(bui
     world.watch()
     engine.add(CONNECTOR, {"topics": TOPIC, "errors.deadletterqueue.topic.name": DLQ})
     world.watch(after=SLOWLY)
-    assert (world.outcome(), world.item().evidence) == ("unknown(group_empty)", "read again since: lag 100")
+    assert (world.outcome(), world.item().evidence) == (
+        "unknown(group_empty)",
+        ("unknown before, and waiting again: lag 100"),
+    )
     past(world).watch(after=SLOWLY)
     assert world.outcome() == "passed"
 
@@ -290,7 +293,7 @@ def test_a_replay_is_done_when_nothing_is_awaited(build: Build) -> None:
     world.watch()
     replay = Replay.objects.get()
     assert (replay.status, replay.done_at) == ("done", world.now)
-    assert ReplayEvent.objects.get(kind="done").text == "no outcome is awaited any more: 1 passed, 1 failed again"
+    assert ReplayEvent.objects.get(kind="done").text == "all outcomes are known: 1 passed, 1 failed again"
 
 
 @pytest.mark.parametrize("status", ["running", "paused", "cancelled"])

@@ -11,6 +11,7 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.deadletters.replay_marks import STATE
 from dlqadmin.replays import tasks
 from dlqadmin.replays.disposals import disposal_jobs
+from dlqadmin.replays.disposals.disposal_jobs import DISPOSALS
 from dlqadmin.replays.items import item_states
 from dlqadmin.replays.models import ItemState, ReplayItem
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, letter
@@ -43,8 +44,8 @@ def test_crossbusexplorer_64_closing_the_dialog_loses_nothing(
     before = list(DeadLetter.objects.order_by("pk").values_list("pk", "offset", "body__value", "body__headers"))
     act = decided(as_operator, [row[0] for row in before], expect=202)
     as_operator.logout()
-    while disposal_jobs.unsettled(timezone.now() + 2 * disposal_jobs.QUIET).exists():  # what the sweep finds
-        tasks.dispose(act)
+    while found := DISPOSALS.waiting(timezone.now() + DISPOSALS.lease):  # what the sweep finds
+        tasks.dispose(act, found.get().heartbeat)
     after = list(DeadLetter.objects.order_by("pk").values_list("pk", "offset", "body__value", "body__headers"))
     assert [tuple(map(as_it_is, row)) for row in after] == [tuple(map(as_it_is, row)) for row in before]
     assert set(DeadLetter.objects.values_list(STATE, flat=True)) == {"discarded"}

@@ -12,14 +12,14 @@ from rest_framework.test import APIClient
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import bulk_fixes, drafts
-from dlqadmin.replays.fixes.bulk_fixes import Asked
-from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.fixes.bulk_fixes import BulkFixRequest
+from dlqadmin.replays.fixes.drafts import DraftChange
 from dlqadmin.replays.items.item_rows import Loaded, load
 from dlqadmin.replays.items.messages import stamped
 from dlqadmin.replays.plans import planner
 from dlqadmin.replays.plans.planner import Options
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from engine.record.replay import ATTEMPT, ID, ITEM
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import ALL, NOW, index, index_one, letter
@@ -37,17 +37,17 @@ def operator() -> User:
 
 
 def planned(actor: User) -> list[Loaded]:
-    chosen = frozen_selections.by_filter(WEEK, actor, Once(), NOW)
-    replay = planner.create(chosen, Options(), "", actor, Once(), NOW, FakeCluster())
+    chosen = frozen_selections.by_filter(WEEK, actor, RequestKey(), NOW)
+    replay = planner.create(chosen, Options(), "", actor, RequestKey(), NOW, FakeCluster())
     return load(replay.items.all())
 
 
 def fixed_in_bulk(actor: User) -> None:
-    chosen = frozen_selections.by_filter(WEEK, actor, Once(), NOW)
+    chosen = frozen_selections.by_filter(WEEK, actor, RequestKey(), NOW)
     made = bulk_fixes.start(
-        frozen_selections.rows(chosen), chosen, Asked("jq", ".gap //= 0"), actor, Once(), timezone.now()
+        frozen_selections.rows(chosen), chosen, BulkFixRequest("jq", ".gap //= 0"), actor, RequestKey(), timezone.now()
     )
-    bulk_fixes.go_on(made.pk, frozen_selections.rows, timezone.now)
+    bulk_fixes.go_on(made, frozen_selections.rows, timezone.now)
 
 
 def test_servicepulse_2424_of_an_edited_record_only_the_edited_one_is_sent(operator: User) -> None:
@@ -62,7 +62,7 @@ def test_servicepulse_2424_of_an_edited_record_only_the_edited_one_is_sent(opera
 def test_servicepulse_2424_an_edited_record_that_failed_twice_is_sent_once(operator: User) -> None:
     older, newer = index_one(letter(1, value=NULL)), index_one(letter(2, value=NULL))
     DeadLetter.objects.filter(pk=newer.pk).update(origin_offset=older.origin_offset)
-    drafts.save(older, operator, Edit(value=b"{}"), None, NOW)
+    drafts.save(older, operator, DraftChange(value=b"{}"), None, NOW)
     assert [(item.dead_letter, item.state) for item in planned(operator)] == [
         (older.pk, "planned"),
         (newer.pk, "skipped"),

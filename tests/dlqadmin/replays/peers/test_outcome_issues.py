@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import asdict
 
 from dlqadmin.deadletters.models import Group, GroupActivity
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.replays.jobs import history, queries
+from dlqadmin.replays.jobs.item_documents import Coordinates
 from dlqadmin.replays.models import Replay, ReplayItem
 from dlqadmin.replays.plans.lineage import roots
 from tests.dlqadmin.fakes import FakeEngine
@@ -49,7 +51,7 @@ def test_service_control_5118_that_an_edited_record_passed_is_told_in_its_group(
     said = GroupActivity.objects.get(kind="passed")
     assert (said.group, said.text) == (
         Group.objects.get(),
-        f"the one of its records that went out passed in {world.replay}",
+        f"the only sent record passed in {world.replay}",
     )
 
 
@@ -59,10 +61,10 @@ def test_rabbitmq_queue_management_8_a_record_that_was_replayed_says_so_for_ever
     world.watch()
     dead = world.item().dead_letter
     ReplayItem.objects.update(lineage=roots([dead])[dead.pk])
-    way = history.way(dead, Reader(None, may_read=True))
+    way = history.way(dead, PayloadReader(None, may_read=True))
     assert dead.replay_state == "passed"
-    assert [event["kind"] for event in way["timeline"]] == ["replay_sent", "replay_outcome"]
-    assert way["results"][0]["sent_to"] == {"topic": TOPIC, "partition": 0, "offset": BASE}
+    assert [event.kind for event in way.timeline] == ["replay_sent", "replay_outcome"]
+    assert way.results[0].sent_to == Coordinates(topic=TOPIC, partition=0, offset=BASE)
 
 
 def test_service_pulse_pending_retries_what_nobody_confirms_is_not_left_pending(engine: FakeEngine) -> None:
@@ -76,4 +78,4 @@ def test_service_pulse_pending_retries_what_nobody_confirms_is_not_left_pending(
 
 def _counts(world: World) -> dict[str, int]:
     (document,) = queries.documents([Replay.objects.get(pk=world.replay.pk)])
-    return {name: n for name, n in document["counts"].items() if n and name != "total"}
+    return {name: n for name, n in asdict(document.counts).items() if n and name != "total"}

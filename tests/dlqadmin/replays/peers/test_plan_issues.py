@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import drafts
-from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.fixes.drafts import DraftChange
 from dlqadmin.replays.items.messages import headers_of, kept, stamped
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter
 from tests.dlqadmin.fakes import FakeEngine
 from tests.dlqadmin.replays.clusters import FakeCluster
@@ -28,7 +28,7 @@ def engine_is_there(engine: FakeEngine) -> None:
 def test_servicecontrol_660_a_replay_sends_what_was_seen(operator: User) -> None:
     """What arrives between the look and the replay stays out, however often the plan is checked."""
     index([letter(number) for number in range(3)])
-    chosen = frozen_selections.by_filter(WEEK, operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW)
     index([letter(number) for number in range(10, 15)])
     first, second = plan(operator, chosen=chosen), plan(operator, chosen=chosen)
     ids = [
@@ -41,7 +41,7 @@ def test_servicecontrol_660_a_replay_sends_what_was_seen(operator: User) -> None
 
 def test_servicepulse_267_a_set_that_is_another_one_now_can_t_be_sent(operator: User) -> None:
     index([letter(1), letter(2)])
-    chosen = frozen_selections.by_filter(f"{WEEK}&topic=usgs.earthquakes.dlq", operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(f"{WEEK}&topic=usgs.earthquakes.dlq", operator, RequestKey(), NOW)
     DeadLetter.objects.filter(offset=2).update(topic="renamed.dlq")
     replay = plan(operator, chosen=chosen)
     assert (levels(replay)["Selection drifted"], replay.plan["runnable"]) == ("stop", False)
@@ -50,13 +50,13 @@ def test_servicepulse_267_a_set_that_is_another_one_now_can_t_be_sent(operator: 
 def test_servicepulse_2424_an_edited_record_is_sent_once_and_as_edited(operator: User) -> None:
     """Edit and retry sent both the edited message and the original."""
     row = index_one(letter(1))
-    drafts.save(row, operator, Edit(value=b"edited"), None, NOW)
+    drafts.save(row, operator, DraftChange(value=b"edited"), None, NOW)
     assert [message.value for message in sends(plan(operator))] == [b"edited"]
 
 
 def test_servicecontrol_5122_that_a_draft_is_not_used_is_told(operator: User) -> None:
     row = index_one(letter(1))
-    drafts.save(row, operator, Edit(value=b"edited"), None, NOW)
+    drafts.save(row, operator, DraftChange(value=b"edited"), None, NOW)
     assert (plan(operator).plan["edited"], plan(operator, use_fixes=False).plan["edited"]) == (1, 0)
 
 
@@ -96,7 +96,7 @@ def test_kafka_ui_1810_headers_of_the_way_here_are_not_replayed(operator: User) 
     index([letter(1, headers=own)])
     replay = plan(operator)
     assert [message.headers for message in sends(replay)] == [own]
-    assert "left off: __connect.errors." in check(replay, "Headers")
+    assert "removes 10: __connect.errors." in check(replay, "Headers")
 
 
 def test_spring_kafka_1994_headers_do_not_grow_with_every_replay(operator: User) -> None:

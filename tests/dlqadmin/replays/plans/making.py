@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,7 +14,7 @@ from dlqadmin.replays.models import ItemState, LedgerEntry, Replay, ReplayItem, 
 from dlqadmin.replays.plans import planner
 from dlqadmin.replays.plans.options import Options
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from tests.dlqadmin.deadletters.letters import NOW
 from tests.dlqadmin.replays.clusters import FakeCluster
 
@@ -25,8 +25,8 @@ WEEK = "from=2026-11-14T00:00:00Z&to=2026-11-22T00:00:00Z"
 def plan(actor: User, cluster: FakeCluster | None = None, chosen: Selection | None = None, **options: Any) -> Replay:
     """A plan of everything that is indexed, or of a selection."""
     ids = list(DeadLetter.objects.values_list("pk", flat=True))
-    selection = chosen or frozen_selections.by_ids(ids, actor, Once(), LATER)
-    return planner.create(selection, Options(**options), "", actor, Once(), LATER, cluster or FakeCluster())
+    selection = chosen or frozen_selections.by_ids(ids, actor, RequestKey(), LATER)
+    return planner.create(selection, Options(**options), "", actor, RequestKey(), LATER, cluster or FakeCluster())
 
 
 def reasons(replay: Replay) -> list[str]:
@@ -54,3 +54,11 @@ def sent(replay: Replay, state: ItemState = ItemState.PASSED) -> ReplayItem:
     Replay.objects.filter(pk=replay.pk).update(started_by=replay.created_by, status="watching")
     LedgerEntry.objects.update_or_create(lineage=item.lineage, target_topic=item.target_topic, defaults={"item": item})
     return item
+
+
+def claimed(replay: Replay, at: datetime = LATER) -> Replay:
+    """The plan, claimed by a worker at this time."""
+    replay.refresh_from_db(fields=["heartbeat"])
+    found = planner.PLANS.claim(replay.pk, replay.heartbeat, at)
+    assert found
+    return found

@@ -17,8 +17,8 @@ from dlqadmin.replays.plans.approval_rules import approval_document
 from dlqadmin.replays.plans.options import options_of
 from dlqadmin.replays.plans.run_check import PLAN_LASTS, refusal
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
 from tests.dlqadmin.fakes import FakeEngine
@@ -72,7 +72,7 @@ def test_a_plan_below_the_limit_waits_for_nobody(replay: Replay, operator: User,
 
 def test_nobody_approves_what_they_asked_for(replay: Replay, approver: User) -> None:
     approvals.ask(replay, approver, "INC-7", digest(replay), LATER)
-    with pytest.raises(Conflict, match="somebody else must approve"):
+    with pytest.raises(StateConflict, match="another person must approve"):
         approvals.approve(replay, approver, "", digest(replay), LATER)
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_approved_that_was_not_asked_for(replay: Replay, approver: Us
         lambda: approvals.reject(replay, approver, "no", LATER),
     )
     for act in acts:
-        with pytest.raises(Conflict, match="Nobody has asked"):
+        with pytest.raises(StateConflict, match="Nobody has asked"):
             act()
 
 
@@ -90,12 +90,12 @@ def test_another_plan_voids_the_approval(replay: Replay, operator: User, approve
     approvals.ask(replay, operator, "INC-7", digest(replay), LATER)
     approvals.approve(replay, approver, "", digest(replay), LATER)
     planner.check_again(replay, options_of(replay), operator, LATER, FakeCluster())
-    assert approval_document(replay)["approved"]
+    assert approval_document(replay).approved
     DeadLetter.objects.filter(offset=0).update(original="expired")
     planner.check_again(replay, options_of(replay), operator, LATER, FakeCluster(limit=None))
     Replay.objects.filter(pk=replay.pk).update(plan={**replay.plan, "to_send": 3})
     replay.refresh_from_db()
-    assert (approval_document(replay)["approved"], approval_document(replay)["void"]) == (False, True)
+    assert (approval_document(replay).approved, approval_document(replay).void) == (False, True)
     assert refusal(replay, operator, "", LATER) is not None
 
 
@@ -103,13 +103,13 @@ def test_a_rejected_plan_can_be_asked_for_again(replay: Replay, operator: User, 
     approvals.ask(replay, operator, "INC-7", digest(replay), LATER)
     approvals.reject(replay, approver, "too many at once", LATER)
     assert replay.events.latest("pk").text == "rejected: too many at once"
-    assert approval_document(replay)["asked_by"] is None
+    assert approval_document(replay).asked_by is None
     approvals.ask(replay, operator, "INC-7, agreed", digest(replay), LATER)
-    assert approval_document(replay)["asked_by"] == "operator-1"
+    assert approval_document(replay).asked_by == "operator-1"
 
 
 def test_what_was_seen_is_what_is_asked_for(replay: Replay, operator: User) -> None:
-    with pytest.raises(Conflict, match="The plan changed since you saw it"):
+    with pytest.raises(StateConflict, match="The plan changed since you opened it"):
         approvals.ask(replay, operator, "INC-7", "another", LATER)
 
 
@@ -117,16 +117,16 @@ def test_an_old_plan_must_be_checked_again(operator: User, settings: Settings) -
     settings.APPROVAL_ABOVE = 0
     replay = plan(operator)
     assert refusal(replay, operator, "", replay.planned_at + PLAN_LASTS) is None
-    said = "The plan is older than 15 minutes. Check it again: what it found may have changed."
+    said = "The plan is older than 15 minutes, so its checks may be outdated. Check it again."
     assert refusal(replay, operator, "", replay.planned_at + PLAN_LASTS + timedelta(seconds=1)) == said
 
 
 def test_a_set_that_drifted_after_the_plan_is_not_sent(operator: User, settings: Settings) -> None:
     settings.APPROVAL_ABOVE = 0
-    chosen = frozen_selections.by_filter(f"{WEEK}&topic=usgs.earthquakes.dlq", operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(f"{WEEK}&topic=usgs.earthquakes.dlq", operator, RequestKey(), NOW)
     replay = plan(operator, chosen=chosen)
     DeadLetter.objects.filter(offset=0).update(topic="renamed.dlq")
-    said = f"{chosen} names other records than when it was frozen. Freeze it again."
+    said = f"{chosen} no longer matches the same records as when it was frozen. Freeze it again."
     assert refusal(replay, operator, "", LATER) == said
 
 
@@ -134,8 +134,8 @@ def test_a_foreign_target_is_typed_before_it_is_written_to(operator: User, setti
     settings.APPROVAL_ABOVE = 0
     replay = plan(operator, FakeCluster(elsewhere=1), target_topic="elsewhere")
     assert replay.plan["confirm"] == {"word": "elsewhere"}
-    assert refusal(replay, operator, "", LATER) == "Type elsewhere to confirm what is sent."
-    assert refusal(replay, operator, "elswhere", LATER) == "What was typed is not elsewhere."
+    assert refusal(replay, operator, "", LATER) == "Type elsewhere to confirm the records that are sent."
+    assert refusal(replay, operator, "elswhere", LATER) == "The text is not elsewhere. Type elsewhere to confirm."
     assert refusal(replay, operator, "elsewhere", LATER) is None
 
 
@@ -143,7 +143,7 @@ def test_many_records_are_typed_before_they_are_sent(
     operator: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.APPROVAL_ABOVE = 0
-    monkeypatch.setattr("dlqadmin.replays.plans.facts.CONFIRM_ABOVE", 2)
+    monkeypatch.setattr("dlqadmin.replays.plans.plan_inputs.CONFIRM_ABOVE", 2)
     assert plan(operator).plan["confirm"] == {"word": "usgs.earthquakes"}
     DeadLetter.objects.filter(offset=0).update(origin_topic="other")
     replay = plan(operator, FakeCluster(other=1))

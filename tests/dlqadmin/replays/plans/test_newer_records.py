@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import ItemState, ReplayItem
 from dlqadmin.replays.plans import newer_records
-from dlqadmin.replays.plans.newer_records import Limits
+from dlqadmin.replays.plans.newer_records import SearchLimits
 from engine.record.replay import ITEM
 from tests.dlqadmin.deadletters.letters import index, index_one, letter
 from tests.dlqadmin.fakes import FakeEngine
@@ -49,9 +49,7 @@ def test_a_record_whose_key_has_a_newer_one_is_left_out_unless_it_is_wanted_anyw
 ) -> None:
     replay = plan(operator, kafka, order=order)
     assert (reasons(replay), levels(replay)[FOUND], replay.plan["newer"]) == (left_out, "warn", 1)
-    text = (
-        f"1 of 3 has a newer record of its key in the origin topic: {said}; looked through all 8 records behind them."
-    )
+    text = f"1 of 3 has a newer record of its key in the origin topic: {said}; searched all 8 records after them."
     assert check(replay, FOUND) == text
 
 
@@ -73,7 +71,7 @@ def test_of_several_failed_records_of_a_key_only_the_last_is_sent_when_that_is_w
     assert reasons(replay) == ["superseded", "", "superseded"]
     assert replay.items.get(ordinal=0).evidence == "usgs.earthquakes.dlq / 0 / 2 has the same key and is newer"
     assert (replay.plan["to_send"], reasons(plan(operator))) == (1, ["", "", ""])
-    assert "2 records left out: another of this selection has the same key" in check(replay, "Order per key")
+    assert "2 records left out: another record of this selection has the same key" in check(replay, "Order per key")
 
 
 def test_records_without_a_key_have_no_order(operator: User) -> None:
@@ -109,7 +107,7 @@ def test_of_more_than_can_be_looked_through_the_newest_are_and_it_is_said(db: No
     for number in range(100):
         kafka.put(TOPIC, 0, number, b"k%d" % number)
         kafka.put(TOPIC, 1, number, b"k%d" % number)
-    behind = newer_records.look({(TOPIC, 0): 9, (TOPIC, 1): 89, (TOPIC, 2): 0}, kafka, Limits(records=40))
+    behind = newer_records.look({(TOPIC, 0): 9, (TOPIC, 1): 89, (TOPIC, 2): 0}, kafka, SearchLimits(records=40))
     assert (behind.looked, behind.there, kafka.read) == (20 + 10, 90 + 10, 20 + 10)
     assert (len(behind.plain[TOPIC, 0]), max(behind.plain[TOPIC, 0].values())) == (20, 99)
 
@@ -120,9 +118,7 @@ def test_a_look_that_did_not_go_all_the_way_is_no_clean_bill(operator: User, kaf
     kafka.end_of[TOPIC, 0] = BASE + 50_000
     replay = plan(operator, kafka)
     assert levels(replay)["Order per key"] == "warn"
-    said = (
-        "No newer record of their keys was seen in the origin topic; looked through 20,000 of the 49,998 records behind"
-    )
+    said = "The origin topic has no newer record of the same keys; searched 20,000 of the 49,998 records after"
     assert check(replay, "Order per key") == f"{said} them."
 
 
@@ -139,19 +135,21 @@ def test_when_the_time_is_over_what_was_read_counts(db: None) -> None:
         kafka.put(TOPIC, 0, number, b"k")
         kafka.put(TOPIC, 1, number, b"k")
     ticks = iter(range(0, 1000, 2))
-    behind = newer_records.look({(TOPIC, 0): 0, (TOPIC, 1): 0}, kafka, Limits(seconds=5.0), lambda: float(next(ticks)))
+    behind = newer_records.look(
+        {(TOPIC, 0): 0, (TOPIC, 1): 0}, kafka, SearchLimits(seconds=5.0), lambda: float(next(ticks))
+    )
     assert behind.looked < behind.there == 18
 
 
 def test_topics_that_cannot_be_read_are_named(operator: User, kafka: FakeCluster) -> None:
     kafka.away = {"records"}
     replay = plan(operator, kafka)
-    assert (levels(replay)["Order per key not known"], replay.plan["runnable"]) == ("warn", True)
-    assert check(replay, "Order per key not known") == "The origin topics could not be read: no leader."
+    assert (levels(replay)["Order per key unknown"], replay.plan["runnable"]) == ("warn", True)
+    assert check(replay, "Order per key unknown") == "The origin topics could not be read: no leader."
 
 
 def test_another_target_has_no_order_to_keep(operator: User, kafka: FakeCluster) -> None:
     kafka.topics["elsewhere"] = 1
     replay = plan(operator, kafka, target_topic="elsewhere")
     assert (reasons(replay), kafka.read) == (["", "", ""], 0)
-    assert check(replay, "Order per key").startswith("Not looked at")
+    assert check(replay, "Order per key").startswith("Not checked")

@@ -48,11 +48,11 @@ def test_all_options_are_taken_and_shown(as_operator: APIClient, planned: Replay
     ("body", "parameter", "message"),
     [
         ({"order": "newest"}, "order", "is not a valid choice"),
-        ({"steps": [10, 1]}, "steps", "must grow: 1, 10, 100"),
+        ({"steps": [10, 1]}, "steps", "must increase, for example 1, 10, 100"),
         ({"steps": [0]}, "steps.0", "greater than or equal to 1"),
         ({"breaker_percent": 101}, "breaker_percent", "less than or equal to 100"),
         ({"chunk_records": 2001}, "chunk_records", "less than or equal to 2000"),
-        ({"target_cluster": "paris"}, "target_cluster", "there is no cluster paris; configured are: none"),
+        ({"target_cluster": "paris"}, "target_cluster", "cluster paris does not exist; configured are: none"),
         ({"target_topic": "a b"}, "target_topic", "does not match"),
     ],
 )
@@ -66,7 +66,7 @@ def test_options_that_make_no_sense_are_refused_in_a_sentence(
 
 def test_a_selection_of_nothing_is_refused(as_operator: APIClient, planned: Replay) -> None:
     answer = post(as_operator, "selections", {"filter": f"{WEEK}&topic=no.such"}, expect=400)
-    assert answer["errors"] == [{"parameter": "filter", "message": "Nothing matches"}]
+    assert answer["errors"] == [{"parameter": "filter", "message": "matches no dead letter"}]
 
 
 def test_a_large_selection_is_answered_at_once(
@@ -78,7 +78,7 @@ def test_a_large_selection_is_answered_at_once(
     again = post(as_operator, f"replays/{planned.pk}/plan", {"rate": 5})
     assert (again["status"], again["rate"]) == ("planning", 5)
     run = post(as_operator, f"replays/{made['id']}/run", {"reason": "x", "plan_digest": "d"}, expect=409)
-    assert run["detail"] == f"R-{made['id']} is being planned; wait for its plan."
+    assert run["detail"] == f"R-{made['id']} is being planned. Wait for its plan."
 
 
 def test_two_people_agree_over_rest(as_operator: APIClient, planned: Replay, settings: Settings) -> None:
@@ -113,3 +113,10 @@ def test_a_target_that_is_not_there_sends_nothing_and_says_so(operator: User, pl
     replay = plan(operator, FakeCluster(), target_topic="no.such")
     assert [row["text"] for row in replay.plan["skipped"]] == ["3 of 3 have no target topic"]
     assert replay.plan["runnable"] is False
+
+
+def test_a_plan_of_an_older_version_is_shown_as_it_was_stored(as_operator: APIClient, planned: Replay) -> None:
+    older = {"runnable": True, "digest": "d", "checks": [{"level": "note", "title": "what newer versions lack"}]}
+    Replay.objects.update(plan=older)
+    answer = as_operator.get(f"{API}/replays/{planned.pk}")
+    assert (answer.status_code, answer.json()["plan"]) == (200, older)

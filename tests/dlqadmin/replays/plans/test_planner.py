@@ -8,17 +8,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dlqadmin.broker.internal_topics import by_name
-from dlqadmin.deadletters.index.message_parser import prepare
+from dlqadmin.deadletters.index.message_parser import parse_message
 from dlqadmin.deadletters.index.writer import write
 from dlqadmin.deadletters.models import DeadLetter, IndexPosition
 from dlqadmin.replays.fixes import drafts
-from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.fixes.drafts import DraftChange
 from dlqadmin.replays.items.forbidden_topics import forbidden
 from dlqadmin.replays.items.messages import original
 from dlqadmin.replays.models import ItemState, ReplayItem
 from dlqadmin.replays.plans.selection_reader import ADDED_BYTES
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter, plain
 from tests.dlqadmin.fakes import FakeEngine
@@ -48,7 +48,7 @@ def test_a_plan_says_what_goes_where(operator: User) -> None:
         {"connector": "usgs-to-sql", "group": "connect-usgs-to-sql", "state": "RUNNING", "lag": None}
     ]
     assert check(replay, "Target usgs.earthquakes").startswith(
-        "Exists, 4 partitions; 3 records to partition 0, 2 to 1 and 2 to 2, as at origin."
+        "Exists, 4 partitions; 3 records to partition 0, 2 to 1 and 2 to 2, the same partitions as at the origin."
     )
     assert (replay.plan["to_send"], replay.plan["runnable"]) == (7, True)
     assert levels(replay)["Outcome can be proven"] == "ok"
@@ -57,10 +57,10 @@ def test_a_plan_says_what_goes_where(operator: User) -> None:
 
 def test_another_cluster_s_dead_letters_are_never_selected(operator: User) -> None:
     index([letter(1)])
-    write([prepare(letter(2), NOW)], "another", NOW)
-    assert frozen_selections.by_filter(WEEK, operator, Once(), NOW).count == 1
+    write([parse_message(letter(2), NOW)], "another", NOW)
+    assert frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW).count == 1
     with pytest.raises(ParameterError):
-        frozen_selections.by_ids([DeadLetter.objects.get(cluster="another").pk], operator, Once(), NOW)
+        frozen_selections.by_ids([DeadLetter.objects.get(cluster="another").pk], operator, RequestKey(), NOW)
 
 
 def test_no_more_is_counted_than_shows_that_it_is_too_much(operator: User) -> None:
@@ -73,7 +73,7 @@ def test_what_matches_is_counted_before_anything_is_locked(operator: User) -> No
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        frozen_selections.by_filter(WEEK, operator, Once(), NOW)
+        frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW)
     said = [query["sql"] for query in queries]
     begin = next(number for number, sql in enumerate(said) if sql.startswith("SAVEPOINT"))
     assert not [sql for sql in said[begin:] if 'FROM "deadletters_deadletter"' in sql]
@@ -81,8 +81,8 @@ def test_what_matches_is_counted_before_anything_is_locked(operator: User) -> No
 
 def test_a_plan_counts_what_is_selected_reads_it_once_and_no_value_that_nobody_edited(operator: User) -> None:
     row, edited = index_one(letter(1, headers=(("h", b"x"),))), index_one(letter(2, value=b"as long as the other"))
-    drafts.save(edited, operator, Edit(value=b""), None, NOW)
-    chosen = frozen_selections.by_filter(WEEK, operator, Once(), NOW)
+    drafts.save(edited, operator, DraftChange(value=b""), None, NOW)
+    chosen = frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW)
     with CaptureQueriesContext(connection) as queries:
         replay = plan(operator, chosen=chosen)
     said = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
@@ -97,7 +97,7 @@ def test_a_plan_counts_what_is_selected_reads_it_once_and_no_value_that_nobody_e
 
 def test_what_arrives_later_stays_out(operator: User) -> None:
     index([letter(1)])
-    chosen = frozen_selections.by_filter(WEEK, operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW)
     index([letter(2)])
     assert plan(operator, chosen=chosen).plan["total"] == 1
     assert not frozen_selections.drifted(chosen)
@@ -106,7 +106,7 @@ def test_what_arrives_later_stays_out(operator: User) -> None:
 def test_a_selection_that_drifted_stops_the_plan(operator: User) -> None:
     row = index_one(letter(1))
     index([letter(2)])
-    chosen = frozen_selections.by_filter(WEEK, operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(WEEK, operator, RequestKey(), NOW)
     DeadLetter.objects.filter(pk=row.pk).update(failed_at=NOW - timedelta(days=90))
     replay = plan(operator, chosen=chosen)
     assert (levels(replay)["Selection drifted"], replay.plan["runnable"]) == ("stop", False)
@@ -123,13 +123,16 @@ def test_a_record_that_was_sent_is_left_out_and_by_whom_is_said(operator: User) 
         {
             "reason": "already_sent",
             "count": 1,
-            "text": f"1 of 2 were sent before, or are about to be: 1 sent by {first} (operator-1, 21 Nov 03:12 UTC)",
+            "text": (
+                f"1 of 2 were sent before, or are part of a running replay: 1 sent by {first} (operator-1, 21 "
+                "Nov 03:12 UTC)"
+            ),
             "replays": [first.pk],
         }
     ]
     by = f"1 sent by {first} (operator-1, 21 Nov 03:12 UTC)"
     assert check(second, "Sent before") == f"1 of 2 records left out: {by}."
-    assert check(first, "Not sent before") == "1 record to send, none in the ledger."
+    assert check(first, "Not sent before") == "1 record to send, none of them sent by another replay."
 
 
 @pytest.mark.parametrize(
@@ -217,7 +220,7 @@ def test_no_replay_writes_where_others_keep_their_own(
     index([letter(1)])
     replay = plan(operator, FakeCluster(**{topic: 1}), target_topic=topic)
     assert (reasons(replay), replay.plan["runnable"]) == (["forbidden_target"], False)
-    assert check(replay, f"Target {topic}") == f"It {why}: replays don't write there; 1 record left out."
+    assert check(replay, f"Target {topic}") == f"{topic} {why}, so replays can't write to it; 1 record left out."
     assert forbidden(topic, by_name(topic)) == why
 
 
@@ -232,7 +235,11 @@ def test_one_record_of_a_forbidden_topic_is_left_out_and_the_others_are_sent(ope
 @pytest.mark.parametrize(
     ("config", "state", "said"),
     [
-        ({"topics": "other"}, "RUNNING", "No connector of the engine reads usgs.earthquakes: unknown(no_group)"),
+        (
+            {"topics": "other"},
+            "RUNNING",
+            "No connector of the engine reads usgs.earthquakes, so 1 record will be unknown(no_group)",
+        ),
         (
             {
                 "topics": "usgs.earthquakes",
@@ -240,22 +247,22 @@ def test_one_record_of_a_forbidden_topic_is_left_out_and_the_others_are_sent(ope
                 "errors.deadletterqueue.producer.bootstrap.servers": "elsewhere:9092",
             },
             "RUNNING",
-            "usgs.earthquakes.dlq on another cluster: unknown(no_dead_letter_path)",
+            "usgs.earthquakes.dlq on another cluster, so outcomes will be unknown(no_dead_letter_path)",
         ),
         (
             {"topics": "usgs.earthquakes", DEAD_LETTERS: "usgs.earthquakes.dlq"},
             "FAILED",
-            "usgs-to-sql has failed: unknown(group_empty)",
+            "usgs-to-sql has failed, so outcomes will be unknown(group_empty)",
         ),
         (
             {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "elsewhere"},
             "RUNNING",
-            "elsewhere, which is not indexed: unknown(no_dead_letter_path)",
+            "elsewhere, which is not indexed, so outcomes will be unknown(no_dead_letter_path)",
         ),
         (
             {"topics": "usgs.earthquakes", "errors.deadletterqueue.topic.name": "usgs.earthquakes.dlq"},
             "PAUSED",
-            "usgs-to-sql is paused: unknown(group_empty)",
+            "usgs-to-sql is paused, so outcomes will be unknown(group_empty)",
         ),
     ],
 )
@@ -272,7 +279,7 @@ def test_a_connector_without_dead_letters_can_be_watched(operator: User, connect
     connectors.add("usgs-to-sql", {"topics": "usgs.earthquakes"})
     index([letter(1)])
     replay = plan(operator)
-    said = "usgs-to-sql: running, lag unknown; it writes no dead letters, and reports what it skips."
+    said = "usgs-to-sql: running, lag unknown; it writes no dead letters and reports skipped records."
     assert (check(replay, "Outcome can be proven"), levels(replay)["Outcome can be proven"]) == (said, "ok")
 
 
@@ -281,15 +288,15 @@ def test_another_connector_that_reads_the_topic_is_named(operator: User, connect
     index([letter(1)])
     replay = plan(operator)
     assert replay.plan["targets"][0]["also_read_by"] == ["quake-map"]
-    text = "quake-map will see 1 record again. Its outcome is not watched."
+    text = "quake-map will read 1 record again. Outcomes in it are not watched."
     assert check(replay, "Another connector reads this topic") == text
 
 
 def test_the_bytes_of_a_draft_are_frozen_with_the_plan(operator: User) -> None:
     row = index_one(letter(1))
-    kept = drafts.save(row, operator, Edit(value=b"first"), None, NOW)
+    kept = drafts.save(row, operator, DraftChange(value=b"first"), None, NOW)
     replay = plan(operator)
-    drafts.save(row, operator, Edit(value=b"second"), kept.updated_at, LATER)
+    drafts.save(row, operator, DraftChange(value=b"second"), kept.updated_at, LATER)
     item = replay.items.get()
     assert (item.edited, bytes(item.payload.value or b""), item.target_partition) == (True, b"first", 0)
     assert replay.plan["edited"] == 1
@@ -299,7 +306,7 @@ def test_of_several_dead_letters_of_a_record_the_edited_one_is_sent(operator: Us
     older = index_one(letter(1))
     newer = index_one(letter(2))
     DeadLetter.objects.filter(pk=newer.pk).update(origin_offset=older.origin_offset)
-    drafts.save(older, operator, Edit(value=b"fixed"), None, NOW)
+    drafts.save(older, operator, DraftChange(value=b"fixed"), None, NOW)
     replay = plan(operator)
     left_out = replay.items.get(dead_letter=newer)
     assert (replay.plan["edited"], left_out.reason) == (1, "same_lineage")
@@ -308,21 +315,21 @@ def test_of_several_dead_letters_of_a_record_the_edited_one_is_sent(operator: Us
 
 def test_a_draft_that_changes_nothing_is_no_edit(operator: User) -> None:
     row = index_one(letter(1))
-    drafts.save(row, operator, Edit(), None, NOW)
+    drafts.save(row, operator, DraftChange(), None, NOW)
     assert not plan(operator).items.get().edited
 
 
 def test_drafts_are_used_only_when_wanted_and_only_one_s_own(operator: User, viewer: User) -> None:
     row = index_one(letter(1))
-    drafts.save(row, viewer, Edit(value=b"not mine"), None, NOW)
+    drafts.save(row, viewer, DraftChange(value=b"not mine"), None, NOW)
     assert not plan(operator).items.get().edited
-    drafts.save(row, operator, Edit(value=b"mine"), None, NOW)
+    drafts.save(row, operator, DraftChange(value=b"mine"), None, NOW)
     assert not plan(operator, use_fixes=False).items.get().edited
 
 
 def test_an_edited_key_decides_the_partition(operator: User) -> None:
     row = index_one(letter(1))
-    drafts.save(row, operator, Edit(key=b"other"), None, NOW)
+    drafts.save(row, operator, DraftChange(key=b"other"), None, NOW)
     assert plan(operator).items.get().target_partition is None
 
 
@@ -336,5 +343,5 @@ def test_the_digest_of_a_plan_names_its_bytes(operator: User) -> None:
     before = plan(operator).plan["digest"]
     assert plan(operator).plan["digest"] == before
     assert plan(operator, resend=True).plan["digest"] != before
-    drafts.save(row, operator, Edit(value=b"x"), None, NOW)
+    drafts.save(row, operator, DraftChange(value=b"x"), None, NOW)
     assert plan(operator).plan["digest"] != before

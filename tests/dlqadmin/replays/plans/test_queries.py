@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 import pytest
 from django.contrib.auth.models import User
 
-from dlqadmin.deadletters.index.word_index import fill
+from dlqadmin.deadletters.index.word_index import write_queued_words
 from dlqadmin.deadletters.search import candidates
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from dlqadmin.rest.problems import ParameterError
 from tests.dlqadmin.deadletters.letters import NOW, NST, index, letter
 
@@ -25,7 +25,7 @@ def _indexed(db: None) -> None:
             letter(10, message=NST, key=b"other"),
         ]
     )
-    fill()
+    write_queued_words()
 
 
 def address(query: str) -> str:
@@ -33,7 +33,7 @@ def address(query: str) -> str:
 
 
 def frozen(query: str, operator: User) -> set[str | None]:
-    chosen = frozen_selections.by_filter(address(query), operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(address(query), operator, RequestKey(), NOW)
     found = set(frozen_selections.rows(chosen).values_list("key_text", flat=True))
     assert not frozen_selections.drifted(chosen)
     assert chosen.count == len(found)
@@ -56,7 +56,7 @@ def test_a_query_freezes_what_it_lists(query: str, keys: set[str], operator: Use
 
 
 def test_what_only_bytes_tell_stays_the_same_whatever_comes(operator: User) -> None:
-    chosen = frozen_selections.by_filter(address("value.gap:1"), operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(address("value.gap:1"), operator, RequestKey(), NOW)
     index([letter(20, value=b'{"gap": 1}')])
     assert (frozen_selections.rows(chosen).count(), frozen_selections.drifted(chosen)) == (3, False)
 
@@ -64,9 +64,9 @@ def test_what_only_bytes_tell_stays_the_same_whatever_comes(operator: User) -> N
 def test_nothing_is_frozen_of_what_was_looked_into_in_part(operator: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "PROBED", 3)
     with pytest.raises(ParameterError, match="narrow it by time or topic"):
-        frozen_selections.by_filter(address("value.gap:1"), operator, Once(), NOW)
+        frozen_selections.by_filter(address("value.gap:1"), operator, RequestKey(), NOW)
 
 
 def test_a_wrong_query_freezes_nothing(operator: User) -> None:
-    with pytest.raises(ParameterError, match="did you mean `stage`"):
-        frozen_selections.by_filter(address("stag:x"), operator, Once(), NOW)
+    with pytest.raises(ParameterError, match="Did you mean `stage`"):
+        frozen_selections.by_filter(address("stag:x"), operator, RequestKey(), NOW)

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from dlqadmin.deadletters.groups import merge_and_split
 from dlqadmin.deadletters.models import Fingerprint
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
+from dlqadmin.rest.idempotency import RequestKey
 from tests.dlqadmin.deadletters.letters import GAP, NOW, NST, index, letter
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
@@ -25,8 +25,8 @@ def test_a_selection_of_a_group_means_the_same_records_after_a_merge_and_a_split
     operator: User, two: tuple[int, int]
 ) -> None:
     gap, nst = two
-    chosen = frozen_selections.by_filter(f"group={gap}&{WEEK}", operator, Once(), NOW)
-    others = frozen_selections.by_filter(f"not_group={gap}&{WEEK}", operator, Once(), NOW)
+    chosen = frozen_selections.by_filter(f"group={gap}&{WEEK}", operator, RequestKey(), NOW)
+    others = frozen_selections.by_filter(f"not_group={gap}&{WEEK}", operator, RequestKey(), NOW)
     merged = merge_and_split.merge(nst, [gap], operator, "", NOW)
     assert not frozen_selections.drifted(chosen)
     assert not frozen_selections.drifted(others)
@@ -39,4 +39,4 @@ def test_the_number_of_a_merged_group_selects_the_whole_that_it_is_part_of(
 ) -> None:
     gap, nst = two
     merge_and_split.merge(nst, [gap], operator, "", NOW)
-    assert frozen_selections.by_filter(f"group={gap}&{WEEK}", operator, Once(), NOW).count == 5
+    assert frozen_selections.by_filter(f"group={gap}&{WEEK}", operator, RequestKey(), NOW).count == 5

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from dlqadmin.broker.groups import GroupOnTopic
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.fixes import drafts
-from dlqadmin.replays.fixes.drafts import Edit
+from dlqadmin.replays.fixes.drafts import DraftChange
 from dlqadmin.replays.items import lineage_claims
 from dlqadmin.replays.models import Disposal, ItemState, Replay, ReplayItem
 from tests.dlqadmin.deadletters.letters import NOW, index, index_one, letter
@@ -53,7 +53,9 @@ def test_every_group_on_the_target_is_shown_and_which_is_watched(operator: User)
         {"name": "connect-usgs-to-sql", "kind": "classic", "state": "stable", "members": 2, "lag": 10, "watched": True},
         {"name": "quake-map", "kind": "classic", "state": "stable", "members": 2, "lag": None, "watched": False},
     ]
-    text = "quake-map (stable, 2 members, nothing committed) sees 1 record again. Its outcome is not watched."
+    text = (
+        "quake-map (stable, 2 members, no committed offset) will read 1 record again. Outcomes in it are not watched."
+    )
     assert check(replay, "Another group reads this topic") == text
 
 
@@ -61,7 +63,7 @@ def test_a_group_that_is_named_is_watched_too(operator: User) -> None:
     index([letter(1)])
     replay = plan(operator, seen(group("quake-map")), watch=("quake-map",))
     assert [row["watched"] for row in replay.plan["targets"][0]["groups"]] == [True]
-    assert check(replay, "Another group reads this topic").endswith("Its outcome is watched.")
+    assert check(replay, "Another group reads this topic").endswith("Outcomes in it are watched.")
 
 
 def test_where_no_connector_reads_every_group_that_commits_is_watched(operator: User, connectors: FakeEngine) -> None:
@@ -69,7 +71,7 @@ def test_where_no_connector_reads_every_group_that_commits_is_watched(operator: 
     index([letter(1)])
     replay = plan(operator, seen(group("billing"), group("lurker", None)))
     assert [row["watched"] for row in replay.plan["targets"][0]["groups"]] == [True, False]
-    said = "No connector of the engine reads usgs.earthquakes; what billing commits is watched."
+    said = "No connector of the engine reads usgs.earthquakes. Outcomes are observed from the commits of billing."
     assert check(replay, "Outcome is observed") == said
 
 
@@ -78,7 +80,7 @@ def test_a_group_that_is_not_described_is_named_and_the_others_are_shown(operato
     refused = GroupOnTopic("audit", "unknown", "unknown", 0, {}, frozenset(), "Group authorization failed")
     replay = plan(operator, seen(group("quake-map"), refused))
     assert [row["name"] for row in replay.plan["targets"][0]["groups"]] == ["quake-map"]
-    text = "Whether they read the targets is unknown: audit (Group authorization failed)."
+    text = "Kafka can't describe these groups, so they may read the targets: audit (Group authorization failed)."
     assert check(replay, "1 consumer group not described") == text
 
 
@@ -87,7 +89,7 @@ def test_groups_that_cannot_be_asked_for_are_admitted(operator: User) -> None:
     kafka = seen()
     kafka.away = {"groups"}
     replay = plan(operator, kafka)
-    assert (levels(replay)["Consumer groups are not known"], replay.plan["runnable"]) == ("warn", True)
+    assert (levels(replay)["Consumer groups are unknown"], replay.plan["runnable"]) == ("warn", True)
 
 
 @pytest.mark.parametrize(
@@ -115,10 +117,10 @@ def test_a_kept_timestamp_that_the_target_would_not_keep_is_pointed_out(
 def test_values_that_the_converter_will_not_read_are_counted(operator: User, connectors: FakeEngine) -> None:
     connectors.add("usgs-to-sql", {**READS, "value.converter": JSON_CONVERTER})
     index([letter(1), letter(2, value=b'{"mag": '), letter(3, value=None), letter(4, value=b"fixed below")])
-    drafts.save(DeadLetter.objects.select_related("body").get(offset=4), operator, Edit(value=b"{}"), None, NOW)
+    drafts.save(DeadLetter.objects.select_related("body").get(offset=4), operator, DraftChange(value=b"{}"), None, NOW)
     replay = plan(operator)
-    text = "1 value is not JSON: it will fail at VALUE_CONVERTER of usgs-to-sql. Looked into all 4."
-    assert (check(replay, "Values that can't be read"), replay.plan["to_send"]) == (text, 4)
+    text = "1 value is not JSON: it will fail at VALUE_CONVERTER of usgs-to-sql. Checked all 4."
+    assert (check(replay, "Invalid values"), replay.plan["to_send"]) == (text, 4)
 
 
 def test_another_converter_s_values_are_not_looked_into(operator: User, connectors: FakeEngine) -> None:
@@ -133,7 +135,7 @@ def test_how_far_values_were_looked_into_is_said(
     monkeypatch.setattr("dlqadmin.replays.plans.value_checks.MOST", 2)
     connectors.add("usgs-to-sql", {**READS, "value.converter": JSON_CONVERTER})
     index([letter(number) for number in range(5)])
-    assert check(plan(operator), "Values can be read") == "All JSON, as usgs-to-sql expects. Looked into 2 of 5."
+    assert check(plan(operator), "Valid values") == ("All values are JSON, as usgs-to-sql requires. Checked 2 of 5.")
 
 
 @pytest.mark.parametrize("kind", ["discarded", "parked", "handled"])
@@ -144,7 +146,7 @@ def test_what_people_decided_otherwise_is_left_out_with_their_reason(operator: U
     replay = plan(operator)
     assert (reasons(replay), replay.plan["to_send"]) == ([kind, ""], 1)
     assert replay.items.get(ordinal=0).evidence == f"{kind} by operator-1: a test record"
-    assert check(replay, "Decided otherwise") == f"1 {kind}: left out."
+    assert check(replay, "Discarded, parked or handled elsewhere") == f"1 {kind}: left out."
 
 
 def test_a_record_that_failed_five_times_is_left_out_unless_it_is_asked_for(operator: User) -> None:
@@ -162,9 +164,9 @@ def test_a_cluster_that_is_not_configured_stops_the_plan(operator: User, setting
     settings.OTHER_CLUSTERS = {}
     index([letter(1)])
     replay = plan(operator, target_cluster="paris", target_topic=TOPIC)
-    assert (levels(replay)["paris does not answer"], replay.plan["runnable"]) == ("stop", False)
-    said = "there is no cluster paris in OTHER_CLUSTERS. Check again when it does."
-    assert check(replay, "paris does not answer") == said
+    assert (levels(replay)["paris does not respond"], replay.plan["runnable"]) == ("stop", False)
+    said = "OTHER_CLUSTERS has no cluster paris. Check the plan again later."
+    assert check(replay, "paris does not respond") == said
 
 
 def test_a_shadow_topic_is_made_for_the_replay_and_nobody_watches_it(operator: User) -> None:
@@ -172,7 +174,7 @@ def test_a_shadow_topic_is_made_for_the_replay_and_nobody_watches_it(operator: U
     replay = plan(operator, shadow=True)
     topic = f"dlqadmin-shadow-{replay.uuid.hex}"
     assert (ReplayItem.objects.get().target_topic, reasons(replay)) == (topic, [""])
-    assert check(replay, f"Target {topic}").startswith("It is made when the replay is run, for 1 record")
+    assert check(replay, f"Target {topic}").startswith("The replay creates this topic for 1 record")
     assert replay.plan["confirm"] == {"word": topic}
 
 

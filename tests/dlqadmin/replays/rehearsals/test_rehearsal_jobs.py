@@ -21,7 +21,7 @@ from dlqadmin.replays.items.messages import Outgoing
 from dlqadmin.replays.models import BulkFix, Fix, Rehearsal, Selection
 from dlqadmin.replays.rehearsals import sandboxed_run
 from dlqadmin.replays.rehearsals.rehearsal_jobs import create, perform
-from dlqadmin.replays.rehearsals.sandboxed_run import Limits
+from dlqadmin.replays.rehearsals.sandboxed_run import RunLimits
 from tests.dlqadmin.deadletters.letters import NOW, index_one, letter
 from tests.dlqadmin.fakes import FakeEngine
 
@@ -78,7 +78,7 @@ def fixed(row: DeadLetter, author: User, value: bytes, bulk: BulkFix | None = No
     )  # fmt: skip
 
 
-def rehearse(author: User, wanted: dict[str, Any], limits: Limits = Limits()) -> Rehearsal:  # noqa: B008, frozen
+def rehearse(author: User, wanted: dict[str, Any], limits: RunLimits = RunLimits()) -> Rehearsal:  # noqa: B008, frozen
     made = create(author, wanted, NOW)
     perform(made.pk, limits)
     made.refresh_from_db()
@@ -117,7 +117,7 @@ def test_drafts_are_rehearsed_where_the_records_failed_and_once(
     passes, fails, others, sinks = (by_row[row.pk] for row in rows)
 
     assert passes["verdict"] == "fixed_here"
-    assert passes["text"] == "TRANSFORMATION 'cast' failed before; it passes now. The sink itself is not rehearsed."
+    assert passes["text"] == "TRANSFORMATION 'cast' failed before and passes now. The sink itself is not rehearsed."
     assert states(passes) == ["ok", "ok", "ok", "ok", "not_rehearsable"]
     assert json.loads(passes["stages"][3]["after"]["value"]["value"]) == {"mag": 1.5}
     assert (passes["edited"], passes["failed_before"]) == (True, 3)
@@ -147,7 +147,7 @@ def test_the_records_of_a_bulk_fix_are_rehearsed_together(engine: FakeEngine, op
     engine.add(CONNECTOR, CONFIG)
     chosen = Selection.objects.create(created_at=NOW, filters={}, title="x", watermark=9, count=3, digest="d")
     bulk = BulkFix.objects.create(
-        selection=chosen, author=operator, kind="jq", program=".", created_at=NOW, touched_at=NOW
+        selection=chosen, author=operator, kind="jq", program=".", created_at=NOW, heartbeat=NOW
     )
     for offset, value in enumerate((b'{"mag": 1}', b'{"mag": "x"}', b"{")):
         fixed(broken(offset), operator, value, bulk)
@@ -185,17 +185,17 @@ def test_an_endless_transform_is_ended_and_what_came_before_it_is_kept(
     plug("Endless")
     rows = [broken(n, value) for n, value in enumerate((b'{"mag": 1}', b'{"mag": "endless"}', b'{"mag": 2}'))]
     wanted = {"dead_letters": [row.pk for row in rows], "draft": False}
-    first, second, third = rehearse(operator, wanted, Limits(wall_s=900.0, cpu_s=60)).result
+    first, second, third = rehearse(operator, wanted, RunLimits(wall_s=900.0, cpu_s=60)).result
     assert first["stages"][3]["state"] == "ok"
-    assert second["text"] == "TRANSFORMATION 'own' did not end within 900 s and was stopped."
-    assert third["text"] == "The rehearsal ended with another record, so this one was not reached."
+    assert second["text"] == "TRANSFORMATION 'own' was stopped after 900 s."
+    assert third["text"] == "Not rehearsed: the rehearsal ended at another record."
     assert {row["verdict"] for row in (second, third)} == {"not_rehearsable"}
 
 
 def test_a_transform_that_eats_the_processor_is_ended(plug: Any, operator: User) -> None:
     plug("Endless")
-    result = one(operator, broken(value=b'{"mag": "endless"}'), limits=Limits(wall_s=60, cpu_s=2))
-    assert result["text"] == "TRANSFORMATION 'own' took more than 2 s of a processor and was stopped."
+    result = one(operator, broken(value=b'{"mag": "endless"}'), limits=RunLimits(wall_s=60, cpu_s=2))
+    assert result["text"] == "TRANSFORMATION 'own' was stopped because it used more than 2 s of CPU time."
 
 
 def test_a_transform_that_tells_without_end_is_ended(
@@ -203,12 +203,12 @@ def test_a_transform_that_tells_without_end_is_ended(
 ) -> None:
     monkeypatch.setattr(sandboxed_run, "MAX_TOLD_BYTES", 4 * 1024**2)
     plug("Floods")
-    assert one(operator, broken())["text"] == "TRANSFORMATION 'own' told more than 4 MB and was stopped."
+    assert one(operator, broken())["text"] == "TRANSFORMATION 'own' was stopped because its output exceeded 4 MB."
 
 
 def test_a_transform_that_ends_its_process_is_told(plug: Any, operator: User) -> None:
     plug("Exits")
-    assert one(operator, broken())["text"] == "TRANSFORMATION 'own' ended its process."
+    assert one(operator, broken())["text"] == "TRANSFORMATION 'own' exited."
 
 
 def test_a_transform_that_wants_all_memory_is_not_rehearsed(plug: Any, operator: User) -> None:
@@ -255,25 +255,25 @@ def test_a_configuration_that_can_not_be_used_here_says_so(
 
 
 def test_a_connector_that_is_gone_says_so(engine: FakeEngine, operator: User) -> None:
-    assert one(operator, broken())["text"] == "The engine has no connector usgs-to-sql any more."
+    assert one(operator, broken())["text"] == "The engine no longer has a connector usgs-to-sql."
 
 
 def test_an_engine_that_is_away_says_so(operator: User) -> None:
     said = one(operator, broken())["text"]
-    assert said == "The engine does not answer, so how usgs-to-sql is configured is not known now."
+    assert said == "The engine does not respond, so the configuration of usgs-to-sql is unknown. Try again later."
 
 
 def test_bytes_that_are_not_known_say_so(engine: FakeEngine, operator: User) -> None:
     engine.add(CONNECTOR, CONFIG)
     row = broken()
     DeadLetter.objects.update(original="expired")
-    assert one(operator, row)["text"].startswith("Its own bytes are gone from the origin topic")
+    assert one(operator, row)["text"].startswith("The origin topic no longer contains the original bytes")
 
 
 def test_a_record_that_is_too_large_says_so(engine: FakeEngine, operator: User) -> None:
     engine.add(CONNECTOR, CONFIG)
     said = one(operator, broken(value=b"x" * 1_100_000))["text"]
-    assert said.endswith("a rehearsal takes at most 1048576.")
+    assert said.endswith("A rehearsal accepts at most 1048576.")
 
 
 @pytest.mark.sql

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.models import BulkFix, Fix, Rehearsal, Selection
-from dlqadmin.replays.rehearsals import source_records
+from dlqadmin.replays.rehearsals import corrected_source_records
 from tests.dlqadmin.deadletters.letters import NOW, index, letter
 
 pytestmark = [
@@ -26,7 +26,7 @@ def few(operator: User, viewer: User) -> list[int]:
     index([letter(offset) for offset in range(MANY)])
     pks = list(DeadLetter.objects.order_by("pk").values_list("pk", flat=True))
     chosen = Selection.objects.create(created_at=NOW, filters={}, title="x", watermark=9, count=3, digest="d")
-    bulk = BulkFix.objects.create(selection=chosen, author=operator, kind="jq", created_at=NOW, touched_at=NOW)
+    bulk = BulkFix.objects.create(selection=chosen, author=operator, kind="jq", created_at=NOW, heartbeat=NOW)
     DeadLetter.objects.filter(pk__in=pks[:2]).update(original="unknown")
     Fix.objects.bulk_create(
         Fix(
@@ -57,7 +57,7 @@ def scanned(queries: CaptureQueriesContext) -> list[str]:
 
 def test_drafts_of_sources_are_found_by_an_index(operator: User, few: list[int]) -> None:
     with CaptureQueriesContext(connection) as queries:
-        assert source_records.topics(operator, DeadLetter.objects.all()) == []
-        assert source_records.written(operator, few) == {}
+        assert corrected_source_records.topics(operator, DeadLetter.objects.all()) == []
+        assert corrected_source_records.written(operator, few) == {}
     assert len(queries.captured_queries) >= 4
     assert scanned(queries) == []

@@ -29,7 +29,7 @@ def rows(*states: str, end: dict[str, Any] | None = None) -> list[dict[str, Any]
 
 
 BEFORE, READING = "TRANSFORMATION 'cast' failed before", "VALUE_CONVERTER (JsonConverter)"
-BEFORE_PUT = "TASK_PUT (SqlSink) failed before, and that is not rehearsed:"
+BEFORE_PUT = "TASK_PUT (SqlSink) failed before, but it can't be rehearsed:"
 ALL = "All stages before it pass."
 ALL_PASS = rows("ok", "ok", "ok", "ok", end=SINK)
 
@@ -38,22 +38,29 @@ ALL_PASS = rows("ok", "ok", "ok", "ok", end=SINK)
     ("told", "failed", "index", "found", "text"),
     [
         (ALL_PASS, CAST, 2, "fixed_here",
-         "TRANSFORMATION 'cast' failed before; it passes now. The sink itself is not rehearsed."),
+         "TRANSFORMATION 'cast' failed before and passes now. The sink itself is not rehearsed."),
         (rows("ok", "ok", "failed"), CAST, 2, "still_fails", "TRANSFORMATION 'cast' still fails: it is no number"),
         (rows("ok", "ok", "failed"), VALUE, 1, "still_fails",
          f"{READING} failed before; it passes now, but TRANSFORMATION 'cast' fails: it is no number"),
         (rows("ok", "failed"), CAST, 2, "still_fails",
-         "TRANSFORMATION 'cast' failed before; now already VALUE_CONVERTER (JsonConverter) fails: it is no number"),
+         (
+"TRANSFORMATION 'cast' failed before; now the earlier stage VALUE_CONVERTER (JsonConverter) fails: "
+"it is no number"
+)),
         (ALL_PASS, PUT, 4, "not_rehearsable",
          f"{BEFORE_PUT} SqlSink would write to a database. {ALL}"),
         (rows("ok", "ok", "ok", "filtered"), CAST, 2, "filtered",
-         f"{BEFORE}; now TRANSFORMATION 'drop' leaves the record out: it would not reach the sink."),
-        (ALL_PASS, None, None, "not_rehearsable", "Where it failed before is not known. All stages before it pass."),
+         f"{BEFORE}; now TRANSFORMATION 'drop' filters the record, so it would not reach the sink."),
+        (ALL_PASS, None, None, "not_rehearsable",
+         "The stage that failed before is unknown. All stages before it pass."),
         (ALL_PASS, Stage(StageType.TRANSFORMATION, "a.Gone"), 2, "not_rehearsable",
-         "It failed before in a stage that the connector no longer has. All stages before it pass."),
+         "The stage that failed before is no longer part of the connector. All stages before it pass."),
         (rows("ok", "ok", end={"state": "not_rehearsable", "note": "x.key is a secret, which is not known here"}),
          PUT, 4, "not_rehearsable",
-         f"{BEFORE_PUT} TRANSFORMATION 'cast' stands before it, and x.key is a secret, which is not known here. {ALL}"),
+         (
+f"{BEFORE_PUT} TRANSFORMATION 'cast' comes before it, and x.key is a secret, which is not known "
+f"here. {ALL}"
+)),
     ],
 )  # fmt: skip
 def test_a_verdict_says_how_far_the_record_comes_and_never_that_it_will_succeed(

@@ -37,7 +37,7 @@ def test_a_rehearsal_waits_and_then_has_a_result(as_operator: APIClient, row: in
     done = as_operator.get(f"{URL}/{asked.json()['id']}").json()
     assert done["state"] == "done"
     assert done["results"][0]["verdict"] == "not_rehearsable"
-    assert done["results"][0]["text"].startswith("The engine does not answer")
+    assert done["results"][0]["text"].startswith("The engine does not respond")
 
 
 def test_where_the_message_queue_is_away_it_is_asked_for_all_the_same(
@@ -53,8 +53,15 @@ def test_what_no_worker_took_up_is_lost(as_operator: APIClient, row: int) -> Non
     Rehearsal.objects.update(created_at=timezone.now() - timedelta(minutes=2))
     lost = as_operator.get(f"{URL}/{pk}").json()
     assert (lost["state"], lost["trouble"]) == (
-        "lost", "No worker took it up, or it ended with its worker. Rehearse again.",
+        "lost", "No worker ran the rehearsal, or its worker stopped. Rehearse again.",
     )  # fmt: skip
+
+
+def test_results_of_an_older_version_are_shown_as_they_were_stored(as_operator: APIClient, row: int) -> None:
+    pk = ask(as_operator, {"dead_letter": row}).json()["id"]
+    older = [{"verdict": "fixed_here", "stages": [{"type": "TASK_PUT", "state": "what newer versions lack"}]}]
+    Rehearsal.objects.update(result=older, done_at=timezone.now())
+    assert as_operator.get(f"{URL}/{pk}").json()["results"] == older
 
 
 def test_it_is_shown_to_nobody_else(as_operator: APIClient, row: int) -> None:
@@ -72,11 +79,11 @@ def test_a_viewer_rehearses_nothing(as_viewer: APIClient, row: int) -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ({}, "Give one of dead_letter, dead_letters, bulk and source."),
-        ({"dead_letter": 1, "bulk": 1}, "Give one of dead_letter, dead_letters, bulk and source."),
-        ({"dead_letter": 4711}, "names a record that is not there"),
-        ({"source": 4711, "value": "x"}, "names a record that is not there"),
-        ({"bulk": 4711}, "names a bulk fix that is not there"),
+        ({}, "Set exactly one of dead_letter, dead_letters, bulk and source."),
+        ({"dead_letter": 1, "bulk": 1}, "Set exactly one of dead_letter, dead_letters, bulk and source."),
+        ({"dead_letter": 4711}, "names a record that does not exist"),
+        ({"source": 4711, "value": "x"}, "names a record that does not exist"),
+        ({"bulk": 4711}, "names a bulk fix that does not exist"),
         ({"dead_letters": list(range(1, 30))}, "no more than 20"),
         ({"bulk": 1, "sample": 21}, "less than or equal to 20"),
     ],

@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from dlqadmin.deadletters.models import DeadLetter
-from dlqadmin.deadletters.payloads import Reader
+from dlqadmin.deadletters.payloads import PayloadReader
 from dlqadmin.replays.disposals import disposal_rows
 from dlqadmin.replays.jobs import controls, queries
 from dlqadmin.replays.models import DisposalAct, ItemState, LedgerEntry, Replay
 from dlqadmin.replays.sending import canary, cancellation, queueing, sender
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.conftest import person
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import NOW
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.sql
 
 SENDER, SOON_S, WAIT_S = "sender", 0.5, 10
 COUNT = 6
-READER = Reader(None, may_read=True)
+READER = PayloadReader(None, may_read=True)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(replay: Replay, actor: User) -> Replay:
     """Run it, and hold it as a sender does."""
     assert controls.run(replay, actor, "repaired", PLAN, NOW) == f"sending {COUNT} records"
-    Replay.objects.filter(pk=replay.pk).update(sender=SENDER)
+    Replay.objects.filter(pk=replay.pk).update(claim_token=SENDER)
     replay.refresh_from_db()
     return replay
 
@@ -58,9 +58,9 @@ def replay(db: None, operator: User) -> Replay:
 def test_run_answers_before_any_record_is_taken_up_and_says_that_all_are_queued(replay: Replay) -> None:
     assert (replay.status, states(replay), LedgerEntry.objects.count()) == ("running", ["planned"] * COUNT, 0)
     document = queries.documents([replay])[0]
-    assert (document["counts"]["queued"], document["counts"]["planned"]) == (COUNT, 0)
+    assert (document.counts.queued, document.counts.planned) == (COUNT, 0)
     rows, _, total = queries.items(replay, ["queued"], "ordinal", None, 10, READER)
-    assert (total, {row["state"] for row in rows}) == (COUNT, {"queued"})
+    assert (total, {row.state for row in rows}) == (COUNT, {"queued"})
     assert queries.items(replay, ["planned", "queued"], "ordinal", None, 10, READER)[2] == COUNT
     assert canary.situation(replay).left == COUNT
 
@@ -74,7 +74,7 @@ def test_a_slice_is_queued_claimed_and_shown(replay: Replay) -> None:
     assert (states(replay), LedgerEntry.objects.count()) == (["queued"] * COUNT, COUNT)
 
 
-@pytest.mark.parametrize("changed", [{"status": "paused"}, {"status": "cancelled"}, {"sender": "successor"}])
+@pytest.mark.parametrize("changed", [{"status": "paused"}, {"status": "cancelled"}, {"claim_token": "successor"}])
 def test_nothing_is_taken_up_for_a_replay_that_is_not_run_by_this_sender(
     replay: Replay, changed: dict[str, str]
 ) -> None:
@@ -90,18 +90,18 @@ def test_of_two_over_the_same_records_each_record_is_held_by_one(replay: Replay,
     assert states(replay) == ["queued", "queued", "skipped", "skipped", "queued", "queued"]
     assert states(other) == ["skipped", "skipped", "queued", "queued", "skipped", "skipped"]
     assert LedgerEntry.objects.count() == COUNT
-    evidence = f"taken by {other} (operator-2) since the plan was made"
+    evidence = f"taken by {other} (operator-2) after the plan was made"
     assert {row.evidence for row in replay.items.filter(state="skipped")} == {evidence}
     assert counted(replay) == {("queued", ""): 4, ("skipped", "already_sent"): 2}
     assert [row.text for row in replay.events.filter(kind="left_out")] == [
-        "2 records left out: taken by others, or decided about, since the plan was made"
+        "2 records left out: other replays took them, or people disposed of them, after the plan was made"
     ]
     assert shown() == ["queued"] * COUNT
 
 
 def test_who_runs_what_another_has_taken_since_the_plan_is_told_at_once(replay: Replay) -> None:
     queueing.take_next(replay, NOW)
-    with pytest.raises(Conflict, match=rf"2 of 6 records are taken by {replay} \(operator-1\)"):
+    with pytest.raises(StateConflict, match=rf"2 of 6 records now belong to {replay} \(operator-1\)"):
         controls.run(planned(COUNT), person("operator-2", "operator"), "me too", PLAN, NOW)
 
 
@@ -110,7 +110,7 @@ def test_a_record_that_is_discarded_before_it_is_taken_up_is_left_out(replay: Re
     queueing.take_next(replay, NOW)
     one = replay.items.get(ordinal=1)
     assert (one.state, one.reason) == ("skipped", "discarded")
-    assert one.evidence == "discarded by operator-1 since the plan was made: worthless"
+    assert one.evidence == "discarded by operator-1 after the plan was made: worthless"
     assert [entry.item.ordinal for entry in LedgerEntry.objects.all()] == [0]
     assert shown()[:2] == ["queued", "discarded"]
     assert counted(replay) == {("queued", ""): 1, ("planned", ""): 4, ("skipped", "discarded"): 1}
@@ -119,7 +119,7 @@ def test_a_record_that_is_discarded_before_it_is_taken_up_is_left_out(replay: Re
 def test_a_plan_with_a_record_that_was_discarded_since_is_not_run(db: None, operator: User) -> None:
     replay = planned(COUNT)
     discard(replay, 1, operator)
-    with pytest.raises(Conflict, match="1 record of the plan were discarded"):
+    with pytest.raises(StateConflict, match="1 record of the plan were discarded"):
         controls.run(replay, operator, "repaired", PLAN, NOW)
 
 
@@ -190,7 +190,7 @@ def test_what_another_gives_up_while_it_is_asked_for_is_taken_up(operator: User,
 
 def discard(replay: Replay, ordinal: int, actor: User) -> disposal_rows.Done:
     act = DisposalAct.objects.create(
-        selection=replay.selection, kind="discarded", actor=actor, reason="worthless", created_at=NOW, touched_at=NOW
+        selection=replay.selection, kind="discarded", actor=actor, reason="worthless", created_at=NOW, heartbeat=NOW
     )
     return disposal_rows.dispose([replay.items.get(ordinal=ordinal).dead_letter_id], act, NOW)
 

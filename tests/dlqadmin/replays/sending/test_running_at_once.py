@@ -13,8 +13,8 @@ from dlqadmin.deadletters.models import DeadLetter
 from dlqadmin.replays.jobs import controls
 from dlqadmin.replays.models import Replay
 from dlqadmin.replays.selections import frozen_selections
-from dlqadmin.rest.idempotency import Once
-from dlqadmin.rest.problems import Conflict
+from dlqadmin.rest.idempotency import RequestKey
+from dlqadmin.rest.problems import StateConflict
 from tests.dlqadmin.deadletters.conftest import Beside
 from tests.dlqadmin.deadletters.letters import index, letter
 from tests.dlqadmin.replays.plans.making import LATER, plan
@@ -30,7 +30,8 @@ def test_the_second_of_two_runs_waits_for_the_first_and_counts_it(
     index([letter(number) for number in range(4)])
     ids = list(DeadLetter.objects.order_by("pk").values_list("pk", flat=True))
     first, second = (
-        plan(operator, chosen=frozen_selections.by_ids(part, operator, Once(), LATER)) for part in (ids[:2], ids[2:])
+        plan(operator, chosen=frozen_selections.by_ids(part, operator, RequestKey(), LATER))
+        for part in (ids[:2], ids[2:])
     )
 
     def run(replay: Replay) -> str:
@@ -41,5 +42,5 @@ def test_the_second_of_two_runs_waits_for_the_first_and_counts_it(
         other = beside(lambda: run(second))
         Event().wait(SOON_S)
         assert not other.done()
-    with pytest.raises(Conflict, match="4 records within 24 hours, more than 2: 2 before and 2 now"):
+    with pytest.raises(StateConflict, match="4 records within 24 hours, more than 2: 2 before and 2 now"):
         other.result(WAIT_S)

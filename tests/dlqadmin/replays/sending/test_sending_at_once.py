@@ -157,7 +157,7 @@ def test_who_decides_about_a_record_waits_for_the_replay_that_takes_it_up_though
     item_states.on_their_way(replay.items.all())
     ReplayItem.objects.update(state=ItemState.PLANNED)
     act = DisposalAct.objects.create(
-        selection=replay.selection, kind="discarded", actor=operator, created_at=NOW, touched_at=NOW
+        selection=replay.selection, kind="discarded", actor=operator, created_at=NOW, heartbeat=NOW
     )
     one = replay.items.get(ordinal=8).dead_letter_id
     with transaction.atomic():

@@ -7,10 +7,10 @@ from threading import Event, get_ident
 
 import pytest
 
-from dlqadmin.broker.transactions import ChunkProducer, Outbound, Progress, Refused, Written
+from dlqadmin.broker.transactions import ChunkProducer, OutboundRecord, ProgressCommit, RecordsRejected, WrittenRecord
 from dlqadmin.replays.sending.transaction_thread import LEAST_RECORDS, MOST_RECORDS, Flight, Size
 
-PROGRESS = Progress("group", "topic", 1)
+PROGRESS = ProgressCommit("group", "topic", 1)
 SHORT_S, MIDDLE_S, LONG_S = 0.05, 0.15, 0.3
 
 
@@ -36,31 +36,31 @@ def test_a_transaction_that_was_not_full_or_not_short_says_nothing() -> None:
 class Slow(ChunkProducer):
     """Writes when it is told to."""
 
-    def __init__(self, answer: Sequence[Written] | Refused) -> None:
+    def __init__(self, answer: Sequence[WrittenRecord] | RecordsRejected) -> None:
         self.go, self.thread, self.answer = Event(), 0, answer
 
-    def write(self, records: Sequence[Outbound], progress: Progress) -> list[Written]:
+    def write(self, records: Sequence[OutboundRecord], progress: ProgressCommit) -> list[WrittenRecord]:
         assert self.go.wait(10)
         self.thread = get_ident()
-        if isinstance(self.answer, Refused):
+        if isinstance(self.answer, RecordsRejected):
             raise self.answer
         return list(self.answer)
 
 
 def test_the_caller_goes_on_while_a_chunk_is_written() -> None:
-    slow = Slow([Written(0, 7)])
+    slow = Slow([WrittenRecord(0, 7)])
     with Flight(slow) as flight:
         writing = flight.start([], PROGRESS)
         assert not writing.done()
         slow.go.set()
-        assert writing.result(10) == [Written(0, 7)]
+        assert writing.result(10) == [WrittenRecord(0, 7)]
     assert slow.thread != get_ident()
 
 
 def test_what_the_writing_raises_is_told_to_who_asks_for_its_result() -> None:
-    slow = Slow(Refused({0: "too large"}))
+    slow = Slow(RecordsRejected({0: "too large"}))
     slow.go.set()
-    with Flight(slow) as flight, pytest.raises(Refused):
+    with Flight(slow) as flight, pytest.raises(RecordsRejected):
         flight.start([], PROGRESS).result(10)
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from engine.connectors.mirror.commit_refresh import REMIND_S, Reminders
+from engine.connectors.mirror.commit_refresh import REMIND_S, CommitRefresh
 
 
 def test_each_task_of_an_idle_mirror_reminds_now_and_then() -> None:
     now = [0.0]
-    reminders = Reminders(lambda: now[0])
+    reminders = CommitRefresh(lambda: now[0])
 
     def due() -> list[int]:
         return [task for task in range(2) if reminders.is_due(("g", "connect-m", task))]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.connectors.mirror.naming import DefaultPolicy, is_cycle, mirrored_topics, original, policy_of
+from engine.connectors.mirror.naming import DefaultReplicationPolicy, is_cycle, mirrored_topics, original, policy_of
 from engine.connectors.mirror.options import read_mirror
 
 IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
@@ -19,12 +19,12 @@ def mirrored(*topics: str, **more: str) -> dict[str, str]:
     [("t", False), ("B.t", True), ("A.t", False), ("C.B.t", True), ("C.t", False), ("BB.t", False), (".t", False)],
 )
 def test_a_topic_that_came_from_the_target_goes_round_in_a_circle(topic: str, is_one: bool) -> None:
-    assert is_cycle(DefaultPolicy(), topic, "B") is is_one
+    assert is_cycle(DefaultReplicationPolicy(), topic, "B") is is_one
 
 
 @pytest.mark.parametrize(("topic", "name"), [("t", "t"), ("A.t", "t"), ("A.B.t", "t"), ("A.", "")])
 def test_the_first_name_of_a_topic_is_behind_all_aliases(topic: str, name: str) -> None:
-    assert original(DefaultPolicy(), topic) == name
+    assert original(DefaultReplicationPolicy(), topic) == name
 
 
 def test_topics_have_the_alias_of_their_cluster() -> None:

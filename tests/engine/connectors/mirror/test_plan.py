@@ -4,10 +4,10 @@ import pytest
 
 from engine.assembly.validation import validate
 from engine.connectors.mirror.client_options import mirror_clients
-from engine.connectors.mirror.source_positions import StandIn
+from engine.connectors.mirror.source_positions import PositionsGroup
 from engine.errors import ConfigError
 from engine.exactly_once.transaction import Transaction
-from engine.leases import Delivery, Kind
+from engine.leases import ConnectorKind, Delivery
 from engine.ports import Committed
 from engine.record.record import TopicPartition
 from tests.fakes import Clock, Consumer
@@ -53,7 +53,7 @@ def wrong(props: dict[str, str], worker: dict[str, str] | None = None) -> list[s
 def test_the_class_may_say_the_type(name: str, once: bool) -> None:
     plan = validate({**PROPS, "connector.class": name}, open_worker({}))
     assert plan.config.properties.get("connector.type", "source") == ("sink" if once else "source")
-    assert plan.known.kind is Kind.SOURCE
+    assert plan.known.kind is ConnectorKind.SOURCE
     assert plan.task_configs == ()
 
 
@@ -144,7 +144,7 @@ def test_a_stand_in_names_partitions_as_the_target_does() -> None:
     at, there = TopicPartition("t", 1), TopicPartition("A.t", 1)
     group = {there: Committed(7)}
     transaction = Transaction(lambda: FakeKafka(Clock()).transactional("g-c-0"), lambda: None, Clock())
-    stand_in = StandIn(Consumer(group=group), transaction, "g", "A.{}".format)
+    stand_in = PositionsGroup(Consumer(group=group), transaction, "g", "A.{}".format)
     assert stand_in.committed([at]) == {at: Committed(7)}
     stand_in.check()
     group[there] = Committed(8)

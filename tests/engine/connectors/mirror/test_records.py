@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.connectors.mirror.assignment import assigned, known_partitions, task_configs
-from engine.connectors.mirror.groups import forward, is_news
+from engine.connectors.mirror.assignment import assigned_partitions, known_partitions, task_configs
+from engine.connectors.mirror.groups import forward_commits, is_progress
 from engine.connectors.mirror.offset_sync import OffsetSync, OffsetSyncWriter, parse_sync
 from engine.connectors.mirror.options import ASSIGNED
 from engine.connectors.mirror.records import Checkpoint, heartbeat, parse_checkpoint
@@ -47,22 +47,22 @@ def test_partitions_are_dealt_out_and_read_back() -> None:
     assert known_partitions(tasks) == rows
     assert task_configs([], 5) == []
     with pytest.raises(ConfigError):
-        assigned({ASSIGNED: "a"})
+        assigned_partitions({ASSIGNED: "a"})
 
 
 def test_checkpoints_go_on_and_back_only_with_their_group() -> None:
     first = Checkpoint("g", AT, 10, 20)
-    assert is_news(None, first)
-    assert not is_news(first, first)
-    assert is_news(first, Checkpoint("g", AT, 12, 21))
-    assert not is_news(first, Checkpoint("g", AT, 12, 19)), "a newer leader may know less"
-    assert is_news(first, Checkpoint("g", AT, 5, 9))
+    assert is_progress(None, first)
+    assert not is_progress(first, first)
+    assert is_progress(first, Checkpoint("g", AT, 12, 21))
+    assert not is_progress(first, Checkpoint("g", AT, 12, 19)), "a newer leader may know less"
+    assert is_progress(first, Checkpoint("g", AT, 5, 9))
 
 
 def test_groups_of_the_target_are_only_ever_moved_on() -> None:
     wanted = {AT: Checkpoint("g", AT, 10, 20)}
-    assert forward(wanted, {}) == forward(wanted, {AT: Committed(19)}) == {AT: Committed(20)}
-    assert forward(wanted, {AT: Committed(20)}) == forward(wanted, {AT: Committed(21)}) == {}
+    assert forward_commits(wanted, {}) == forward_commits(wanted, {AT: Committed(19)}) == {AT: Committed(20)}
+    assert forward_commits(wanted, {AT: Committed(20)}) == forward_commits(wanted, {AT: Committed(21)}) == {}
 
 
 def test_configurations_are_set_and_given_back() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.connectors.mirror.sink import MirrorPut, Spans
+from engine.connectors.mirror.sink import MirrorSink, OffsetRanges
 from engine.errors import Aborted, ConversionError, RecordError, RetriableError
 from engine.exactly_once.transaction import Transaction
 from engine.record.record import RawRecord, Record, TopicPartition
@@ -16,11 +16,11 @@ def record(offset: int, value: object = None, partition: int | None = 0) -> Reco
     return Record("A.t", partition, 5, None, data, raw=raw, offset=offset)
 
 
-def put_of(producer: Producer | BatchingProducer, *, flushes: bool = True) -> MirrorPut:
-    return MirrorPut(producer, lambda _: None, None, flushes=flushes)
+def put_of(producer: Producer | BatchingProducer, *, flushes: bool = True) -> MirrorSink:
+    return MirrorSink(producer, lambda _: None, None, flushes=flushes)
 
 
-def rejected(put: MirrorPut, records: list[Record]) -> dict[int, BaseException]:
+def rejected(put: MirrorSink, records: list[Record]) -> dict[int, BaseException]:
     with pytest.raises(ExceptionGroup) as raised:
         put.put(records)
     errors = [error for error in raised.value.exceptions if isinstance(error, RecordError)]
@@ -40,8 +40,8 @@ def test_a_put_that_is_repeated_writes_nothing_twice() -> None:
 
 @pytest.mark.parametrize(("away", "told"), [([], 1), ([1], 0)])
 def test_where_a_put_had_to_be_repeated_nothing_is_told_of_where_records_came(away: list[int], told: int) -> None:
-    spans = Spans()
-    put = MirrorPut(BatchingProducer(2, lambda _: False, away=away), lambda _: None, spans, flushes=True)
+    spans = OffsetRanges()
+    put = MirrorSink(BatchingProducer(2, lambda _: False, away=away), lambda _: None, spans, flushes=True)
     records = [record(at) for at in range(6)]
     if away:
         with pytest.raises(RetriableError):
@@ -79,7 +79,7 @@ def test_a_target_that_does_not_say_which_topics_it_has_aborts_a_transaction(err
 
     kafka = FakeKafka()
     transaction = Transaction(lambda: kafka.transactional("id"), lambda: None, Clock())
-    put = MirrorPut(transaction if error is Aborted else Producer(), ensure, None, flushes=True)
+    put = MirrorSink(transaction if error is Aborted else Producer(), ensure, None, flushes=True)
     with pytest.raises(RetriableError) as raised:
         put.put([record(0)])
     assert raised.type is error
@@ -91,6 +91,6 @@ def test_a_transactional_put_that_finds_no_broker_is_aborted() -> None:
     transaction = Transaction(lambda: kafka.transactional("id"), lambda: None, Clock())
     transaction.open()
     kafka.faults = lambda call: Fault.BEFORE if call == "produce" else None
-    put = MirrorPut(transaction, lambda _: None, None, flushes=True)
+    put = MirrorSink(transaction, lambda _: None, None, flushes=True)
     with pytest.raises(Aborted):
         put.put([record(0), record(1)])

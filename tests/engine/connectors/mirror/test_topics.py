@@ -150,7 +150,7 @@ def test_groups_are_followed_and_those_in_use_or_refused_left_alone() -> None:
         ("g2", there, 7, 51),
     ]
     assert groups.look([at], {"t": "A.t"}) == news, "they were not written down"
-    groups.take(news)
+    groups.note_written(news)
     assert groups.look([at], {"t": "A.t"}) == []
     assert groups.sync() == 1
     assert target.offsets == {"g1": {there: Committed(51, "m")}, "g2": {there: Committed(1)}}

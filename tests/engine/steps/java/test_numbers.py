@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -19,44 +21,30 @@ def test_numbers_wrap_around(number: int, bits: int, found: int) -> None:
     assert narrow(number, bits) == found
 
 
-@pytest.mark.parametrize(("text", "found"), [("+5", 5), ("-128", -128), ("007", 7), ("\u0661\uff15", 15)])
-def test_whole_numbers_are_read(text: str, found: int) -> None:
-    assert integer_of(text, 8) == found
+READ: dict[Callable[[str], object], dict[str, object]] = {
+    partial(integer_of, bits=8): {"+5": 5, "-128": -128, "007": 7, "\u0661\uff15": 15},
+    float_of: {
+        "1.5": 1.5, " .5f\n": 0.5, "1.D": 1.0, "-0x1.8p1": -3.0, "0x1p9999": math.inf, "-0x1p9999": -math.inf,
+        "+Infinity": math.inf, "1e400": math.inf, "1E-3d": 0.001,
+    },
+    decimal_of: {"1e3": Decimal("1e3"), "+5.": Decimal(5), ".5": Decimal("0.5")},
+}  # fmt: skip
+REFUSED: dict[Callable[[str], object], list[str]] = {
+    partial(integer_of, bits=8): ["", " 1", "1.0", "128", "-129", "1e1", "1_0", "+", "9" * 5000],
+    float_of: ["", "inf", "nan", "infinity", "1_0", "0x10", "1e", "1.5ff", "five", "Infinityf"],
+    decimal_of: ["", " 5", "NaN", "5f", "0x10", "1e99999999999", "1_0", "."],
+}
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1.0", "128", "-129", "1e1", "1_0", "+", "9" * 5000])
-def test_what_is_no_whole_number_of_those_bits_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no whole number of 8 bits"):
-        integer_of(text, 8)
+@pytest.mark.parametrize("read", READ)
+def test_numbers_are_read(read: Callable[[str], object]) -> None:
+    assert {text: read(text) for text in READ[read]} == READ[read]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("1.5", 1.5), (" .5f\n", 0.5), ("1.D", 1.0), ("-0x1.8p1", -3.0), ("0x1p9999", math.inf),
-        ("-0x1p9999", -math.inf),
-        ("+Infinity", math.inf), ("1e400", math.inf), ("1E-3d", 0.001),
-    ],
-)  # fmt: skip
-def test_floating_numbers_are_read(text: str, found: float) -> None:
-    assert float_of(text) == found
-
-
-@pytest.mark.parametrize("text", ["", "inf", "nan", "infinity", "1_0", "0x10", "1e", "1.5ff", "five", "Infinityf"])
-def test_what_java_does_not_take_for_a_number_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no number"):
-        float_of(text)
-
-
-@pytest.mark.parametrize(("text", "found"), [("1e3", Decimal("1e3")), ("+5.", Decimal(5)), (".5", Decimal("0.5"))])
-def test_decimals_are_read(text: str, found: Decimal) -> None:
-    assert decimal_of(text) == found
-
-
-@pytest.mark.parametrize("text", ["", " 5", "NaN", "5f", "0x10", "1e99999999999", "1_0", "."])
-def test_what_is_no_decimal_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no number"):
-        decimal_of(text)
+@pytest.mark.parametrize(("read", "text"), [(read, text) for read, texts in REFUSED.items() for text in texts])
+def test_what_java_does_not_take_for_a_number_is_refused(read: Callable[[str], object], text: str) -> None:
+    with pytest.raises(ValueError, match="no whole number of 8 bits" if isinstance(read, partial) else "is no number"):
+        read(text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""The bodies of requests about passwords and API tokens."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from rest_framework import serializers
+
+from dlqadmin.audit.permissions import SCOPES
+from dlqadmin.rest.documents import Form
+from dlqadmin.rest.fields import BoundedListField
+
+
+class PasswordBody(Form):
+    """The current password and the new one."""
+
+    current = serializers.CharField(max_length=1000, trim_whitespace=False, write_only=True)
+    new = serializers.CharField(max_length=1000, trim_whitespace=False, write_only=True)
+
+
+class TokenBody(Form):
+    """A token to create. It expires after `days`; the default is 90 unless settings change it."""
+
+    name = serializers.CharField(max_length=100)
+    scopes = BoundedListField(child=serializers.ChoiceField(choices=list(SCOPES)), allow_empty=False, max_length=20)
+    days = serializers.IntegerField(min_value=1, required=False)
+
+    def validate_days(self, days: int) -> int:
+        """Limit the lifetime of tokens."""
+        if days > settings.API_TOKEN_MAX_DAYS:
+            raise serializers.ValidationError(f"must be at most {settings.API_TOKEN_MAX_DAYS} days")
+        return days

@@ -1,0 +1,117 @@
+"""Descriptions of clusters: how clients connect, without credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.conf import settings
+
+from dlqadmin.broker import clusters
+from dlqadmin.broker.availability import availability
+from dlqadmin.broker.messages import BrokerUnavailable
+from dlqadmin.clusters import index_progress
+from dlqadmin.clusters.client_certificates import Certificate, client_certificate
+from dlqadmin.clusters.documents import (
+    CertificateDocument,
+    ClusterDocument,
+    ClusterList,
+    IndexProgress,
+    SaslDocument,
+    TlsDocument,
+    TopicProgress,
+)
+from dlqadmin.clusters.index_progress import TopicIndexProgress
+from dlqadmin.overview.documents import TextHealth
+from dlqadmin.overview.health import index_lag
+from dlqadmin.rest.times import iso
+from engine.config.masking import mask_url
+
+ENDPOINT = "ssl.endpoint.identification.algorithm"
+
+
+def overview(now: datetime) -> ClusterList:
+    """Return every cluster, the own one first, and the progress of the index."""
+    broker = availability()
+    lag = index_lag(now, broker)
+    return ClusterList(
+        results=[cluster(name) for name in ("", *clusters.names())],
+        index=IndexProgress(
+            reachable=broker.reachable,
+            patterns=list(settings.DLQ_TOPICS),
+            start="earliest",
+            topics=[_progress(row) for row in index_progress.progress(lag, broker)],
+            lookalikes=index_progress.unfollowed_topics(broker),
+            text=TextHealth(records_behind=lag.text.records, seconds_behind=round(lag.text.seconds, 1)),
+        ),
+    )
+
+
+def cluster(name: str) -> ClusterDocument:
+    """Describe how clients connect to this cluster; "" is the own one.
+
+    Raises KeyError for an unknown cluster.
+    """
+    given = clusters.given_options(name)
+    try:
+        options: Mapping[str, object] = clusters.client_options(name)
+        trouble = ""
+    except BrokerUnavailable as error:
+        options, trouble = given, str(error)
+    protocol = str(options.get("security.protocol", "plaintext")).upper()
+    is_own = not name
+    return ClusterDocument(
+        name=name or settings.CLUSTER,
+        own=is_own,
+        environment=settings.ENVIRONMENT if is_own else None,
+        read_only=settings.READ_ONLY if is_own else None,
+        bootstrap_servers=[one.strip() for one in given[clusters.SERVERS].split(",")],
+        security_protocol=protocol,
+        sasl=_sasl(options) if protocol.startswith("SASL") else None,
+        tls=_tls(given, options) if protocol.endswith("SSL") else None,
+        principal=principal(options),
+        trouble=trouble,
+    )
+
+
+def principal(options: Mapping[str, object]) -> str:
+    """Return the principal of these clients ("User:…"), unless the brokers map names."""
+    protocol = str(options.get("security.protocol", "plaintext")).upper()
+    if protocol.startswith("SASL"):
+        return f"User:{options.get('sasl.username', '<user of the token>')}"
+    certificate = client_certificate(options) if protocol == "SSL" else None
+    return f"User:{certificate.subject if certificate else 'ANONYMOUS'}"
+
+
+def _sasl(options: Mapping[str, object]) -> SaslDocument:
+    mechanism = options.get("sasl.mechanism") or options.get("sasl.mechanisms") or "GSSAPI"
+    username = options.get("sasl.username")
+    return SaslDocument(mechanism=str(mechanism), username=None if username is None else str(username))
+
+
+def _tls(given: Mapping[str, str], options: Mapping[str, object]) -> TlsDocument:
+    named = given.get("ssl.ca.location") or given.get("ssl.truststore.location")
+    is_text = any(option in given for option in ("ssl.ca.pem", "ssl.truststore.certificates"))
+    found = client_certificate(options)
+    return TlsDocument(
+        ca=mask_url(named) if named else "set as text" if is_text else None,
+        checks_host_name=str(options.get(ENDPOINT, "https")).lower() != "none",
+        certificate=_certificate(found) if found else None,
+    )
+
+
+def _certificate(one: Certificate) -> CertificateDocument:
+    return CertificateDocument(subject=one.subject, issuer=one.issuer, expires=iso(one.expires))
+
+
+def _progress(row: TopicIndexProgress) -> TopicProgress:
+    return TopicProgress(
+        topic=row.topic,
+        partitions=row.partitions,
+        read=row.read,
+        of=row.of,
+        records_behind=row.behind,
+        seconds_behind=round(row.seconds, 1),
+        rate=None if row.rate is None else round(row.rate, 1),
+        eta_s=None if row.eta_s is None else round(row.eta_s, 1),
+    )

@@ -1,0 +1,160 @@
+"""Connectors and their tasks as API documents."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from dlqadmin.rest.documents import Document, Time
+
+# Ordered from closest to failing to farthest. A `fail_fast` task has made no error yet: its first error fails it.
+Risk = Literal["failed", "exhausted", "near", "within", "fail_fast", "unused", "unlimited", "handler", "unknown"]
+
+
+class StageCounts(Document):
+    """The failures of a stage (KIP-298), and the records that a handler dropped there (KIP-1033).
+
+    `name` is the processor node of a stream, and empty for other connectors.
+    """
+
+    index: int
+    type: str
+    class_name: str = msgspec.field(name="class")
+    name: str
+    failed: int
+    dropped: int
+
+
+class ErrorLimit(Document):
+    """One limit on the errors of a task. −1 means no limit, and then `left` is null.
+
+    `left` errors are still tolerated; the next one fails the task.
+    """
+
+    limit: int
+    used: int
+    left: int | None
+
+
+class ErrorBudgetDocument(Document):
+    """The distance of a task from failing because of errors (KIP-298, "Task Tolerance Limits").
+
+    `risk`, from the closest to failing:
+
+    * `failed`
+    * `exhausted`: the next error fails the task
+    * `near`: half of a limit is used, or the rest will be used within an hour
+    * `within`
+    * `fail_fast`: no error is tolerated, and none happened yet
+    * `unused`
+    * `unlimited`
+    * `handler`: a custom handler decides
+    * `unknown`: not reported yet
+
+    `left` is the smaller value of both limits. `rate` counts the errors of the last `window_ms`.
+    `errors_per_hour` covers the last hour, and is null until five minutes are known. `empty_in_ms` is
+    the time until the task fails at that rate.
+
+    `handlers` are the handlers that the connector configures (KIP-1033), by what they decide about:
+    `processing`, `deserialization`, `production`. The limits count and decide about all other errors.
+    `decided_by` is `handlers` if no errors remain for the limits. It is also `handlers` for a stream
+    without limits, where default handlers fail the task; then there is nothing to count.
+    """
+
+    risk: Risk
+    left: int | None
+    total: ErrorLimit | None
+    rate: ErrorLimit | None
+    window_ms: int
+    decided_by: Literal["limits", "handlers"]
+    handlers: dict[str, str]
+    errors_per_hour: float | None
+    empty_in_ms: int | None
+
+
+class EndangeredTask(ErrorBudgetDocument):
+    """One of the tasks that are closest to failing."""
+
+    connector: str
+    task: int
+
+
+class TaskDocument(Document):
+    """One task, with its state and its latest figures.
+
+    `metrics` uses the names of KIP-298 and KIP-1033. `dropped_rate` is `dropped-records-rate`: records
+    per second over the last report. `parked_until` and `parked_reason` are set while the task waits for
+    a retry. `tolerance` is what the task reported; `budget` is what is left of it now.
+    """
+
+    id: int
+    state: str
+    trace: str | None
+    lag: int | None
+    metrics: dict[str, int]
+    stages: list[StageCounts]
+    stage_failures: dict[str, int]
+    tolerance: dict[str, int]
+    budget: ErrorBudgetDocument
+    dropped_rate: float | None
+    worker_id: str
+    parked_until: Time | None
+    parked_reason: str | None
+    reported_at: Time | None
+
+
+class ConnectorDocument(Document):
+    """One connector. Secrets in its configuration are masked.
+
+    `kind` is sink, source or stream; `type` is Kafka Connect's term. `delivery` is null before the
+    first report. `dlq_topic` is null if no dead letters are written.
+
+    `dead_letters` is `durable`, or `best_effort` if the cluster of the dead letter topic acknowledges
+    nothing. It is null without dead letters.
+    """
+
+    name: str
+    type: str
+    kind: str
+    state: str
+    worker_id: str
+    topics: list[str]
+    dlq_topic: str | None
+    delivery: str | None
+    dead_letters: str | None
+    config: dict[str, str]
+    tasks: list[TaskDocument]
+    metrics: dict[str, int]
+    lag: int | None
+    stages: list[StageCounts]
+    last_error_at: Time | None
+
+
+class ConnectorAnswer(ConnectorDocument):
+    """One connector, with the age of the engine's response."""
+
+    reachable: bool
+    as_of: Time | None
+
+
+class ConnectorList(Document):
+    """All connectors; the engine's last response if it is unreachable.
+
+    `nearest` lists the tasks closest to failing, in that order. `trouble` says why the engine refused
+    the dashboard and which setting to change. It is null if the engine is only unreachable.
+    """
+
+    reachable: bool
+    as_of: Time | None
+    trouble: str | None
+    nearest: list[EndangeredTask]
+    results: list[ConnectorDocument]
+
+
+class ControlAnswer(Document):
+    """The engine accepted the request; the state changes later."""
+
+    connector: str
+    task: int | None
+    action: str

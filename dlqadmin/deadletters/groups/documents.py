@@ -1,0 +1,149 @@
+"""The API documents of groups."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dlqadmin.deadletters.group_states import GroupState
+from dlqadmin.deadletters.groups.common_values import Trait
+from dlqadmin.deadletters.models import Regrouping
+from dlqadmin.deadletters.search.documents import GroupLink
+from dlqadmin.rest.documents import Document, Time
+
+
+class SparklineDocument(Document):
+    """Counts of a group over time. `from` is the start of the first bucket."""
+
+    start: Time = msgspec.field(name="from")
+    bucket_ms: int
+    points: list[int]
+
+
+class MuteDocument(Document):
+    """A mute: its start, the conditions that end it, and the events `seen` since."""
+
+    at: Time | None
+    until: Time | None
+    events: int | None
+    rate: int | None
+    seen: int
+
+
+class GroupDocument(Document):
+    """A group with its counts in a time range.
+
+    `now` counts the last five minutes. `now_exact` and `keys_exact` are false if the count is a lower bound.
+    """
+
+    id: int
+    title: str
+    exception_class: str
+    stage: str
+    message: str
+    fingerprint_count: int
+    state: GroupState
+    mute: MuteDocument | None
+    events: int
+    events_24h: int
+    now: int
+    now_exact: bool
+    keys: int
+    keys_exact: bool
+    first_seen: Time
+    last_seen: Time
+    owner: str | None
+    connectors: list[str]
+    topics: list[str]
+    sparkline: SparklineDocument
+
+
+class TabCounts(Document):
+    """The number of groups on each tab."""
+
+    unresolved: int
+    new: int
+    regressed: int
+    escalating: int
+    muted: int
+    resolved: int
+
+
+class GroupPage(Document):
+    """Groups, and the number of groups on each tab."""
+
+    results: list[GroupDocument]
+    next: str | None
+    counts: TabCounts
+    total_records: int
+    took_ms: int
+    exact: bool
+
+
+class HoleDocument(Document):
+    """A variable part of a message, with an example."""
+
+    name: str
+    example: str
+
+
+class FingerprintDocument(Document):
+    """A fingerprint, with its events in the time range."""
+
+    id: int
+    digest: str
+    exception_class: str
+    stage: str
+    message: str
+    holes: list[HoleDocument]
+    frame: str
+    events: int
+
+
+class RegroupingDocument(Document):
+    """A merge or a split."""
+
+    id: int
+    kind: Regrouping.Kind
+    at: Time
+    actor: str
+    reason: str
+    fingerprints: int
+    sources: list[GroupLink]
+    targets: list[GroupLink]
+    undone: bool
+
+
+class ActivityDocument(Document):
+    """An event in the history of a group."""
+
+    at: Time
+    actor: str
+    kind: str
+    text: str
+
+
+class GroupDetail(GroupDocument):
+    """A group with its fingerprints and its history."""
+
+    fingerprints: list[FingerprintDocument]
+    regroupings: list[RegroupingDocument]
+    activity: list[ActivityDocument]
+
+
+class CommonDocument(Document):
+    """The traits of a group's dead letters, strongest first, and the number of dead letters that were compared.
+
+    `withheld` is true if keys, values and headers were not compared, because the reader may not see them.
+    """
+
+    traits: list[Trait]
+    here: int
+    elsewhere: int
+    partial: bool
+    withheld: bool
+
+
+class ChangedGroups(Document):
+    """The number of changed groups."""
+
+    changed: int

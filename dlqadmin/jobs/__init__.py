@@ -1,0 +1,1 @@
+"""Background jobs: rows that Celery workers claim, work on and finish."""

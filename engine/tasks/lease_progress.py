@@ -1,0 +1,48 @@
+"""Progress reports of a running lease, on the status topic."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import msgspec
+
+from engine.config.topic import LEASE_KEY
+from engine.config.worker import WorkerConfig
+from engine.errors import EngineError
+from engine.kafka.client_options import QUICK, producer_settings
+from engine.kafka.producer import KafkaProducer
+from engine.leases import LeaseProgress
+from engine.tasks.clients import base
+
+MOST_BYTES = 500_000  # of one record; brokers take up to 1 MB
+log = logging.getLogger(__name__)
+
+_tellers: dict[tuple[str, str], KafkaProducer] = {}
+
+
+def write_progress(worker: WorkerConfig, progress: LeaseProgress) -> None:
+    """Write progress to the status topic without waiting. A lost report is followed by a newer one."""
+    key = (worker.bootstrap_servers, worker.status_topic)
+    try:
+        if key not in _tellers:
+            _tellers[key] = KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
+        teller = _tellers[key]
+        if lost := teller.forget():
+            log.debug("%d records about what leases do were not written", lost)
+        teller.produce_all([(worker.status_topic, LEASE_KEY, value, (), None, 0) for value in values(progress)])
+    except EngineError as error:
+        log.debug("a lease could not tell what it does: %s", error)
+        if key in _tellers:
+            _tellers.pop(key).close()
+
+
+def values(progress: LeaseProgress) -> Iterator[bytes]:
+    """Yield the progress as record values, split only if it is too large."""
+    value = msgspec.json.encode(progress)
+    half = len(progress.reports) // 2
+    if len(value) <= MOST_BYTES or not half:
+        yield value
+        return
+    for part in (progress.reports[:half], progress.reports[half:]):
+        yield from values(LeaseProgress(progress.lease_id, part))
