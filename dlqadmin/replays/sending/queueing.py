@@ -40,9 +40,9 @@ def take(replay: Replay, now: datetime, ordinals: range = lineage_claims.ALL) ->
     """
     mine = replay.items.filter(ordinal__gte=ordinals.start, ordinal__lt=ordinals.stop)
     planned = item_states.move_all(mine, ItemState.PLANNED, ItemState.QUEUED, now)
-    held = lineage_claims.claim(replay, resend=replay.resend, ordinals=ordinals, most=planned)
+    claimed = lineage_claims.claim(replay, resend=replay.resend, ordinals=ordinals, most=planned)
     item_states.on_their_way(mine.filter(state=ItemState.QUEUED))
-    return Taken(planned, held)
+    return Taken(planned, claimed)
 
 
 def take_next(replay: Replay, now: datetime, begin: int = 0) -> int | None:
