@@ -1,4 +1,5 @@
 import { isPersonActive } from "../lib/activity";
+import { noteNoResponse, noteResponse } from "../lib/serverState";
 import type { Problem } from "./types";
 
 export const API = "/api/v1";
@@ -54,13 +55,19 @@ async function request<T>(
     body: body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body),
     signal: signal ?? null,
   }).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted && !isTimeout(signal.reason)) throw error;
+    noteNoResponse();
     throw new ApiError({ title: "The server cannot be reached", status: 0, detail: "The server cannot be reached." });
   });
+  noteResponse(response);
   if (!response.ok)
     throw new ApiError(await problemOf(response), Number(response.headers.get("Retry-After")) || undefined);
   const text = await response.text();
   return (text ? JSON.parse(text) : undefined) as T;
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
 async function problemOf(response: Response): Promise<Problem> {

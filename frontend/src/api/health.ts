@@ -3,10 +3,14 @@ import { get } from "./client";
 import { useMayWrite } from "./session";
 import type { Health } from "./types";
 
+/** A server that takes longer counts as away. Its own limits for Kafka, the engine and Redis are shorter. */
+const TIMEOUT_MS = 10_000;
+
 export function useHealth() {
   return useQuery({
     queryKey: ["health"],
-    queryFn: ({ signal }) => get<Health>("health", undefined, signal),
+    queryFn: ({ signal }) =>
+      get<Health>("health", undefined, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])),
     refetchInterval: 5_000,
   });
 }

@@ -1,7 +1,7 @@
 import { MantineProvider, createTheme } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { Suspense, lazy, useState } from "react";
-import { BrowserRouter, Navigate, Route, Routes } from "react-router";
+import { Suspense, lazy, useState, type ReactNode } from "react";
+import { BrowserRouter, Navigate, Route, Routes, useLocation } from "react-router";
 import { ApiError } from "../api/client";
 import { SESSION, SESSION_ENDED, SIGN_OUT, useSession } from "../api/session";
 import type { Session } from "../api/types";
@@ -9,6 +9,7 @@ import { Overview } from "../features/overview/Overview";
 import { SignIn } from "../features/signin/SignIn";
 import { ZoneProvider } from "../lib/zone";
 import { Broken } from "../ui/Broken";
+import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Bones, Panel } from "../ui/Panel";
 import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
@@ -46,12 +47,19 @@ export function App() {
       <QueryClientProvider client={client}>
         <ZoneProvider>
           <BrowserRouter>
-            <Gate />
+            <RootBoundary>
+              <Gate />
+            </RootBoundary>
           </BrowserRouter>
         </ZoneProvider>
       </QueryClientProvider>
     </MantineProvider>
   );
+}
+
+/** Catches errors of the shell itself. Errors of one screen are caught inside the shell. */
+function RootBoundary({ children }: { children: ReactNode }) {
+  return <ErrorBoundary resetKey={useLocation().pathname}>{children}</ErrorBoundary>;
 }
 
 function Gate() {

@@ -4,6 +4,7 @@ import { Link, NavLink, useLocation, useNavigate } from "react-router";
 import { useDeadLetterTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
+import { useServerState } from "../lib/serverState";
 import { useSignOut } from "../api/session";
 import type { Session } from "../api/types";
 import { askFilter } from "../lib/filter";
@@ -14,6 +15,7 @@ import { inSpan, readSpan, withSpan, type Span } from "../lib/span";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { DisposalToast } from "../features/disposing/DisposalToast";
+import { ErrorBoundary } from "../ui/ErrorBoundary";
 import { Avatar, Glyph, join } from "../ui/Panel";
 import { Mark } from "../ui/Mark";
 import { Icon, type IconName } from "./icons";
@@ -52,7 +54,7 @@ export function Shell({ session, children }: { session: Session; children: React
           <TopBar session={session} onHelp={() => setOpened("keys")} onFind={() => setOpened("palette")} />
           <main className={styles.main} id="main" tabIndex={-1}>
             <Standing />
-            {children}
+            <ErrorBoundary resetKey={pathname}>{children}</ErrorBoundary>
           </main>
         </div>
       </div>
@@ -137,7 +139,19 @@ function Entry({ to, icon, label, note }: { to: string; icon: IconName; label: s
 
 function IndexHealth() {
   const { data, isError } = useHealth();
-  if (!data) return <div className={styles.foot}>{isError ? "Health is unknown" : ""}</div>;
+  const { unreachableSince } = useServerState();
+  if (unreachableSince !== null || !data) {
+    return (
+      <div className={styles.foot}>
+        {unreachableSince !== null || isError ? (
+          <div className="row" style={{ gap: 6 }}>
+            <Glyph tone="unknown">?</Glyph>
+            <span className={styles.words}>Health is unknown: the server does not respond</span>
+          </div>
+        ) : null}
+      </div>
+    );
+  }
   const { index, broker, engine } = data;
   const known = broker.reachable && index.records_behind !== null;
   const current = known && !indexBehind(data);
@@ -215,6 +229,9 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
           </Menu.Label>
           <Menu.Item component={Link} to="/profile">
             Profile
+          </Menu.Item>
+          <Menu.Item component="a" href="/api/docs">
+            REST API
           </Menu.Item>
           <Menu.Item onClick={onHelp} rightSection={<kbd>?</kbd>}>
             Keys

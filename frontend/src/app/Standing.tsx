@@ -1,12 +1,13 @@
 import { useHealth } from "../api/health";
+import { useServerState } from "../lib/serverState";
 import type { Health } from "../api/types";
 import { count, plural, span } from "../lib/format";
 import { useNow } from "../lib/zone";
+import { LinkButton } from "../ui/controls";
 import { Strip } from "../ui/Panel";
 
 const BEHIND_RECORDS = 1_000;
 const BEHIND_S = 30;
-const LATE_MS = 15_000; // health is asked every five seconds
 
 /** Is the list of records so far behind the dead letter topics that it should be said? */
 export function indexBehind({ index }: Health): boolean {
@@ -19,17 +20,26 @@ export function secondsBehind(seconds: number): string {
 
 /** What does not hold at present, above every screen: the gravest alone, with what still does. */
 export function Standing() {
-  const { data: health, isError, dataUpdatedAt } = useHealth();
+  const { data: health } = useHealth();
+  const { unreachableSince, hasNewBuild } = useServerState();
   const now = useNow(1_000);
-  if (!health) return null;
-  const age = now - dataUpdatedAt;
-  if (isError && age > LATE_MS)
+  if (unreachableSince !== null)
     return (
-      <Strip tone="warn">
-        The server has not responded for {span(age)}. The screen shows the last known state. It refreshes automatically
-        when the server responds.
+      <Strip tone="failed">
+        The server has not responded for {span(Math.max(0, now - unreachableSince))}. The screen shows the last known
+        state. It refreshes automatically when the server responds.
       </Strip>
     );
+  if (hasNewBuild)
+    return (
+      <Strip tone="accent">
+        <span>
+          A new version of the dashboard is installed.{" "}
+          <LinkButton onClick={() => window.location.reload()}>Reload</LinkButton> to use it. Unsaved input is lost.
+        </span>
+      </Strip>
+    );
+  if (!health) return null;
   if (!health.broker.reachable)
     return (
       <Strip tone="warn">
