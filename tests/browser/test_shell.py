@@ -9,17 +9,20 @@ from playwright.sync_api import BrowserContext, Page, Request, Response, Route, 
 from demo.network import wait_until
 from tests.browser.axe import barriers
 from tests.browser.claims import claim
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, close_live_events
 from tests.browser.screens import THEMES
 
 FIRST_SCREEN_BYTES = 200_000
 ASKED_AGAIN_MS = 5_000  # how often the shell asks how the server is
+SAFETY_MS = 120_000  # how often a screen with live events asks although nothing changed
+SETTLED_MS = 12_000  # the intervals that began before the live events are over
 AWAY_TIMEOUT_S = 45
 GOING = {"g": "Groups", "r": "Records", "j": "Replays", "d": "Overview"}
 
 
 def changed_health(page: Page, **index: int) -> None:
-    """Let the server's word on the index be this from now on."""
+    """Let the server report this lag of the index from now on."""
+    close_live_events(page)
 
     def answer(route: Route) -> None:
         body = route.fetch().json()
@@ -124,7 +127,8 @@ def name_build(page: Page, pattern: str, build: str) -> None:
 
 
 def test_open_tabs_learn_of_a_new_build(page: Page) -> None:
-    name_build(page, "**/api/v1/health", "index-new")
+    close_live_events(page)
+    name_build(page, "**/api/v1/**", "index-new")
     at(page, "/audit", "Audit")
     expect(page.get_by_text("A new version of the dashboard is installed.")).to_be_visible()
     assert barriers(page) == []
@@ -156,7 +160,7 @@ def test_an_ended_session_says_so_and_signing_in_comes_back_to_the_page(visitor:
     fill_in(visitor, site)
     expect(visitor.get_by_role("heading", level=1)).to_have_text("usgs-to-sql")
     end_session(visitor.context)
-    visitor.clock.fast_forward(ASKED_AGAIN_MS)
+    visitor.clock.fast_forward(SAFETY_MS)
     expect(visitor.get_by_text("Your session has ended.")).to_be_visible()
     assert barriers(visitor) == []
     fill_in(visitor, site)
@@ -220,6 +224,7 @@ def test_signing_in_and_the_first_screen_take_at_most_200_kb(visitor: Page, site
         kept.append(response)
 
     visitor.on("response", keep)
+    close_live_events(visitor)
     visitor.goto("/")
     visitor.get_by_label("User name").wait_for()
     for theme in THEMES:
@@ -233,6 +238,21 @@ def test_signing_in_and_the_first_screen_take_at_most_200_kb(visitor: Page, site
     sizes = {one.url: one.request.sizes()["responseBodySize"] for one in kept if one.status == 200}
     assert {url.rpartition(".")[2] for url in sizes} >= {"js", "css"}
     assert sum(sizes.values()) <= FIRST_SCREEN_BYTES, sizes
+
+
+def test_an_idle_overview_sends_at_most_twelve_requests_a_minute(page: Page) -> None:
+    at(page, "/", "Overview")
+    page.locator("[aria-busy=true]").first.wait_for(state="detached")
+    page.wait_for_timeout(SETTLED_MS)
+    sent: list[str] = []
+
+    def note(request: Request) -> None:
+        sent.append(request.url)
+
+    page.on("request", note)
+    page.wait_for_timeout(20_000)
+    page.remove_listener("request", note)
+    assert len(sent) <= 4, sent  # a third of a minute
 
 
 def fill_in(visitor: Page, site: Site) -> None:

@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { followed } from "../lib/streaming";
 import { get, send } from "./client";
 import type { ClusterList, ConnectionTestAnswer as Trial } from "./schema";
 
@@ -19,7 +20,7 @@ export function useClusters(wanted = true) {
     queryKey: ["clusters"],
     enabled: wanted,
     queryFn: ({ signal }) => get<ClusterList>("clusters", undefined, signal),
-    refetchInterval: EVERY_MS,
+    ...followed(EVERY_MS),
   });
 }
 

@@ -1,5 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient, type QueryFilters } from "@tanstack/react-query";
 import { EVER } from "../lib/ranges";
+import { followed } from "../lib/streaming";
 import { API, get } from "./client";
 import { getCancellable } from "./searches";
 import type { DeadLetter, DeadLetterPage, Facets, Neighbours, TimeSeries } from "./types";
@@ -33,8 +34,21 @@ export function useDeadLetters(query: string) {
   });
 }
 
-/** The present total of a filter, asked again every `everyMs`, so that a list can say what is new without moving. */
+/** The present total of a filter, read again every `everyMs`, so that a list can say what is new without moving. */
 export function useDeadLetterTotal(query: string, everyMs: number, wanted = true) {
+  return useTotal(query, { refetchInterval: everyMs }, wanted);
+}
+
+/** The present total of a filter, read again after live events, or every `everyMs` without them. */
+export function useFollowedTotal(query: string, everyMs: number) {
+  return useTotal(query, followed(everyMs));
+}
+
+function useTotal(
+  query: string,
+  refresh: Partial<ReturnType<typeof followed>> | { refetchInterval: number },
+  wanted = true,
+) {
   return useQuery({
     queryKey: ["dead-letters-total", query],
     enabled: wanted,
@@ -44,7 +58,7 @@ export function useDeadLetterTotal(query: string, everyMs: number, wanted = true
       return getCancellable<DeadLetterPage>("dead-letters", params, signal);
     },
     select: (answer) => answer.total,
-    refetchInterval: everyMs,
+    ...refresh,
   });
 }
 
@@ -56,7 +70,7 @@ export function useNewest(wanted = true) {
     queryFn: ({ signal }) =>
       get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: EVER, limit: "1" }), signal),
     select: (answer) => (answer.partial ? undefined : (answer.results[0] ?? null)),
-    refetchInterval: 15_000,
+    ...followed(15_000),
   });
 }
 

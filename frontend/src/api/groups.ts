@@ -1,4 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { followed } from "../lib/streaming";
 import { get, send } from "./client";
 import type { Common, GroupDetail, GroupPage, Regrouping } from "./types";
 
@@ -17,13 +18,13 @@ export function useGroups(query: string) {
   });
 }
 
-/** The present counts of groups, asked again every `everyMs`. */
+/** The present counts of groups, read again after live events, or every `everyMs` without them. */
 export function useGroupCounts(query: string, everyMs: number) {
   return useQuery({
     queryKey: ["group-counts", query],
     queryFn: ({ signal }) => get<GroupPage>("groups", new URLSearchParams(query), signal),
     select: (page) => ({ counts: page.counts, total_records: page.total_records }),
-    refetchInterval: everyMs,
+    ...followed(everyMs),
   });
 }
 

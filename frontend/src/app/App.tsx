@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { Suspense, lazy, useState, type ReactNode } from "react";
 import { BrowserRouter, Navigate, Route, Routes, useLocation } from "react-router";
 import { ApiError } from "../api/client";
+import { useLiveState } from "../api/liveState";
 import { SESSION, SESSION_ENDED, SIGN_OUT, useSession } from "../api/session";
 import type { Session } from "../api/types";
 import { Overview } from "../features/overview/Overview";
@@ -73,6 +74,7 @@ function Gate() {
   if (!session.data?.authenticated) return <SignIn />;
   return (
     <Shell session={session.data}>
+      <LiveUpdates />
       <Suspense
         fallback={
           <Panel>
@@ -105,6 +107,11 @@ function Gate() {
       </Suspense>
     </Shell>
   );
+}
+
+function LiveUpdates() {
+  useLiveState();
+  return null;
 }
 
 function makeClient(): QueryClient {

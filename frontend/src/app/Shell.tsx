@@ -1,7 +1,7 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { Suspense, lazy, useState, type ReactNode } from "react";
 import { Link, NavLink, useLocation, useNavigate } from "react-router";
-import { useDeadLetterTotal } from "../api/deadLetters";
+import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
 import { useServerState } from "../lib/serverState";
@@ -92,7 +92,7 @@ function Banner({ session }: { session: Session }) {
 function Navigation({ span }: { span: Span }) {
   const time = askFilter({ clauses: [], from: span.from, to: span.to });
   const groups = useGroupCounts(`status=unresolved&${time}`, EVERY_MS);
-  const records = useDeadLetterTotal(time, EVERY_MS);
+  const records = useFollowedTotal(time, EVERY_MS);
   const notes: Record<string, string | undefined> = {
     "/groups": groups.data && count(groups.data.counts.unresolved ?? 0),
     "/records": records.data && `${count(records.data.count)}${records.data.exact ? "" : "+"}`,

@@ -6,8 +6,9 @@ from typing import Any
 from asgiref.sync import async_to_sync
 
 from dlqadmin.replays.jobs.documents import ItemCounts, ReplaySummary
-from dlqadmin.replays.jobs.event_stream import LOOK_EVERY_S, Shared, events
+from dlqadmin.replays.jobs.queries import is_over
 from dlqadmin.replays.models import ReplayStatus
+from dlqadmin.rest.event_stream import SharedReads, StreamTimes, events
 
 
 def replay(status: str, waiting: int = 0) -> ReplaySummary:
@@ -27,7 +28,7 @@ def heard(answers: Sequence[ReplaySummary | None]) -> tuple[list[bytes], float]:
         passed[0] += seconds
 
     async def collect() -> list[bytes]:
-        return [event async for event in events(look, lambda: passed[0], sleep)]
+        return [event async for event in events("replay", look, is_over, StreamTimes(), lambda: passed[0], sleep)]
 
     return async_to_sync(collect)(), passed[0]
 
@@ -62,9 +63,9 @@ def test_many_who_listen_cost_one_look() -> None:
         looks.append(pk)
         return replay("running", len(looks))
 
-    shared = Shared(read, lambda: passed[0])
+    shared = SharedReads(read, 0.5, lambda: passed[0])
     first = [shared(1) for _ in range(100)]
     assert (looks, first[0] is first[99]) == ([1], True)
     shared(2)
-    passed[0] += LOOK_EVERY_S
+    passed[0] += 0.5
     assert (shared(1), looks) == (replay("running", 3), [1, 2, 1])
