@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,7 +57,7 @@ def test_the_version_stays_while_nothing_changes(indexed: None) -> None:
 
 def test_the_version_changes_with_the_data(as_operator: APIClient, operator: User, indexed: None) -> None:
     seen = [version()]
-    changes = [
+    changes: list[Callable[[], object]] = [
         lambda: planned(as_operator),
         lambda: triage.add_note(Group.objects.all()[0].pk, operator, "looked at it", timezone.now()),
         lambda: TaskSnapshot.objects.create(
