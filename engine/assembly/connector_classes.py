@@ -124,7 +124,7 @@ def find_class(name: str, allow: Sequence[str] = ()) -> tuple[ConnectorClass | N
         return of_databases()[name], []
     if not name:
         return None, []  # a check of required options reports this
-    text = "is no known class"
+    text = "is not a known connector class"
     try:
         found = plugins.find(plugins.SINKS, name) or plugins.find(plugins.SOURCES, name)
         found = found or plugins.at_path(name, allow)

@@ -49,7 +49,7 @@ def open_election(worker: WorkerConfig) -> KafkaElection:
 def leader_producer(name: str, worker: WorkerConfig) -> KafkaTransactional:
     """Return the leader's uninitialised client, with the transactional id `name`."""
     if "transactional.id" in worker.producer:
-        log.warning("producer.transactional.id is ignored: the leader's is %s", name)
+        log.warning("The worker option producer.transactional.id is ignored; the leader uses %s", name)
     return KafkaTransactional(transactional_settings(name, base(worker), worker.producer, LEADING))
 
 

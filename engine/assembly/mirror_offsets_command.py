@@ -42,8 +42,8 @@ class CopyResult(NamedTuple):
     def __str__(self) -> str:
         name = f"{self.partition.topic}-{self.partition.partition}"
         if self.before is not None:
-            return f"{name}: stays at {self.before}"
-        return f"{name}: nothing found" if self.found is None else f"{name}: {self.found}"
+            return f"{name}: unchanged at offset {self.before}"
+        return f"{name}: no offset found" if self.found is None else f"{name}: offset {self.found}"
 
 
 def copy_offsets(
@@ -56,7 +56,7 @@ def copy_offsets(
     """
     clients = mirror_clients(plan.config, worker) if plan.known.opener == "mirror" else None
     if clients is None or clients.mirror.type != SINK:
-        text = "only a mirror with connector.type=sink has positions to be set"
+        text = "must be sink; only such mirrors have offsets that can be set"
         raise ConfigError((("connector.type", plan.config.properties.get("connector.type"), text),))
     source, target = MirrorAdmin(clients.source_admin()), MirrorAdmin(clients.target_admin())
     topics = TargetTopics(clients.mirror, source, target)

@@ -134,7 +134,11 @@ def secrets_of(props: Mapping[str, str], worker: WorkerConfig | None = None) -> 
         if known is not None:
             return given_secrets(props, known.options or (), known.kind, worker)
     except Exception as error:  # noqa: BLE001, code of other packages
-        log.warning("the secrets of connector %s are not known: %s", props.get("name"), error)
+        log.warning(
+            "Can't load the class of connector %s to find its secret options, so unknown options are hidden: %s",
+            props.get("name"),
+            error,
+        )
     return tuple(option for option, _, _ in unknown_option_problems(all_options(), props))
 
 
@@ -157,7 +161,7 @@ def _without_references(
         if not has_reference(option, given.get(option, "")):
             kept.append((option, value, message))
         elif _is_needed_by_driver(option, known):
-            text = f"{message}; it must be written out, because a config provider's value is known to tasks only"
+            text = f"{message}; write the value itself, because only tasks can read values from config providers"
             kept.append((option, value, text))
     return kept
 

@@ -185,7 +185,7 @@ class Permissions:
         text = f"The '{name}' policy does not allow '{option}' to be overridden in the connector configuration."
         if name == ALLOWLIST:
             return f"{text} Add it to the worker's {ALLOWLIST_OPTION}, or choose another {POLICY_OPTION}."
-        return f"{text} The worker's {POLICY_OPTION} says so."
+        return f"{text} Choose another {POLICY_OPTION} of the worker to allow it."
 
 
 def read_permissions(values: Mapping[str, Any]) -> Permissions:

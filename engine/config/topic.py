@@ -130,7 +130,7 @@ def fold_config(state: ConfigState, key: bytes | None, value: bytes | None) -> C
     try:
         return _fold(state, (key or b"").decode(errors="replace"), value)
     except (ValueError, TypeError) as error:
-        log.warning("the record %r of the config topic can't be read and is ignored: %s", key, error)
+        log.warning("Ignored the record with key %r of the config topic, because it can't be read: %s", key, error)
         return state
 
 

@@ -253,7 +253,7 @@ def _exactly_once(values: Mapping[str, object], own: Mapping[str, str], problems
     name, shipped = "exactly.once.source.enabled", "exactly.once.source.support"
     enabled, support = bool(values[name]), values[shipped] == "enabled"
     if name in own and shipped in own and enabled != support:
-        problems.append((shipped, own[shipped], f"contradicts {name}; set one of the two"))
+        problems.append((shipped, own[shipped], f"contradicts {name}; remove one of the two"))
     return enabled or support
 
 

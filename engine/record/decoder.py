@@ -70,7 +70,7 @@ class _ContextReader:
         stages = self.stages(body)
         index = self.need(body, "index", int, -1)
         if not 0 <= index < len(stages):
-            self.problems.append(f"index {index} points to none of {len(stages)} stages")
+            self.problems.append(f"index {index} is out of range for {len(stages)} stages")
             stages, index = (*stages, Stage(StageType.UNKNOWN, "")), len(stages)
         original = self.original(body)
         record = self.record(body, original)
@@ -164,7 +164,7 @@ class _ContextReader:
         if row is None:
             return None, None
         if not isinstance(row, dict):
-            self.problems.append(f"{where} is not an object of schema and value")
+            self.problems.append(f"{where} is not an object with schema and value")
             return None, row
         kind = self.get(row, "schema", str, None, f"{where}.")
         text = row["value"] if "value" in row else row.get("object")

@@ -47,9 +47,9 @@ def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document
     worker = parse_worker(wanted.worker, looks_up=False)
     plan = validate(wanted.config, worker, masked=True)
     if wanted.records and plan.known.kind is ConnectorKind.SOURCE:
-        raise BadRequest("a source has no records of Kafka")
+        raise BadRequest("the connector is a source, which has no Kafka records; send polled records instead")
     if wanted.polled and plan.known.kind is not ConnectorKind.SOURCE:
-        raise BadRequest("only a source polls records")
+        raise BadRequest("the connector is not a source, so it has no polled records; send Kafka records instead")
     yield {
         "connector": plan.config.name,
         "kind": plan.known.kind.value,
@@ -97,9 +97,12 @@ class _RecordRehearsal:
         steps, origin = self.built.steps, self._origin(given)
         if isinstance(given, PolledRecord):
             if not 0 <= given.stage < len(self.stages):
-                raise BadRequest(f"there is no stage {given.stage}")
+                raise BadRequest(f"stage {given.stage} does not exist; the connector has {len(self.stages)} stages")
             steps = steps_from(steps, given.stage)
-            self.rows += ({"state": BEFORE, "note": "passed before it failed"} for _ in self.stages[: given.stage])
+            self.rows += (
+                {"state": BEFORE, "note": "the record passed this stage before it failed"}
+                for _ in self.stages[: given.stage]
+            )
         now: RawRecord | Record = origin
         for step in steps:
             yield step[0]
@@ -155,10 +158,10 @@ class _RecordRehearsal:
     def _failure(self, guard: Guard, raised: StageFailure, origin: RawRecord | Record) -> Document:
         """Return the failure in the words of its error context."""
         if isinstance(raised.error, MemoryError):
-            return {"state": NOT_REHEARSABLE, "note": "it needs more memory than a rehearsal has"}
+            return {"state": NOT_REHEARSABLE, "note": "it needs more memory than a rehearsal is allowed to use"}
         trouble = FailedAttempts(1, self.opening.clock.now_ms())
         context = guard.build_error(raised, origin, trouble, tolerable=True).context.with_content(True)
-        stops = {"note": "it would stop the task"} if isinstance(raised.error, STOPPING) else {}
+        stops = {"note": "this error would stop the task"} if isinstance(raised.error, STOPPING) else {}
         row = {"state": FAILED, "exception_class": context.exception_class, "message": context.message, **stops}
         if context.root_class != context.exception_class or context.root_message != context.message:
             row |= {"root_class": context.root_class, "root_message": context.root_message}
@@ -175,7 +178,7 @@ class _RecordRehearsal:
             self.produced = produced(now)
         stage = self.stages[len(self.rows)]
         if stage.type is StageType.PROCESSOR:
-            note = "a stream's processors work on what they remember, and a rehearsal remembers nothing"
+            note = "stream processors depend on state, and a rehearsal has no state"
             self.rows.append({"state": NOT_REHEARSABLE, "note": note})
             return
         self._put(stage, now)
@@ -184,7 +187,7 @@ class _RecordRehearsal:
         factory = self.opening.plan.known.factory
         where = WRITTEN_TO.get(stage.type) or self.built.writes_to or getattr(factory, "writes_to", "")
         name = stage.class_name.rpartition(".")[2]
-        row: Document = {"state": NOT_REHEARSABLE, "note": f"{name} would write to {where or 'the world outside'}"}
+        row: Document = {"state": NOT_REHEARSABLE, "note": f"{name} would write to {where or 'an external system'}"}
         check: Callable[[Any, Record], Any] | None = getattr(factory, "rehearse", None)
         if stage.type is not StageType.TASK_PUT or check is None:
             self.rows.append(row)

@@ -59,7 +59,7 @@ def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
     """Build the connector's steps. Raises ConfigError."""
     plan = opening.plan
     if plan.known.opener == "mirror":
-        return RehearsalSteps((), "a mirror copies what another cluster holds: it is not rehearsed")
+        return RehearsalSteps((), "mirrors copy records from another cluster and can't be rehearsed")
     fence.tried()
     transforms, hindrance = _transforms(plan.config, fence)
     first, writes_to = len(plan.stages) - 1, ""
@@ -76,7 +76,7 @@ def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
             steps = make(opening, transforms=transforms)
         except ConfigError:
             if tried := fence.tried():
-                return RehearsalSteps((), f"a converter would {tried}")
+                return RehearsalSteps((), f"configuring a converter would {tried}")
             raise
         first = next(at for at, _ in steps) + 1
     # Wrap only now, because the builder of the steps inspects the transforms' types.
@@ -100,7 +100,7 @@ def _transforms(config: ConnectorConfig, fence: ProcessFence) -> tuple[list[Reco
         else:
             tried = fence.tried()
         if tried:
-            return made, f"to be configured it would {tried}"
+            return made, f"configuring it would {tried}"
         made.append(one)
     return made, None
 
@@ -117,7 +117,7 @@ def _source(
         except ConfigError:
             if not (tried := fence.tried()):
                 raise
-            hindrance = f"a converter would {tried}"
+            hindrance = f"configuring a converter would {tried}"
     plain = replace(config, key_converter=PLAIN, value_converter=PLAIN, header_converter=PLAIN)
     return writing_steps(plain, transforms)[: len(transforms)], hindrance
 
@@ -127,7 +127,7 @@ def _writes_schema(config: ConnectorConfig) -> str | None:
     for step, is_key in ((config.key_converter, True), (config.value_converter, False)):
         made = build_converter(step, is_key=is_key)
         if isinstance(made, JsonConverter) and made.writes_schemas:
-            return f"{step.name} writes the record's schema, which its dead letter does not hold"
+            return f"{step.name} writes the record's schema, which its dead letter does not contain"
     return None
 
 
@@ -145,9 +145,9 @@ def _unknown(steps: Iterable[StepConfig]) -> str | None:
     for step in steps:
         for name, value in step.options.items():
             if MASK in value:
-                return f"{step.prefix}{name} is a secret, which is not known here"
+                return f"{step.prefix}{name} is a secret, whose value is not available to rehearsals"
             if PROVIDED.search(value):
-                return f"{step.prefix}{name} is looked up by a config provider, which is not done here"
+                return f"{step.prefix}{name} needs a config provider, which rehearsals can't use"
     return None
 
 

@@ -92,7 +92,7 @@ class WatchedFile(Generic[T]):
                 try:
                     self._value = self._read()
                 except (OSError, ValueError) as error:
-                    log.error("REST API: %s can't be used, so nobody in it gets in: %s", self.path, _reason(error))  # noqa: TRY400, the file's lines are secret, and a traceback may show them
+                    log.error("REST API: Rejecting the credentials of %s: %s", self.path, _reason(error))  # noqa: TRY400, the file's lines are secret, and a traceback may show them
             return self._value
 
     def problem(self) -> str | None:
@@ -124,7 +124,7 @@ def parse_tokens(text: str) -> Sequence[str]:
     lines = [line.strip() for line in text.splitlines()]
     tokens = [line for line in lines if line and not line.startswith("#")]
     if not tokens:
-        raise ValueError("holds no token; make one with: openssl rand -hex 32")
+        raise ValueError("contains no token; create one with: openssl rand -hex 32")
     for token in tokens:
         if wrong := bearer_token(token):
             raise ValueError(wrong)
@@ -135,10 +135,10 @@ def parse_users(text: str) -> Mapping[str, str]:
     """Return passwords, plain or hashed, by user. Raises ValueError."""
     users = parse_properties(text)
     if not users:
-        raise ValueError("names no user; write lines of user=password")
+        raise ValueError("contains no user; write lines of user=password")
     for user, stored in users.items():
         if not stored or ":" in user:
-            raise ValueError(f"user {user!r} has no password, or a colon in the name")
+            raise ValueError(f"the user {user!r} must have a password and a name without a colon")
         if stored.startswith(SCRYPT):
             matches_password("", stored)  # raises for a malformed hash, which no password can match
     return users
@@ -164,7 +164,9 @@ def matches_password(password: str, stored: str) -> bool:
         expected = base64.urlsafe_b64decode(key)
         found = _scrypt(password, base64.urlsafe_b64decode(salt), int(n), int(r), int(p))
     except (ValueError, OverflowError, MemoryError) as error:
-        raise ValueError("holds a hash that can't be read; make it anew: python -m engine hash-password") from error
+        raise ValueError(
+            "contains an invalid password hash; create a new one with: python -m engine hash-password"
+        ) from error
     return hmac.compare_digest(found, expected)
 
 

@@ -32,11 +32,11 @@ def make(
     """
     factory = built_in.get(name) or _foreign(group, name, allow, methods)
     if factory is None:
-        raise ClassNotLoaded("is no known class" + nearest(name, [*built_in, *plugins.names(group)]))
+        raise ClassNotLoaded("is not a known class" + nearest(name, [*built_in, *plugins.names(group)]))
     try:
         return factory()
     except FOREIGN as error:
-        raise ClassNotLoaded(f"can't be made: {error}") from error
+        raise ClassNotLoaded(f"can't be created: {error}") from error
 
 
 def ask(work: Callable[[], T], option: str, class_name: str, doing: str) -> T:
@@ -60,6 +60,8 @@ def _foreign(group: str, name: str, allow: Sequence[str], methods: Sequence[str]
     if not isinstance(found, type) or lacking:
         method = (lacking or methods or ("",))[0]
         raise ClassNotLoaded(
-            f"is no class with {'an' if method[0] in 'aeio' else 'a'} {method} method" if method else "is no class"
+            f"must be a class with {'an' if method[0] in 'aeio' else 'a'} {method} method"
+            if method
+            else "is not a class"
         )
     return found

@@ -74,13 +74,13 @@ def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list
     warnings: list[Problem] = []
     for choice in config.handlers:
         if choice.role is _IDLE.get(kind):
-            warnings.append((choice.option, choice.class_name, f"decides about nothing in a {kind}"))
+            warnings.append((choice.option, choice.class_name, f"has no effect in a {kind}; remove it"))
         try:
             handler = make(GROUP, BUILT_IN[choice.role], choice.class_name, allow=choice.allow)
         except ClassNotLoaded as error:
             problems.append((choice.option, choice.class_name, str(error)))
             continue
-        asked = choice.option, choice.class_name, "can't say what is wrong with its options"
+        asked = choice.option, choice.class_name, "can't validate its options"
         wrong = shape_problem(choice.role, handler)
         if wrong is not None:
             problems.append((choice.option, choice.class_name, wrong))

@@ -40,7 +40,9 @@ def find(group: str, name: str) -> object | None:
     if not offers:
         return None
     if len({offer.value for offer in offers}) > 1:
-        raise BrokenPlugin(f"is offered by more than one package: {', '.join(map(_origin, offers))}")
+        raise BrokenPlugin(
+            f"is an entry point of several packages: {', '.join(map(_origin, offers))}; uninstall all but one"
+        )
     _refuse_foreign()
     try:
         found: object = offers[0].load()
@@ -60,12 +62,12 @@ def at_path(path: str, allow: Sequence[str]) -> object | None:
         return None
     if not any(fnmatchcase(dotted, pattern.replace(":", ".")) for pattern in allow):
         raise BrokenPlugin(
-            f"is neither built in nor offered by an installed package, and the worker's {CLASSES_OPTION} "
-            f"does not allow it to be imported"
+            f"is neither a built-in class nor an entry point of an installed package; to import it by its path, add "
+            f"it to the worker's {CLASSES_OPTION}"
         )
     if "." not in module and _is_loose(module):
         raise BrokenPlugin(
-            f"is a module of the working directory, which is never imported, whatever {CLASSES_OPTION} says; "
+            f"is in a module of the working directory, which is never imported, regardless of {CLASSES_OPTION}; "
             "install it as a package"
         )
     _refuse_foreign()
@@ -97,7 +99,7 @@ def names(group: str) -> tuple[str, ...]:
 
 def _refuse_foreign() -> None:
     if _switched_off:
-        raise BrokenPlugin(f"is not built in. {_switched_off[0]}")
+        raise BrokenPlugin(f"is not a built-in class. {_switched_off[0]}")
 
 
 @lru_cache(maxsize=64)
@@ -111,7 +113,7 @@ def _all_offers(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     found: list[EntryPoint] = []
     seen: set[str] = set()
     for package in distributions():
-        name = "of unknown name"
+        name = "without a name"
         try:
             name = package.name
             if name in seen:
@@ -119,7 +121,7 @@ def _all_offers(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
             seen.add(name)
             found += package.entry_points
         except Exception as error:  # noqa: BLE001, metadata of somebody else, in any shape
-            _LOG.warning("the entry points of the package %s can't be read: %s: %s", name, type(error).__name__, error)
+            _LOG.warning("Can't read the entry points of the package %s: %s: %s", name, type(error).__name__, error)
     return tuple(found)
 
 

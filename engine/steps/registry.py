@@ -37,7 +37,7 @@ from engine.steps.transforms.timestamp_converter import TimestampConverter
 from engine.steps.transforms.timestamp_router import TimestampRouter
 from engine.steps.transforms.value_to_key import ValueToKey
 
-_CHECKING = "can't say what is wrong with its options"
+_CHECKING = "can't validate its options"
 
 
 class Converter(Protocol):

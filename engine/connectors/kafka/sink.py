@@ -75,7 +75,7 @@ class KafkaSink:
         except ProduceFailed as failed:
             self._take_back(todo, failed, before)
             if failed.retriable:
-                raise RetriableError(f"records were not written: {failed}") from failed
+                raise RetriableError(f"records could not be written: {failed}") from failed
             if len(records) == 1:
                 raise RecordError(0, failed) from failed
             if self._transaction is not None and len(failed.ordinals) < len(records):
@@ -113,7 +113,7 @@ class KafkaSink:
             return
         rows = ((index, self._why_not(record.topic)) for index, record in enumerate(records))
         errors = [RecordError(index, DataError(Message(why))) for index, why in rows if why]
-        raise ExceptionGroup("records for topics that are not to be written", errors)
+        raise ExceptionGroup("records for topics that the sink must not write to", errors)
 
     def _why_not(self, topic: str) -> str | None:
         if topic not in self._refused:
@@ -125,7 +125,7 @@ def _named(failed: ProduceFailed) -> ExceptionGroup[RecordError]:
     """Return the failures per record. In a transaction that is not aborted, each was refused individually."""
     rows = zip(failed.ordinals, failed.failures, strict=True)
     errors = [(at, ProduceFailed((row,)).with_traceback(failed.__traceback__)) for at, row in rows]
-    return ExceptionGroup("records were refused", [RecordError(at, error) for at, error in errors])
+    return ExceptionGroup("records that the brokers rejected", [RecordError(at, error) for at, error in errors])
 
 
 def _headers(record: Record) -> Headers:

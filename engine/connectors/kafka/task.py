@@ -41,7 +41,7 @@ def open_topic_sink(opening: TaskOpening) -> OpenTask:
             try:
                 sink.flush()
             except ProduceFailed as failed:  # small steps after the restart find the guilty record
-                raise Aborted(f"records were not written: {failed}") from failed
+                raise Aborted(f"records could not be written: {failed}") from failed
 
         plain = DurableThenCommit(
             flush, lambda: flush_letters(letters, state), lambda: flush_outcomes(replayed), consumer
@@ -76,7 +76,7 @@ def _refusal(opening: TaskOpening) -> Callable[[str], str | None]:
 
     def why(topic: str) -> str | None:
         if topic in kept:
-            return f"{topic} is the worker's {kept[topic]}: nothing else may be written there"
+            return f"{topic} is the worker's {kept[topic]}, which connectors must not write to; choose another topic"
         return refusal(opening.plan.config, topic)
 
     return why

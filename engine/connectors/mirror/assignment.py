@@ -22,7 +22,7 @@ def assigned_partitions(properties: Mapping[str, str]) -> tuple[TopicPartition, 
     for name in filter(None, properties.get(ASSIGNED, "").split(",")):
         topic, _, number = name.rpartition("-")
         if not topic or not number.isdecimal():
-            raise ConfigError(((ASSIGNED, name, "names no partition"),))
+            raise ConfigError(((ASSIGNED, name, "is not a partition; write topic-number"),))
         found.append(TopicPartition(topic, int(number)))
     return tuple(found)
 

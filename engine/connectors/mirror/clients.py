@@ -53,7 +53,7 @@ class MirrorConsumer(KafkaConsumer):
         try:
             self._client.commit(offsets=rows, asynchronous=True)
         except ck.KafkaException as error:
-            log.info("the source was not told how far the mirror is: %s", error)
+            log.info("Can't commit the mirror's offsets on the source cluster: %s", error)
 
 
 def fill_missing_ends(
@@ -141,7 +141,7 @@ class SyncSender:
                 return False
             self._client.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._answered)
         except (ck.KafkaException, BufferError) as error:
-            log.info("an offset sync was not written: %s", error)
+            log.info("Can't write an offset sync to topic %s: %s", self._topic, error)
             return False
         self._outstanding += 1
         return True
@@ -154,4 +154,4 @@ class SyncSender:
     def _answered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
         self._outstanding -= 1
         if error is not None:
-            log.info("an offset sync was not written: %s", error)
+            log.info("Can't write an offset sync to topic %s: %s", self._topic, error)

@@ -63,7 +63,7 @@ class ProgressReporter:
             self._sender.drain()
             self._writer.fire()
             if len(self._writer.pending) == before:
-                log.info("offset syncs of %d partitions were not written", before)
+                log.info("Can't write the offset syncs of %d partitions", before)
                 return
         self._sender.drain()
 

@@ -117,7 +117,7 @@ class MirrorSink:
         try:
             self._sink.flush()
         except ProduceFailed as failed:
-            raise Aborted(f"records were not written: {failed}") from failed
+            raise Aborted(f"records could not be written: {failed}") from failed
 
     def stop(self) -> None:
         """Do nothing: the opener closes the producer."""
@@ -143,8 +143,10 @@ def _check_bytes(records: Sequence[Record]) -> None:
         return
     unfit = [at for at, record in enumerate(records) if not _are_bytes(record)]
     if unfit:
-        text = "a mirror writes bytes: a transform made something else of key, value or a header"
-        raise ExceptionGroup("no bytes", [RecordError(at, ConversionError(Message(text))) for at in unfit])
+        text = "a mirror writes only bytes, but a transform changed the type of the key, the value or a header"
+        raise ExceptionGroup(
+            "records that are not bytes", [RecordError(at, ConversionError(Message(text))) for at in unfit]
+        )
 
 
 def _are_bytes(record: Record) -> bool:

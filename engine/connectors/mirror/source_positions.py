@@ -52,7 +52,7 @@ class PositionsGroup:
         """Raise GenerationFenced if another process has moved the positions since we did."""
         found = self._consumer.committed(self._there)
         if {at: one for at, one in found.items() if one is not None} != self._transaction.committed:
-            raise GenerationFenced(f"somebody else has moved the positions of group {self._group}")
+            raise GenerationFenced(f"another process has committed offsets of consumer group {self._group}")
 
     def on_target(self, partition: TopicPartition) -> TopicPartition:
         return TopicPartition(self._remote(partition.topic), partition.partition)
@@ -87,8 +87,8 @@ class CheckedPositionStore:
             held = sorted(f"{there.topic}-{there.partition}" for there in missing.values() if ends.get(there, 0) > 0)
             if held:
                 raise OffsetsMissing(
-                    f"{', '.join(held)} of the target has records, but group {self._group} has no position for it; to "
-                    "begin at the earliest record would double them. Set the positions with "
+                    f"{', '.join(held)} on the target cluster has records, but consumer group {self._group} has no "
+                    "offset for it. Starting at the earliest record would duplicate them. Set the offsets with "
                     "`python -m engine mirror-offsets`"
                 )
         return found
@@ -153,7 +153,7 @@ def position_problem(partition: Mapping[str, Any], offset: Mapping[str, Any] | N
     """Return the problem of a position that an operator sets; None if it is valid or deleted."""
     types = {name: type(value) for name, value in partition.items()}
     if types != {"cluster": str, "topic": str, "partition": int} or partition["partition"] < 0:
-        return "a mirror's partition has a cluster's alias, a topic and a partition, no more and no less"
+        return "a mirror's partition must have exactly the fields `cluster`, `topic` and `partition`"
     try:
         if offset is not None:
             parse_offset(offset)
@@ -166,7 +166,7 @@ def parse_offset(body: Mapping[str, Any], least: int = 0) -> int:
     """Return the offset of the last mirrored record. Raises DataError for an invalid one."""
     offset = body.get(OFFSET)
     if type(offset) is not int or offset < least:
-        raise DataError(f"{offset!r} is no offset: it must be a whole number, and not negative")
+        raise DataError(f"{offset!r} is not a valid offset: it must be a whole number of at least {least}")
     return offset
 
 

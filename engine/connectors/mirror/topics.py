@@ -48,7 +48,7 @@ class TargetTopics:
             except RetriableError:
                 raise
             except EngineError as error:
-                log.warning("topic %s of the target could not be made as %s: %s", remote, topic, error)
+                log.warning("Can't create topic %s on the target cluster for topic %s: %s", remote, topic, error)
                 continue
             ready[topic] = remote
         self.names = ready
@@ -69,7 +69,7 @@ class TargetTopics:
             except RetriableError:
                 raise
             except EngineError as error:
-                log.warning("the configuration of topic %s was not carried over: %s", remote, error)
+                log.warning("Can't copy the configuration of topic %s to the target cluster: %s", remote, error)
 
     def wanted(self, partitions: set[TopicPartition]) -> set[TopicPartition]:
         """Return the partitions that the configuration still selects, even if not visible now."""

@@ -59,7 +59,7 @@ class MirrorWatch:
         """
         on = self._mirror.values
         self._call_when_due("refresh.topics", self._topics.refresh, enabled=on["refresh.topics.enabled"], first=True)
-        self._run_side_work("its own topics", self._make_own_topics)
+        self._run_side_work("internal topics", self._make_own_topics)
         self._run_side_work("configurations", self._sync_configs)
         self._run_side_work("heartbeats", self._emit_heartbeat)
         self._run_side_work("groups", self._follow_groups)
@@ -79,7 +79,7 @@ class MirrorWatch:
             call()
         except EngineError as error:
             if self._problems.get(part) != str(error):
-                log.warning("mirror %s, %s: %s", self._clients.connector.name, part, error)
+                log.warning("Mirror %s can't update its %s: %s", self._clients.connector.name, part, error)
             self._problems[part] = str(error)
         else:
             self._problems.pop(part, None)
@@ -142,7 +142,7 @@ class MirrorWatch:
         try:
             self._producer.flush()
         except ProduceFailed as error:
-            raise RetriableError(f"the target took no records of topic {topic}: {error}") from error
+            raise RetriableError(f"can't write records to topic {topic} of the target cluster: {error}") from error
 
     def _call_when_due(self, what: str, call: Callable[[], object], *, enabled: bool, first: bool = False) -> None:
         """Call when it is due; a failed call is repeated soon. `first`: call once even if it is disabled."""
@@ -209,5 +209,5 @@ def read_whole(consumer: KafkaConsumer, at: TopicPartition) -> list[RawRecord]:
     while consumer.positions()[at] < end:
         records += consumer.poll(POLL_RECORDS, 0.1)
         if time.monotonic() > late:
-            raise RetriableError(f"topic {at.topic} could not be read to its end")
+            raise RetriableError(f"can't read topic {at.topic} to its end within the time limit")
     return records

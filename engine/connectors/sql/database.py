@@ -31,13 +31,13 @@ def database_url(value: str) -> str | None:
     try:
         place = _place(value)
     except (exc.ArgumentError, ValueError) as error:
-        return f"names no database that can be reached from here: {type(error).__name__}"
+        return f"is not a valid database URL: {type(error).__name__}"
     if place.drivername not in DRIVERS:
-        return "must begin with sqlite: or postgresql: no other database driver is used"
+        return "must start with sqlite: or postgresql:, because other databases are not supported"
     if "plugin" in place.query:
-        return "must not load a plugin of SQLAlchemy"
+        return "must not load a SQLAlchemy plugin; remove the parameter plugin"
     if place.get_backend_name() == "sqlite" and ("uri" in place.query or (place.database or "").startswith("file:")):
-        return "must name the file of an SQLite database by its path, not by a URI"
+        return "must contain the path of the SQLite file, not a URI"
     return _server_problem(place) if place.get_backend_name() == "postgresql" else None
 
 
@@ -45,11 +45,11 @@ def _server_problem(place: sa.URL) -> str | None:
     """Return why connectors may not connect to PostgreSQL with this URL, or None."""
     refused = [name for name in REFUSED_PARAMETERS if name in place.query]
     if refused:
-        return f"must not have the parameter {refused[0]}: it uses files, or credentials, of the worker"
+        return f"must not have the parameter {refused[0]}, which uses files or credentials of the worker"
     given = _values(place, "host")
     hosts = [*given, *([place.host or ""] if place.host or not given else [])]
     if any(not host or host.startswith(("/", "@")) for host in hosts):
-        return "must name the host of the server: a socket of this machine tells the server the worker's own user"
+        return "must contain the host of the server; a local socket would sign in as the worker's own user"
     return None
 
 

@@ -170,7 +170,7 @@ class SqlOffsets:
                 try:
                     connection.execute(_END, {"pid": pid, "name": OFFSETS.name})
                 except exc.ProgrammingError as error:
-                    text = f"session {pid} holds rows of {OFFSETS.name}, and can't be ended: {VALUE}"
+                    text = f"database session {pid} has locked rows of {OFFSETS.name} and can't be ended: {VALUE}"
                     raise RetriableError(Message(text, words(error))) from None
 
     def _locked(self) -> sa.Connection:
@@ -238,7 +238,9 @@ def _translated() -> Iterator[None]:
 
 def _engine_error(error: exc.DBAPIError) -> EngineError:
     if getattr(error.orig, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-        return _RowsLocked(Message(f"another session holds rows of {OFFSETS.name}: {VALUE}", words(error)))
+        return _RowsLocked(
+            Message(f"another database session has locked rows of {OFFSETS.name}: {VALUE}", words(error))
+        )
     # IntegrityError: two tasks insert the same first row.
     if is_of_world(error) or isinstance(error, exc.IntegrityError):
         return RetriableError(words(error))
@@ -247,4 +249,4 @@ def _engine_error(error: exc.DBAPIError) -> EngineError:
 
 def _moved(*partitions: TopicPartition) -> GenerationFenced:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
-    return GenerationFenced(f"{names}: not where we left it in {OFFSETS.name}; somebody else has it now")
+    return GenerationFenced(f"another task has changed the offsets of {names} in {OFFSETS.name}")

@@ -26,7 +26,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     told = row.get("type") if isinstance(row, dict) else None
     kind = _TYPES.get(told) if isinstance(told, str) else None
     if kind is None:
-        raise ConversionError(Message(f"the envelope's schema has no known type: {VALUE}", str(row)[:100]))
+        raise ConversionError(Message(f"the schema of the envelope has an unknown type: {VALUE}", str(row)[:100]))
     schema = Schema(
         kind,
         optional=row.get("optional") is True,
@@ -44,7 +44,7 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     if kind == "STRUCT" and default is not None:
         raise ConversionError("a struct schema can't have a default")
     if default is None and not schema.optional:
-        raise ConversionError(f"the default of a {kind} schema is null, or of another type")
+        raise ConversionError(f"the default of the {kind} schema is null or has a wrong type")
     return msgspec.structs.replace(schema, default=default)
 
 
@@ -75,7 +75,7 @@ def _told(row: dict[str, Any], name: str, kind: type) -> Any:
 def _parameters(row: dict[str, Any]) -> dict[str, str] | None:
     found = _told(row, "parameters", dict)
     if found and not all(isinstance(value, str) for value in found.values()):
-        raise ConversionError("a parameter of the envelope's schema is no text")
+        raise ConversionError("a parameter of the envelope's schema is not a string")
     return found or None
 
 
@@ -85,7 +85,7 @@ def _fields(row: dict[str, Any]) -> tuple[Field, ...]:
         raise ConversionError("the envelope's struct schema has no list of fields")
     fields = tuple(_field(one) for one in rows)
     if len({field.name for field in fields}) < len(fields):
-        raise ConversionError("a field of the envelope's schema comes twice")
+        raise ConversionError("the envelope's schema contains a field twice")
     return fields
 
 
@@ -100,5 +100,5 @@ def _field(row: Any) -> Field:
 def _inner(row: dict[str, Any], name: str) -> Schema:
     schema = read(row.get(name))
     if schema is None:
-        raise ConversionError(f"the envelope's {row['type']} schema does not say its {name}")
+        raise ConversionError(f"the envelope's {row['type']} schema has no {name}")
     return schema

@@ -93,7 +93,7 @@ def moment_from(schema: Schema, number: int) -> date | time:
     if schema == DATE:
         return moment.date()
     if not 0 <= number < DAY_MS:
-        raise OverflowError(Message("a day has not so many milliseconds"))
+        raise OverflowError(Message(f"a time of day must be between 0 and {DAY_MS - 1} ms"))
     return moment.time()
 
 

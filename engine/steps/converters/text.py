@@ -78,7 +78,7 @@ def _scalar(value: Any) -> str:
             return str(value)
         case float():
             return float_text(value)
-    raise TypeError(Message(f"a {type(value).__name__} has no text"))
+    raise TypeError(Message(f"a value of type {type(value).__name__} can't be written as text"))
 
 
 _Row = tuple[Schema | None, Any, Schema | None, Any]

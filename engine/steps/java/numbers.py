@@ -34,7 +34,7 @@ def narrow(number: int, bits: int) -> int:
 def long_of(number: Decimal) -> int:
     """`BigDecimal.longValue`: drop the fraction, keep 64 bits. Raises ValueError for non-finite numbers."""
     if not number.is_finite():
-        raise ValueError(Message(f"{VALUE} is no whole number", str(number)))
+        raise ValueError(Message(f"{VALUE} is not a whole number", str(number)))
     if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LONG_BITS:
         return 0  # no digits before the point, or a multiple of 10^64, whose lowest 64 bits are zero
     return narrow(int(number), _LONG_BITS)
@@ -44,7 +44,7 @@ def integer_of(text: str, bits: int) -> int:
     """`Integer.parseInt` and similar. Raises ValueError."""
     half = 1 << (bits - 1)
     if not _INTEGER.fullmatch(text) or not -half <= int(text) < half:
-        raise ValueError(Message(f"{VALUE} is no whole number of {bits} bits", f"{text!r:.80}"))
+        raise ValueError(Message(f"{VALUE} is not a whole number of {bits} bits", f"{text!r:.80}"))
     return int(text)
 
 
@@ -58,7 +58,7 @@ def float_of(text: str) -> float:
         return float(found[1])
     found = _HEXADECIMAL.fullmatch(trimmed)
     if not found:
-        raise ValueError(Message(f"{VALUE} is no number", f"{text!r:.80}"))
+        raise ValueError(Message(f"{VALUE} is not a number", f"{text!r:.80}"))
     try:
         return float.fromhex(found[1])
     except OverflowError:
@@ -68,7 +68,7 @@ def float_of(text: str) -> float:
 def decimal_of(text: str) -> Decimal:
     """`new BigDecimal(text)`. Raises ValueError."""
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(Message(f"{VALUE} is no number", f"{text!r:.80}"))
+        raise ValueError(Message(f"{VALUE} is not a number", f"{text!r:.80}"))
     return Decimal(text)
 
 

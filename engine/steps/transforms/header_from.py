@@ -38,7 +38,13 @@ class HeaderFrom:
         fields, headers = (convert("list", configs.get(name, "")) for name in ("fields", "headers"))
         if len(fields) == len(headers):
             return []
-        return [("headers", configs.get("headers"), f"names {len(headers)} headers for {len(fields)} fields")]
+        return [
+            (
+                "headers",
+                configs.get("headers"),
+                f"has {len(headers)} names for {len(fields)} fields; list one header per field",
+            )
+        ]
 
     def configure(self, configs: Mapping[str, str]) -> None:
         values = checked(self.OPTIONS, self.problems, configs)
