@@ -21,7 +21,7 @@ OLD_GUARANTEES = ("exactly_once", "exactly_once_beta")  # Kafka Streams' old nam
 def _names(value: tuple[str, ...]) -> str | None:
     invalid = [name for name in value if "." in name or name == INPUT]
     if invalid:
-        return f"{invalid[0]} is not a valid name; choose one without dots, other than {INPUT}"
+        return f"{invalid[0]} is not a valid name: names must not contain dots, and {INPUT} is reserved"
     return no_duplicates(value)
 
 

@@ -99,7 +99,7 @@ def names(group: str) -> tuple[str, ...]:
 
 def _refuse_foreign() -> None:
     if _switched_off:
-        raise BrokenPlugin(f"is not a built-in class. {_switched_off[0]}")
+        raise BrokenPlugin(f"is not built in. {_switched_off[0]}")
 
 
 @lru_cache(maxsize=64)

@@ -224,7 +224,7 @@ def _check_nulls(schema: Schema, value: Any) -> None:
 def _container(schema: Schema, value: Any, kind: type) -> Any:
     """Return the value of a MAP or an ARRAY. Raises ConversionError if it was read as a logical type."""
     if not isinstance(value, kind):
-        raise ConversionError(f"the value of a {schema.name} can't be used as {schema.type}")
+        raise ConversionError(f"the logical type {schema.name} can't be used with {schema.type}")
     return value
 
 

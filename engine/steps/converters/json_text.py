@@ -41,14 +41,14 @@ def read_rare(data: bytes, refusal: ValueError) -> Any:
     if not data.strip(_BLANK_BYTES):
         return None
     if str(refusal).startswith(_CUT_OFF):
-        raise ConversionError(f"the {len(data)} bytes are not valid JSON: {refusal}") from refusal
+        raise ConversionError(f"the data is not valid JSON ({len(data)} bytes): {refusal}") from refusal
     text, rest = _decoded(data)
     try:
         text = _TOKEN.sub(_without_zeros, text.lstrip(_BLANK))
         value, end = _DECODER.raw_decode(text)
         _check_end(value, text[end : end + 1] or rest)
     except (ValueError, RecursionError):
-        raise ConversionError(f"the {len(data)} bytes are not valid JSON: {refusal}") from refusal
+        raise ConversionError(f"the data is not valid JSON ({len(data)} bytes): {refusal}") from refusal
     return value
 
 
@@ -70,7 +70,7 @@ def _again(decoder: json.JSONDecoder, data: bytes) -> Any:
     try:
         return decoder.raw_decode(_TOKEN.sub(_without_zeros, text.lstrip(_BLANK)))[0]
     except (ValueError, RecursionError) as error:
-        raise ConversionError(Message(f"the {len(data)} bytes are not valid JSON: {VALUE}", error)) from error
+        raise ConversionError(Message(f"the data is not valid JSON ({len(data)} bytes): {VALUE}", error)) from error
 
 
 def check_depth(data: bytes) -> None:
@@ -82,7 +82,9 @@ def check_depth(data: bytes) -> None:
         bracket = found[0]
         depth += (bracket in b"[{") - (bracket in b"]}")
         if depth > MAX_DEPTH:
-            raise ConversionError(f"the {len(data)} bytes are not valid JSON: nested deeper than {MAX_DEPTH} levels")
+            raise ConversionError(
+                f"the data is not valid JSON ({len(data)} bytes): nested deeper than {MAX_DEPTH} levels"
+            )
 
 
 def _decoded(data: bytes) -> tuple[str, bytes]:

@@ -35,7 +35,7 @@ class PrimitiveConverter:
             return self._schema, None
         if len(data) != self._format.size:
             raise ConversionError(
-                f"{len(data)} bytes are not a valid {self._schema.type}, which has {self._format.size} bytes"
+                f"the size in bytes of {self._schema.type} data must be {self._format.size}, not {len(data)}"
             )
         value = self._format.unpack(data)[0]
         if self._schema.type != "BOOLEAN":
