@@ -153,7 +153,7 @@ def _budgets(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     labels = (*TASK, "kind")
     text = "The tolerated number of errors, in total or within the rate window; -1 means no limit (KIP-298)"
     yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in found])
-    text = "Errors that count towards the limit; errors that a handler decides do not count (KIP-298)"
+    text = "Errors that count towards the limit; errors that a handler decides about are not counted (KIP-298)"
     yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in found])
     text = "Errors that are still tolerated; at 0 the next error fails the task; absent without a limit (KIP-298)"
     left = [(row, budget.left) for row, budget in found if budget.left is not None]

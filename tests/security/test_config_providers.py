@@ -123,7 +123,7 @@ def test_what_is_stored_and_shown_are_the_properties_as_they_were_written(home: 
 def test_the_workers_own_properties_are_resolved_at_the_start_and_travel_unresolved(home: Path) -> None:
     given = {"sasl.password": references(home)[0], "value.converter": "StringConverter",
              "value.converter.converter.encoding": "${env:APP_ENCODING}"}  # fmt: skip
-    with pytest.raises(ConfigError, match="the variable APP_ENCODING, which is not set"):
+    with pytest.raises(ConfigError, match="the environment variable APP_ENCODING, which is not set"):
         worker_of(home, **given)
     worker = worker_of(home, **{**given, "value.converter.converter.encoding": "utf-8"})
     assert worker.client["sasl.password"] == SECRET

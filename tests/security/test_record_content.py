@@ -289,7 +289,7 @@ def test_a_mirror_tells_no_content(caplog: Any, capfd: Any) -> None:
     world = closed()
     doors = doors_of(world, lambda: world.sink([raw(OBJECT, SECRET.encode())], sink), caplog, capfd)
     assert found_in(doors) == {}
-    assert b"a mirror writes bytes" in doors["rest"]
+    assert b"a mirror writes only bytes" in doors["rest"]
 
 
 @pytest.mark.parametrize("name", FOREIGN)
