@@ -126,8 +126,8 @@ class TopicSourceOffsets:
         plan, found = plan_of_task(properties, self._worker)
         with hide_in_problems(found):
             problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
-            if wrong := next(filter(None, problems), None):
-                raise BadRequest(wrong)
+            if problem := next(filter(None, problems), None):
+                raise BadRequest(problem)
             place = offsets_location(plan.config, self._worker, plan.delivery)
             # Without transactions there is no id to take over, so a sleeping worker can't be fenced here.
             is_fenced = plan.delivery is Delivery.EXACTLY_ONCE

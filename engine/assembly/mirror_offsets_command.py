@@ -62,14 +62,16 @@ def copy_offsets(
     topics = TargetTopics(clients.mirror, source, target)
     topics.refresh(makes=not dry_run)
     home = target if has_positions_group(clients.mirror) else source
-    named = {at: _stored_partition(clients, topics.names, at) for at in topics.partitions}
-    there = home.committed(clients.group, list(named.values()))
-    found = _found(clients, source, origin, group, topics.partitions)
+    stored_partitions = {at: _stored_partition(clients, topics.names, at) for at in topics.partitions}
+    committed = home.committed(clients.group, list(stored_partitions.values()))
+    found = _origin_offsets(clients, source, origin, group, topics.partitions)
     rows = [
-        CopyResult(at, there[kept].offset if kept in there else None, found.get(at))
-        for at, kept in sorted(named.items())
+        CopyResult(at, committed[kept].offset if kept in committed else None, found.get(at))
+        for at, kept in sorted(stored_partitions.items())
     ]
-    setting = {named[row.partition]: Committed(row.found) for row in rows if row.is_set and row.found is not None}
+    setting = {
+        stored_partitions[row.partition]: Committed(row.found) for row in rows if row.is_set and row.found is not None
+    }
     if setting and not dry_run:
         home.commit(clients.group, setting)
     return rows
@@ -82,7 +84,7 @@ def _stored_partition(clients: MirrorClients, names: Mapping[str, str], partitio
     return partition
 
 
-def _found(
+def _origin_offsets(
     clients: MirrorClients, source: MirrorAdmin, origin: str, group: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
     if origin == OFFSETS:
@@ -99,7 +101,7 @@ def _from_offsets_topic(clients: MirrorClients, partitions: Sequence[TopicPartit
         open_topic(offsets_location(clients.connector, clients.worker, Delivery.AT_LEAST_ONCE), writes=False)
     ) as topic:
         topic.read_to_end()
-        kept = ConnectOffsets(
+        stored = ConnectOffsets(
             TaskOffsets(topic, clients.connector.name, 0), clients.mirror.source_alias, None, lambda _: {}
         )
-        return {at: one.offset for at, one in kept.committed(partitions).items() if one is not None}
+        return {at: one.offset for at, one in stored.committed(partitions).items() if one is not None}

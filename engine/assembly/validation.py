@@ -156,14 +156,14 @@ def _without_references(
 
     If the driver itself needs the value to plan tasks, the reference is a problem.
     """
-    kept = []
+    remaining = []
     for option, value, message in problems:
         if not has_reference(option, given.get(option, "")):
-            kept.append((option, value, message))
+            remaining.append((option, value, message))
         elif _is_needed_by_driver(option, known):
             text = f"{message}; write the value itself, because only tasks can read values from config providers"
-            kept.append((option, value, text))
-    return kept
+            remaining.append((option, value, text))
+    return remaining
 
 
 def _is_needed_by_driver(option: str, known: ConnectorClass | None) -> bool:
@@ -192,14 +192,14 @@ def _permission_problems(
         problems += permissions.override_problems(family, options)
     letters = ("errors.deadletterqueue.producer.", config.errors.dlq_producer)
     problems += permissions.letter_problems(*letters)
-    told = {option for option, _, _ in problems}
+    reported = {option for option, _, _ in problems}
     is_mirror = known is not None and known.opener == "mirror"
     mirrors = client_families(read_mirror(config.properties)[0]) if is_mirror else ()
     for family, options in (*overrides, letters, *mirrors):
         found = permissions.file_problems(
             family, {name: value for name, value in options.items() if looked_up or not has_reference(name, value)}
         )
-        problems += [problem for problem in found if problem[0] not in told]
+        problems += [problem for problem in found if problem[0] not in reported]
     return problems
 
 
@@ -212,8 +212,8 @@ def _is_secret_row(known: ConnectorClass | None, option: str) -> bool:
 def _stream_problems(config: ConnectorConfig, stream: StreamConfig) -> list[Problem]:
     """Return problems of processors, and of output converters other than the input ones."""
     writing = replace(config, key_converter=stream.key_converter, value_converter=stream.value_converter)
-    told = {row[1:] for row in step_problems(config)}
-    return [*processor_problems(stream.processors), *(row for row in step_problems(writing) if row[1:] not in told)]
+    reported = {row[1:] for row in step_problems(config)}
+    return [*processor_problems(stream.processors), *(row for row in step_problems(writing) if row[1:] not in reported)]
 
 
 def _client_problems(config: ConnectorConfig) -> list[Problem]:

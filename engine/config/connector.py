@@ -29,8 +29,8 @@ from engine.leases import ConnectorKind
 
 
 def _topics(value: tuple[str, ...]) -> str | None:
-    wrong = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
-    return "; ".join(wrong) or None
+    problems = [f"{name} {reason}" for name in value if (reason := topic_name(name))]
+    return "; ".join(problems) or None
 
 
 def _regex(value: str) -> str | None:

@@ -170,9 +170,9 @@ def _read_option(option: Option, own: Mapping[str, str], prefix: str, problems: 
         except ValueError as error:
             problems.append((prefix + name, shown, str(error)))
             continue
-        wrong = option.check(value) if option.check else None
-        if wrong:
-            problems.append((prefix + name, shown, wrong))
+        problem = option.check(value) if option.check else None
+        if problem:
+            problems.append((prefix + name, shown, problem))
         parsed[name] = value
     if len(parsed) > 1 and any(value != next(iter(parsed.values())) for value in parsed.values()):
         names = " and ".join(prefix + name for name in parsed)

@@ -22,19 +22,19 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    held = ""
+    continued = ""
     for line in text.splitlines():
         stripped = line.lstrip()
-        if not held and (not stripped or stripped[0] in "#!"):
+        if not continued and (not stripped or stripped[0] in "#!"):
             continue
-        held += stripped
-        if _continues(held):
-            held = held[:-1]
+        continued += stripped
+        if _continues(continued):
+            continued = continued[:-1]
             continue
-        yield held
-        held = ""
-    if held:
-        yield held
+        yield continued
+        continued = ""
+    if continued:
+        yield continued
 
 
 def _continues(line: str) -> bool:

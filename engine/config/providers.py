@@ -155,17 +155,17 @@ class Providers:
         values: dict[str, str] = {}
         written: dict[str, str] = {}
         problems = self.problems(properties, of_connector=of_connector)
-        wrong = {option for option, _, _ in problems}
-        done = dict(properties)
+        invalid = {option for option, _, _ in problems}
+        resolved = dict(properties)
         for option, text in properties.items():
-            if option in wrong or not has_reference(option, text):
+            if option in invalid or not has_reference(option, text):
                 continue
             try:
-                done[option] = REFERENCE.sub(lambda match: self._value(match, values), str(text))
+                resolved[option] = REFERENCE.sub(lambda match: self._value(match, values), str(text))
                 written[option] = text
             except UnresolvedReference as error:
                 problems.append((option, text, str(error)))
-        return ResolvedProperties(done, values, written), problems
+        return ResolvedProperties(resolved, values, written), problems
 
     def problems(self, properties: Mapping[str, str], *, of_connector: bool = True) -> list[Problem]:
         """Return the problems of references that show without a look-up."""

@@ -49,18 +49,18 @@ class ExceptionContent(NamedTuple):
         """Return the trace."""
         lines = self.lines.copy()
         for place, before, message in self.heads:
-            lines[place] = f"{before}: {_whole(message)}"
+            lines[place] = f"{before}: {_full_message(message)}"
         return "\n".join(lines)
 
     @property
     def message(self) -> str:
         """Return the message of the raised exception."""
-        return _whole(self.first)
+        return _full_message(self.first)
 
     @property
     def root_message(self) -> str:
         """Return the message of the last exception in the cause chain."""
-        return _whole(self.last)
+        return _full_message(self.last)
 
 
 class ExceptionDescription(NamedTuple):
@@ -77,9 +77,11 @@ class ExceptionDescription(NamedTuple):
         """Return the description with every text changed, such as by a function that hides secrets."""
         known = self.content
         if known is not None:
-            heads = [(place, before, change(_whole(message))) for place, before, message in known.heads]
+            heads = [(place, before, change(_full_message(message))) for place, before, message in known.heads]
             lines = [change(line) for line in known.lines]
-            known = ExceptionContent(lines, heads, change(_whole(known.first)), change(_whole(known.last)))
+            known = ExceptionContent(
+                lines, heads, change(_full_message(known.first)), change(_full_message(known.last))
+            )
         text, message, root_message = map(change, (self.text, self.message, self.root_message))
         return ExceptionDescription(text, self.exception_class, message, self.root_class, root_message, known)
 
@@ -177,7 +179,7 @@ def _head(error: BaseException, frames: list[str], foreign: bool) -> tuple[str, 
     return name, _cut(without_content(error, message)), whole
 
 
-def _whole(message: str) -> str:
+def _full_message(message: str) -> str:
     return _cut(message.content) if type(message) is Message else message
 
 

@@ -61,7 +61,7 @@ def rehearse(wanted: RehearsalRequest, fence: ProcessFence) -> Iterator[Document
     records: tuple[ConsumedRecord | PolledRecord, ...] = wanted.records or wanted.polled
     for number, given in enumerate(records):
         one = _RecordRehearsal(opening, built, fence, wanted.shown)
-        yield from ({"at": [number, at]} for at in one.go(given))
+        yield from ({"at": [number, at]} for at in one.run_record(given))
         yield {"record": number, "stages": one.rows, "produced": one.produced}
 
 
@@ -92,7 +92,7 @@ class _RecordRehearsal:
     def stages(self) -> tuple[Stage, ...]:
         return self.opening.plan.stages
 
-    def go(self, given: ConsumedRecord | PolledRecord) -> Iterator[int]:
+    def run_record(self, given: ConsumedRecord | PolledRecord) -> Iterator[int]:
         """Run the record through the steps; yield the last stage of each step before it runs."""
         steps, origin = self.built.steps, self._origin(given)
         if isinstance(given, PolledRecord):
@@ -106,7 +106,7 @@ class _RecordRehearsal:
         now: RawRecord | Record = origin
         for step in steps:
             yield step[0]
-            after = self._take(step, now, origin)
+            after = self._run_step(step, now, origin)
             if after is None:
                 break
             now = after
@@ -117,7 +117,7 @@ class _RecordRehearsal:
     def _origin(self, given: ConsumedRecord | PolledRecord) -> RawRecord | Record:
         return given.raw() if isinstance(given, ConsumedRecord) else given.record(self.stages)
 
-    def _take(self, step: Step, now: RawRecord | Record, origin: RawRecord | Record) -> Record | None:
+    def _run_step(self, step: Step, now: RawRecord | Record, origin: RawRecord | Record) -> Record | None:
         """Run one step under the guard; return its record, or None at the end. Notes a row for each stage."""
         self.fence.tried()
         watched = self.built.watched.get(step[0])

@@ -86,11 +86,11 @@ def build_steps(opening: TaskOpening, fence: ProcessFence) -> RehearsalSteps:
 def _transforms(config: ConnectorConfig, fence: ProcessFence) -> tuple[list[RecordTransform], str | None]:
     """Return the transforms before the first that can't be rehearsed, and the reason."""
     predicates = {step.name: step for step in config.predicates}
-    made: list[RecordTransform] = []
+    transforms: list[RecordTransform] = []
     for step in config.transforms:
         unknown = _unknown([step, *(predicates[name] for name in (step.predicate,) if name in predicates)])
         if unknown is not None:
-            return made, unknown
+            return transforms, unknown
         try:
             one = build_transform(step, config.predicates)
         except ConfigError:
@@ -100,9 +100,9 @@ def _transforms(config: ConnectorConfig, fence: ProcessFence) -> tuple[list[Reco
         else:
             tried = fence.tried()
         if tried:
-            return made, f"configuring it would {tried}"
-        made.append(one)
-    return made, None
+            return transforms, f"configuring it would {tried}"
+        transforms.append(one)
+    return transforms, None
 
 
 def _source(
@@ -125,8 +125,8 @@ def _source(
 def _writes_schema(config: ConnectorConfig) -> str | None:
     """Return the reason if a converter writes schemas, which a source's dead letter lacks."""
     for step, is_key in ((config.key_converter, True), (config.value_converter, False)):
-        made = build_converter(step, is_key=is_key)
-        if isinstance(made, JsonConverter) and made.writes_schemas:
+        converter = build_converter(step, is_key=is_key)
+        if isinstance(converter, JsonConverter) and converter.writes_schemas:
             return f"{step.name} writes the record's schema, which its dead letter does not contain"
     return None
 

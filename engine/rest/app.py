@@ -272,8 +272,8 @@ def _properties(body: object) -> dict[str, str]:
     """Return option values as strings. Numbers and booleans are formatted as by Kafka Connect's clients."""
     if not isinstance(body, dict):
         raise HTTPException(400, "config must be a JSON object")
-    if wrong := [name for name, value in body.items() if isinstance(value, (dict, list))]:
-        raise ConfigError(tuple((name, None, "must be a string") for name in wrong))
+    if invalid := [name for name, value in body.items() if isinstance(value, (dict, list))]:
+        raise ConfigError(tuple((name, None, "must be a string") for name in invalid))
     return {name: _text(value) for name, value in body.items() if value is not None}
 
 
@@ -295,8 +295,8 @@ async def _redirect_to_leader(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotLeading)
     if not error.url:
         return JsonResponse({"error_code": 503, "message": str(error)}, 503)
-    asked = request.url
-    address = error.url + quote(asked.path) + (f"?{asked.query}" if asked.query else "")
+    url = request.url
+    address = error.url + quote(url.path) + (f"?{url.query}" if url.query else "")
     return JsonResponse({"error_code": 307, "message": str(error)}, 307, headers={"location": address})
 
 

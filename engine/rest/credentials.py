@@ -48,7 +48,7 @@ class Credentials:
             ("rest.auth.token.file", str(self._tokens.path), self._tokens.problem()),
             ("rest.basic.auth.credentials.file", str(self._users.path), self._users.problem()),
         ]
-        return [(name, path, why) for name, path, why in found if why is not None]
+        return [(name, path, reason) for name, path, reason in found if reason is not None]
 
     def accepts_token(self, token: str) -> bool:
         """Return whether the token is valid. All tokens are compared, so the time reveals nothing."""
@@ -86,7 +86,7 @@ class WatchedFile(Generic[T]):
         if self.path is None:
             return self._empty
         with self._lock:
-            stamp = self._seen()
+            stamp = self._file_stamp()
             if stamp != self._stamp:
                 self._stamp, self._value = stamp, self._empty
                 try:
@@ -106,7 +106,7 @@ class WatchedFile(Generic[T]):
     def _read(self) -> T:
         return self._empty if self.path is None else self._parse(self.path.read_text(encoding="utf-8"))
 
-    def _seen(self) -> object:
+    def _file_stamp(self) -> object:
         assert self.path is not None
         try:
             found = self.path.stat()
@@ -126,8 +126,8 @@ def parse_tokens(text: str) -> Sequence[str]:
     if not tokens:
         raise ValueError("contains no token; create one with: openssl rand -hex 32")
     for token in tokens:
-        if wrong := bearer_token(token):
-            raise ValueError(wrong)
+        if problem := bearer_token(token):
+            raise ValueError(problem)
     return tokens
 
 

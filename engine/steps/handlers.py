@@ -81,9 +81,9 @@ def handler_problems(config: ConnectorConfig, kind: ConnectorKind) -> tuple[list
             problems.append((choice.option, choice.class_name, str(error)))
             continue
         asked = choice.option, choice.class_name, "can't validate its options"
-        wrong = shape_problem(choice.role, handler)
-        if wrong is not None:
-            problems.append((choice.option, choice.class_name, wrong))
+        problem = shape_problem(choice.role, handler)
+        if problem is not None:
+            problems.append((choice.option, choice.class_name, problem))
             continue
         if old := old_signature(choice.role, handler):
             warnings.append((choice.option, choice.class_name, old))
@@ -103,12 +103,12 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     chosen = {choice.role: choice for choice in config.handlers}
     if not limits_decide(kind, config.properties):
         chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
-    made = {role: _configured(choice, config) for role, choice in chosen.items()}
+    handlers = {role: _configured(choice, config) for role, choice in chosen.items()}
     found: dict[int, NamedHandler] = {}
     for index, stage in enumerate(stages):
         role, origin = _role(kind, stage)
-        if role in made:
-            found[index] = named_handler(chosen[role].class_name, role, made[role], origin)
+        if role in handlers:
+            found[index] = named_handler(chosen[role].class_name, role, handlers[role], origin)
     return found
 
 

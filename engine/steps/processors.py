@@ -126,13 +126,13 @@ class ProcessorContext:
         forwards: Forwards = []
         made: list[Schedule] = []
         self._forwards, self._made = forwards, made
-        done = False
+        has_run = False
         try:
             work(given)
-            done = True
+            has_run = True
         finally:
             self._forwards = None
-            if not done:
+            if not has_run:
                 for schedule in made:
                     schedule.cancel()
         return forwards
@@ -165,9 +165,9 @@ def processor_problems(steps: Sequence[StepConfig]) -> list[Problem]:
 def _problems(step: StepConfig) -> list[Problem]:
     option = f"{step.prefix}type"
     try:
-        made = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
+        processor = make(plugins.PROCESSORS, {}, step.class_name, allow=step.allow)
     except ClassNotLoaded as error:
         return [(option, step.class_name, str(error))]
-    if not callable(getattr(made, "process", None)):
+    if not callable(getattr(processor, "process", None)):
         return [(option, step.class_name, "must be a class with a process method")]
-    return given_problems(made, step.options, step.prefix)
+    return given_problems(processor, step.options, step.prefix)

@@ -62,9 +62,9 @@ class FileSink:
         self._is_regular = self._is_own and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
 
     def _open(self, path: str) -> BinaryIO:
-        wrong = path_problem(path, self._root)
-        if wrong is not None or self._root is None:
-            raise ConfigError((("file", path, wrong or ""),))
+        problem = path_problem(path, self._root)
+        if problem is not None or self._root is None:
+            raise ConfigError((("file", path, problem or ""),))
         return open(open_below(path, self._root, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0)
 
     def put(self, records: Sequence[Record]) -> None:

@@ -107,9 +107,9 @@ class FileSource:
 
     def _open(self) -> bool:
         """Open the file at the position; return False while it does not exist."""
-        wrong = path_problem(self._path, self._root)
-        if wrong is not None or self._root is None:
-            raise ConfigError((("file", self._path, wrong or ""),))
+        problem = path_problem(self._path, self._root)
+        if problem is not None or self._root is None:
+            raise ConfigError((("file", self._path, problem or ""),))
         try:
             # A blocking open of a named pipe would wait for its writer; the check below refuses pipes.
             descriptor = open_below(self._path, self._root, os.O_RDONLY | os.O_NONBLOCK)

@@ -76,8 +76,8 @@ def topic_problems(config: ConnectorConfig) -> list[Problem]:
     """Return the problem of a topic that is missing or is also an input."""
     topic = config.own["topic"]
     if topic and not topic_name(topic):
-        wrong = refusal(config, topic)
-        return [("topic", topic, wrong)] if wrong else []
+        problem = refusal(config, topic)
+        return [("topic", topic, problem)] if problem else []
     if topic or config.transforms:
         return []
     return [("topic", None, "is required unless a transform changes the topic of the records")]

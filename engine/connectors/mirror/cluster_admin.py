@@ -39,14 +39,14 @@ class MirrorAdmin:
     def create(self, topic: str, partitions: int, factor: int, config: Mapping[str, str]) -> None:
         """Create a topic unless it exists. The factor is capped to the number of brokers seen last."""
         new = NewTopic(topic, partitions, min(factor, self._brokers), config=dict(config))
-        self._done(
+        self._await_results(
             self._client.create_topics([new], operation_timeout=CALL_TIMEOUT_S), ck.KafkaError.TOPIC_ALREADY_EXISTS
         )
 
     def grow(self, topic: str, partitions: int) -> None:
         """Raise a topic's partition count; no error if it is that high already."""
         new = NewPartitions(topic, partitions)
-        self._done(
+        self._await_results(
             self._client.create_partitions([new], operation_timeout=CALL_TIMEOUT_S), ck.KafkaError.INVALID_PARTITIONS
         )
 
@@ -79,7 +79,7 @@ class MirrorAdmin:
             for name, value in changes.items()
         ]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        self._done(self._client.incremental_alter_configs([resource]))
+        self._await_results(self._client.incremental_alter_configs([resource]))
 
     def groups(self) -> dict[str, bool]:
         """Return all consumer groups of the cluster, and whether each has members."""
@@ -108,8 +108,8 @@ class MirrorAdmin:
         """Commit offsets for a group without members. Raises FatalError if it has members."""
         rows = [ck.TopicPartition(*at, one.offset, one.metadata) for at, one in offsets.items()]
         with translated():
-            done = self._as(group, lambda one: one.commit(offsets=rows, asynchronous=False))
-        for one in done or ():
+            committed = self._as(group, lambda one: one.commit(offsets=rows, asynchronous=False))
+        for one in committed or ():
             if one.error is not None:
                 raise translate(one.error)
 
@@ -139,7 +139,7 @@ class MirrorAdmin:
         finally:
             consumer.close()
 
-    def _done(self, futures: Mapping[Any, Any], *fine: int) -> None:
+    def _await_results(self, futures: Mapping[Any, Any], *fine: int) -> None:
         for future in futures.values():
             try:
                 future.result(2 * CALL_TIMEOUT_S)

@@ -38,10 +38,10 @@ class PositionsGroup:
         self._there: tuple[TopicPartition, ...] = ()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
-        there = {partition: self.on_target(partition) for partition in partitions}
-        found = self._consumer.committed(list(there.values()))
-        answer = {partition: found.get(at) for partition, at in there.items()}
-        self._there = tuple(there.values())
+        targets = {partition: self.on_target(partition) for partition in partitions}
+        found = self._consumer.committed(list(targets.values()))
+        answer = {partition: found.get(at) for partition, at in targets.items()}
+        self._there = tuple(targets.values())
         self._transaction.committed = {at: one for at, one in found.items() if one is not None}
         return answer
 
@@ -84,11 +84,13 @@ class CheckedPositionStore:
         }
         if missing:
             ends = self._ends(list(missing.values()))
-            held = sorted(f"{there.topic}-{there.partition}" for there in missing.values() if ends.get(there, 0) > 0)
-            if held:
+            non_empty = sorted(
+                f"{target.topic}-{target.partition}" for target in missing.values() if ends.get(target, 0) > 0
+            )
+            if non_empty:
                 raise OffsetsMissing(
-                    f"{', '.join(held)} on the target cluster has records, but consumer group {self._group} has no "
-                    "offset for it. Starting at the earliest record would duplicate them. Set the offsets with "
+                    f"{', '.join(non_empty)} on the target cluster has records, but consumer group {self._group} has "
+                    "no offset for it. Starting at the earliest record would duplicate them. Set the offsets with "
                     "`python -m engine mirror-offsets`"
                 )
         return found
@@ -122,7 +124,7 @@ class ConnectOffsets:
         memory = self._offsets.memory or ""
         answer: dict[TopicPartition, Committed | None] = {}
         for partition in partitions:
-            found = self._offsets.position(self._named(partition))
+            found = self._offsets.position(self._source_position(partition))
             answer[partition] = None
             if found is not None:
                 self._written[partition] = parse_offset(found, least=-1) + 1
@@ -133,7 +135,7 @@ class ConnectOffsets:
 
     def remember(self, offsets: Offsets) -> None:
         moved = {at: one.offset for at, one in offsets.items() if self._written.get(at) != one.offset}
-        news: list[SourceOffset] = [(self._named(at), {OFFSET: offset - 1}) for at, offset in moved.items()]
+        news: list[SourceOffset] = [(self._source_position(at), {OFFSET: offset - 1}) for at, offset in moved.items()]
         memory = next((one.metadata for one in offsets.values()), self._offsets.memory or "")
         if self._transaction is None:
             self._offsets.write(news, memory)
@@ -145,7 +147,7 @@ class ConnectOffsets:
             self._offsets.committed(rows, memory)
         self._written |= moved
 
-    def _named(self, partition: TopicPartition) -> SourcePosition:
+    def _source_position(self, partition: TopicPartition) -> SourcePosition:
         return {"cluster": self._alias, "topic": partition.topic, "partition": partition.partition}
 
 

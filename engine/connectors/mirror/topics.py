@@ -34,16 +34,16 @@ class TargetTopics:
 
         A topic that can't be created is left out. Raises RetriableError if a cluster does not answer.
         """
-        sizes, there = self._source.topics(), self._target.topics()
+        sizes, target_sizes = self._source.topics(), self._target.topics()
         names = mirrored_topics(self._config, sizes, self._own)
-        missing = [topic for topic, remote in names.items() if remote not in there]
+        missing = [topic for topic, remote in names.items() if remote not in target_sizes]
         configs = self._source.configs(missing)
         ready: dict[str, str] = {}
         for topic, remote in names.items():
             try:
                 if makes:
                     self._fit_partitions(
-                        remote, sizes[topic], there.get(remote), self._carried_entries(configs.get(topic, {}))
+                        remote, sizes[topic], target_sizes.get(remote), self._carried_entries(configs.get(topic, {}))
                     )
             except RetriableError:
                 raise
@@ -57,11 +57,11 @@ class TargetTopics:
     def sync_configs(self) -> None:
         """Copy configuration entries set on the source's topics to the target's."""
         wanted = self._source.configs(self.names)
-        given = self._target.configs(self.names.values())
+        current = self._target.configs(self.names.values())
         for topic, remote in self.names.items():
-            if topic not in wanted or remote not in given:
+            if topic not in wanted or remote not in current:
                 continue
-            changes = config_changes(self._carried_entries(wanted[topic]), self._carried_entries(given[remote]))
+            changes = config_changes(self._carried_entries(wanted[topic]), self._carried_entries(current[remote]))
             if not changes:
                 continue
             try:

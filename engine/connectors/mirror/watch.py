@@ -64,8 +64,8 @@ class MirrorWatch:
         self._run_side_work("heartbeats", self._emit_heartbeat)
         self._run_side_work("groups", self._follow_groups)
         # Partitions that are invisible at the moment stay with their tasks.
-        kept = self._topics.wanted(known_partitions(current))
-        return task_configs({*self._topics.partitions, *kept}, self._clients.connector.tasks_max)
+        wanted = self._topics.wanted(known_partitions(current))
+        return task_configs({*self._topics.partitions, *wanted}, self._clients.connector.tasks_max)
 
     def close(self) -> None:
         for one in (self._producer, self._following):
@@ -122,12 +122,12 @@ class MirrorWatch:
     def _make_own_topics(self) -> None:
         if self._made:
             return
-        on, there = self._mirror.values, self._target.topics()
+        on, target_topics = self._mirror.values, self._target.topics()
         for wanted, topic, option in (
             (on["emit.heartbeats.enabled"], on["heartbeats.topic"], "heartbeats.topic"),
             (on["emit.checkpoints.enabled"], checkpoints_topic(self._mirror), "checkpoints.topic"),
         ):
-            if wanted and topic not in there:
+            if wanted and topic not in target_topics:
                 self._target.create(topic, 1, int(on[f"{option}.replication.factor"]), COMPACTED)
         syncs = syncs_topic(self._mirror)
         if on["emit.offset-syncs.enabled"] and syncs not in self._source.topics():

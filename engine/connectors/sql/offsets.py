@@ -58,14 +58,14 @@ class SqlOffsets:
     def adopt(self, rows: Mapping[TopicPartition, PositionRow]) -> None:
         """Write these rows over the existing ones: new partitions, or positions taken over from the group."""
         with self._transaction() as connection:
-            for partition, kept in rows.items():
+            for partition, row in rows.items():
                 if partition in self._claimed:
-                    self._move(connection, {partition: kept})
+                    self._move(connection, {partition: row})
                 else:
-                    connection.execute(self._rows.insert(partition, kept, self._pid(connection)))
-        for partition, kept in rows.items():
+                    connection.execute(self._rows.insert(partition, row, self._pid(connection)))
+        for partition, row in rows.items():
             generation, _ = self._claimed.get(partition, (1, 0))
-            self._claimed[partition] = (generation, kept.next)
+            self._claimed[partition] = (generation, row.next)
 
     def check(self) -> None:
         """Raise GenerationFenced if another task has claimed a partition since."""
@@ -111,8 +111,8 @@ class SqlOffsets:
         except BaseException:
             self.rollback()
             raise
-        for partition, kept in rows.items():
-            self._claimed[partition] = (self._claimed[partition][0], kept.next)
+        for partition, row in rows.items():
+            self._claimed[partition] = (self._claimed[partition][0], row.next)
 
     def carriers(self) -> Sequence[TopicPartition]:
         """Return the partitions that have letters."""

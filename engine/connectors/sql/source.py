@@ -198,9 +198,9 @@ def _rows(engine: sa.Engine, name: str, values: Mapping[str, Any], last: int | N
     """Reflect a table from the database. Raises ConfigError or RetriableError."""
     schema_name, _, short = name.rpartition(".")
     topic = _topic(values["topic.prefix"], name)
-    wrong = topic_name(topic)
-    if wrong:
-        raise ConfigError((("topic.prefix", values["topic.prefix"], f"the topic name {topic} {wrong}"),))
+    problem = topic_name(topic)
+    if problem:
+        raise ConfigError((("topic.prefix", values["topic.prefix"], f"the topic name {topic} {problem}"),))
     table = _reflected(engine, name, schema_name or None, short)
     column = _growing(table, values["incrementing.column.name"])
     dialect = engine.dialect.name

@@ -119,8 +119,8 @@ def _array(schema: Schema, replace: bool) -> Reader:
     item = reader(schema.items, replace_null=replace)
 
     def read(value: Any) -> list[Any]:
-        held = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-        return list(map(item, held))
+        items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+        return list(map(item, items))
 
     return read
 
@@ -169,18 +169,18 @@ def _struct(schema: Schema, replace: bool) -> Reader:
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ConversionError(Message(f"{VALUE} is not a valid STRUCT: it must be a JSON object", f"{value!r:.60}"))
-        held = {}
+        struct = {}
         part_of = value.get
         for name, as_they_are, convert in rows:
             part = part_of(name)
             if type(part) in as_they_are:
-                held[name] = part
+                struct[name] = part
                 continue
             try:
-                held[name] = convert(part)
+                struct[name] = convert(part)
             except ConversionError as error:
                 raise ConversionError(Message(f"field {name}: {VALUE}", error)) from error
-        return held
+        return struct
 
     return read
 

@@ -79,11 +79,11 @@ class Envelopes:
             raise ConversionError(
                 'the JSON must have exactly the fields "schema" and "payload"; for plain JSON, set schemas.enable=false'
             )
-        known = self._know(value["schema"])
+        known = self._cached_schema(value["schema"])
         self._keep_start(topic, data, known)
         return known.schema, known.read(value["payload"])
 
-    def _know(self, row: Any) -> _CachedSchema:
+    def _cached_schema(self, row: Any) -> _CachedSchema:
         try:
             key = orjson.dumps(row)
         except TypeError:  # lone surrogates, numbers read exactly

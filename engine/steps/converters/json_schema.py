@@ -23,16 +23,16 @@ def read(row: Any, *, replace_null: bool = True) -> Schema | None:
     """Return the schema; None for null. Raises ConversionError, and Inexact like a `reader`."""
     if row is None:
         return None
-    told = row.get("type") if isinstance(row, dict) else None
-    kind = _TYPES.get(told) if isinstance(told, str) else None
+    type_name = row.get("type") if isinstance(row, dict) else None
+    kind = _TYPES.get(type_name) if isinstance(type_name, str) else None
     if kind is None:
         raise ConversionError(Message(f"the schema of the envelope has an unknown type: {VALUE}", str(row)[:100]))
     schema = Schema(
         kind,
         optional=row.get("optional") is True,
-        name=_told(row, "name", str),
-        version=narrow(row["version"], 32) if _told(row, "version", int) is not None else None,
-        doc=_told(row, "doc", str),
+        name=_property_of(row, "name", str),
+        version=narrow(row["version"], 32) if _property_of(row, "version", int) is not None else None,
+        doc=_property_of(row, "doc", str),
         fields=_fields(row) if kind == "STRUCT" else (),
         items=_inner(row, "items" if kind == "ARRAY" else "values") if kind in {"ARRAY", "MAP"} else None,
         keys=_inner(row, "keys") if kind == "MAP" else None,
@@ -66,14 +66,14 @@ def write(schema: Schema, how: JsonWriteOptions) -> dict[str, Any]:
     return row
 
 
-def _told(row: dict[str, Any], name: str, kind: type) -> Any:
+def _property_of(row: dict[str, Any], name: str, kind: type) -> Any:
     """Return a property of the schema. A value of another type counts as missing, as in Kafka Connect."""
     value = row.get(name)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def _parameters(row: dict[str, Any]) -> dict[str, str] | None:
-    found = _told(row, "parameters", dict)
+    found = _property_of(row, "parameters", dict)
     if found and not all(isinstance(value, str) for value in found.values()):
         raise ConversionError("a parameter of the envelope's schema is not a string")
     return found or None

@@ -46,10 +46,10 @@ class PrimitiveConverter:
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any, headers: Headers = ()) -> bytes | None:
         """Return the bytes. Without a schema, integers are INT64, others FLOAT64. Raises ConversionError."""
-        told = schema.type if schema is not None else None
-        if value is None and (self._schema.type != "BOOLEAN" or told in {None, "BOOLEAN"}):
+        schema_type = schema.type if schema is not None else None
+        if value is None and (self._schema.type != "BOOLEAN" or schema_type in {None, "BOOLEAN"}):
             return None
-        kind = told or type_of(value)
+        kind = schema_type or type_of(value)
         if kind != self._schema.type:
             raise ConversionError(f"the converter writes only {self._schema.type}, not {kind or type(value).__name__}")
         try:

@@ -68,10 +68,10 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
         if any(part.count(":") > 1 for part in spec):
             return [("spec", text, "has more than one colon in a pair; write field:type")]
         kinds = [part.rpartition(":")[2].strip().lower() for part in spec]
-        wrong = [kind for kind in kinds if kind not in _CASTS]
+        unknown = [kind for kind in kinds if kind not in _CASTS]
         return [
             ("spec", text, f"{kind or 'an empty name'} is not a supported type{nearest(kind, list(_CASTS))}")
-            for kind in wrong
+            for kind in unknown
         ]
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class Cast(FieldTransform[tuple[_Row, ...]]):
             try:
                 fields[name] = cast(part)
             except (ValueError, OverflowError) as error:
-                raise _unfit(name, kind, part) from error
+                raise _cast_error(name, kind, part) from error
         return fields
 
     def _planned(self, schema: Schema) -> tuple[Schema, tuple[_Row, ...]]:
@@ -159,10 +159,10 @@ def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
     try:
         return _CASTS[kind](value)
     except (ValueError, OverflowError) as error:
-        raise _unfit(name, kind, value) from error
+        raise _cast_error(name, kind, value) from error
 
 
-def _unfit(name: str, kind: str, value: Any) -> TransformError:
+def _cast_error(name: str, kind: str, value: Any) -> TransformError:
     return TransformError(Message(f"{_where(name)}: {VALUE} can't be cast to {kind}", f"{value!r:.80}"))
 
 

@@ -60,13 +60,13 @@ class HeaderFrom:
         record = msgspec.structs.replace(record, headers=record.headers + rows)
         if self._operation == "copy":
             return record
-        gone = {name for name, _ in self._headers}
-        left: dict[str, Any] = {name: part for name, part in fields.items() if name not in gone}
+        removed = {name for name, _ in self._headers}
+        left: dict[str, Any] = {name: part for name, part in fields.items() if name not in removed}
         return with_side(record, schema and self._schemas(schema), left, self._key)
 
     def _without(self, schema: Schema) -> Schema:
-        gone = {name for name, _ in self._headers}
-        return with_fields(schema, (field for field in schema.fields if field.name not in gone))
+        removed = {name for name, _ in self._headers}
+        return with_fields(schema, (field for field in schema.fields if field.name not in removed))
 
 
 def _schema_of(schema: Schema | None, name: str) -> Schema | None:

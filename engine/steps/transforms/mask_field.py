@@ -84,9 +84,9 @@ class MaskField(FieldTransform[_Rows]):
         except (ValueError, InvalidOperation) as error:
             raise TransformError(f"field {name}: the replacement {self._replacement} is not a number") from error
         if found is None:
-            how = "can't be masked" if self._replacement is None else "can't be masked with a replacement"
+            reason = "can't be masked" if self._replacement is None else "can't be masked with a replacement"
             raise TransformError(
-                f"field {name} has the type {schema.type if schema else type(value).__name__}, which {how}"
+                f"field {name} has the type {schema.type if schema else type(value).__name__}, which {reason}"
             )
         return found
 

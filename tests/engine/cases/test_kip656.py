@@ -37,7 +37,7 @@ def test_what_is_no_offset_is_refused(value: Any) -> None:
     """M-03, MirrorSourceConnectorTest#testAlterOffsetsOffsetValues."""
     with pytest.raises(DataError):
         parse_offset({"offset": value})
-    assert "is no offset" in str(position_problem(PARTITION, {"offset": value}))
+    assert "is not a valid offset" in str(position_problem(PARTITION, {"offset": value}))
 
 
 @pytest.mark.parametrize("value", [0, 10, 2147483648])
