@@ -406,7 +406,7 @@ def test_on_loopback_a_private_token_is_made_once(tmp_path: Path) -> None:
     assert access_rules(parse_worker({"group.id": "a/b"}), env)[1] == file
     assert file.read_text().strip() == token
     file.chmod(0o644)
-    with pytest.raises(ConfigError, match="readable by others"):
+    with pytest.raises(ConfigError, match="must be readable by its owner only"):
         access_rules(parse_worker({"group.id": "a/b"}), env)
 
 

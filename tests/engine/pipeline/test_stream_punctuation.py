@@ -144,7 +144,7 @@ def test_what_a_punctuation_forwards_has_no_origin_at_any_node() -> None:
     [
         (lambda one, record: one.forward(record, "nobody"), "'<withheld>' is not a child of a; its children: out"),
         (lambda one, record: one.forward(record.value), "forward needs a Record, not a int"),
-        (lambda one, record: one.schedule(0, "STREAM_TIME", print), "at least one millisecond"),
+        (lambda one, record: one.schedule(0, "STREAM_TIME", print), "the interval must be at least 1 ms"),
         (lambda one, record: one.schedule(1, "SOMETIMES", print), "SOMETIMES"),
     ],
 )
