@@ -191,13 +191,13 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
         rest.stop()
         runner.close()
     if broken:
-        log.error("Spark did not start: %s", broken[0])
+        log.error("Can't start Spark: %s", broken[0])
     return FAILED if broken else OK
 
 
 def _sign_in_hint(worker: WorkerConfig, token_file: Path | None) -> str:
     if worker.rest.is_open:
-        return "every process of this machine may use it (rest.authentication=none)"
+        return "every local process has access (rest.authentication=none)"
     if token_file is None:
         return "clients need the configured credentials"
     return f"clients send Authorization: Bearer with the token in {token_file}"

@@ -134,8 +134,8 @@ class OffsetSyncWriter:
         self.pending: dict[TopicPartition, OffsetSync] = {}
         self.delayed: dict[TopicPartition, OffsetSync] = {}
 
-    def note(self, sync: OffsetSync, first: int | None = None) -> None:
-        """Note a written record. `first` is where its gapless run of offsets starts, by default at itself."""
+    def add(self, sync: OffsetSync, first: int | None = None) -> None:
+        """Add a written record. `first` is the first offset of its gapless run, by default its own."""
         before = self._progress.get(sync.partition)
         start = sync.upstream if first is None else first
         due = (
@@ -160,8 +160,8 @@ class OffsetSyncWriter:
         self.pending |= self.delayed
         self.delayed = {}
 
-    def fire(self) -> None:
-        """Send pending syncs until one is refused."""
+    def send_pending(self) -> None:
+        """Send pending syncs until the producer rejects one."""
         for partition, sync in list(self.pending.items()):
             if not self._send(sync):
                 return

@@ -82,10 +82,10 @@ def test_a_sync_waits_while_too_many_are_on_their_way() -> None:
         return True
 
     writer = OffsetSyncWriter(send, 50)
-    writer.note(OffsetSync(AT, 0, 100))
-    writer.fire()
-    writer.note(OffsetSync(AT, 100, 200))
-    writer.fire()
+    writer.add(OffsetSync(AT, 0, 100))
+    writer.send_pending()
+    writer.add(OffsetSync(AT, 100, 200))
+    writer.send_pending()
     assert [sync.downstream for sync in taken] == [100]
     assert list(writer.pending) == [AT]
 
@@ -93,8 +93,8 @@ def test_a_sync_waits_while_too_many_are_on_their_way() -> None:
 def test_delayed_syncs_are_sent_when_they_are_promoted() -> None:
     """M-12, OffsetSyncWriterTest#testPromoteDelayedOffsetSyncs."""
     writer = OffsetSyncWriter(lambda _: True, 50)
-    writer.note(OffsetSync(AT, 0, 100))
-    writer.note(OffsetSync(AT, 1, 101))
+    writer.add(OffsetSync(AT, 0, 100))
+    writer.add(OffsetSync(AT, 1, 101))
     writer.promote()
     assert writer.delayed == {}
     assert writer.pending == {AT: OffsetSync(AT, 1, 101)}
