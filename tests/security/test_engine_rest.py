@@ -366,7 +366,7 @@ def test_an_engine_that_other_machines_reach_does_not_start_without_authenticati
         file.write_text(WIDE + more)
         assert main(["run", str(file)]) == 1
         printed = capsys.readouterr().err
-        assert "listeners = http://0.0.0.0:0: other machines reach it" in printed
+        assert "listeners = http://0.0.0.0:0: is reachable from other machines" in printed
         assert "rest.auth.token.file" in printed
 
 
