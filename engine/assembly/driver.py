@@ -60,8 +60,8 @@ def task_producer(properties: Mapping[str, str], task: int, worker: WorkerConfig
 
 def task_settings(properties: Mapping[str, str], task: int, worker: WorkerConfig) -> dict[str, str]:
     """Return the settings of a task's producer: the task's cluster, with the connector's credentials."""
-    plan, found = plan_of_task(properties, worker)
-    with hide_in_problems(found):
+    plan, resolved = plan_of_task(properties, worker)
+    with hide_in_problems(resolved):
         if plan.known.opener == "mirror":
             return mirror_clients(plan.config, worker).transactional(task)
         name = transactional_id(worker.group_id, plan.config.name, task)
@@ -96,8 +96,8 @@ class TopicSourceOffsets:
         self._connect = connect
 
     def read(self, properties: Mapping[str, str]) -> list[tuple[SourcePosition, SourcePosition]]:
-        plan, found = plan_of_task(properties, self._worker)
-        with hide_in_problems(found):
+        plan, resolved = plan_of_task(properties, self._worker)
+        with hide_in_problems(resolved):
             rows: list[tuple[SourcePosition, SourcePosition]] = []
             place = offsets_location(plan.config, self._worker, plan.delivery)
             with closing(self._open_topic(place, writes=False)) as topic:
@@ -123,8 +123,8 @@ class TopicSourceOffsets:
 
         The driver's copier also deletes a deleted offset from the worker's topic, as it copies any other change.
         """
-        plan, found = plan_of_task(properties, self._worker)
-        with hide_in_problems(found):
+        plan, resolved = plan_of_task(properties, self._worker)
+        with hide_in_problems(resolved):
             problems = [position_problem(*row) for row in offsets] if plan.known.opener == "mirror" else []
             if problem := next(filter(None, problems), None):
                 raise BadRequest(problem)

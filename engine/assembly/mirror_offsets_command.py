@@ -64,9 +64,9 @@ def copy_offsets(
     home = target if has_positions_group(clients.mirror) else source
     stored_partitions = {at: _stored_partition(clients, topics.names, at) for at in topics.partitions}
     committed = home.committed(clients.group, list(stored_partitions.values()))
-    found = _origin_offsets(clients, source, origin, group, topics.partitions)
+    offsets = _origin_offsets(clients, source, origin, group, topics.partitions)
     rows = [
-        CopyResult(at, committed[kept].offset if kept in committed else None, found.get(at))
+        CopyResult(at, committed[kept].offset if kept in committed else None, offsets.get(at))
         for at, kept in sorted(stored_partitions.items())
     ]
     setting = {

@@ -56,15 +56,15 @@ def plan_of_task(props: Mapping[str, str], worker: WorkerConfig) -> tuple[Connec
     props = strip_values(props)
     # Validated as written first, so that problems quote references and not values.
     written = validate(props, worker)
-    found, problems = worker.providers.look_up(props, of_connector=True)
+    resolved, problems = worker.providers.look_up(props, of_connector=True)
     if problems:
         raise ConfigError(tuple(map(_mask_problem, problems)))
-    if not found.values and not worker.found.values:
-        return written, found
-    found = replace(found, values={**worker.found.values, **found.values})
-    with hide_in_problems(found):
-        plan = _plan(strip_values(found.properties), worker, looked_up=True)
-    return replace(plan, stages=written.stages, warnings=written.warnings), found
+    if not resolved.values and not worker.found.values:
+        return written, resolved
+    resolved = replace(resolved, values={**worker.found.values, **resolved.values})
+    with hide_in_problems(resolved):
+        plan = _plan(strip_values(resolved.properties), worker, looked_up=True)
+    return replace(plan, stages=written.stages, warnings=written.warnings), resolved
 
 
 @contextmanager

@@ -289,14 +289,14 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
 
     `handled`: exception handlers decide in addition to the limits.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     limit, rate_limit = config.tolerance_limit, config.tolerance_rate_limit
     for name, value, other, zero in (
         (TOLERANCE_LIMIT.name, limit, RATE_LIMIT.name, rate_limit),
         (RATE_LIMIT.name, rate_limit, TOLERANCE_LIMIT.name, limit),
     ):
         if value != 0 and zero == 0:
-            found.append(
+            problems.append(
                 (
                     name,
                     str(value),
@@ -305,9 +305,9 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
             )
     if config.dlq_enable and limit == 0 and rate_limit == 0 and not handled:
         text = f"receives only the error that fails the task; to tolerate errors, set {TOLERANCE.name}=all"
-        found.append((DLQ_TOPIC.name, config.dlq_topic, text))
+        problems.append((DLQ_TOPIC.name, config.dlq_topic, text))
     if config.dlq_topic and not config.dlq_enable:
-        found.append(
+        problems.append(
             (
                 DLQ_ENABLE.name,
                 "false",
@@ -316,18 +316,18 @@ def warnings(config: ErrorsConfig, *, handled: bool = False) -> list[Problem]:
         )
     if limit != 0 and rate_limit != 0 and not config.dlq_enable and not config.log_enable:
         text = f"tolerated errors are not recorded anywhere; set {DLQ_TOPIC.name} or errors.log.enable=true"
-        found.append((TOLERANCE_LIMIT.name, str(limit), text))
+        problems.append((TOLERANCE_LIMIT.name, str(limit), text))
     if config.dlq_enable and not config.dlq_include_messages:
         name = _DLQ + "include.messages"
         text = "dead letters do not contain the failed record, which is lost when the origin topic's retention ends"
-        found.append((name, "false", text))
+        problems.append((name, "false", text))
     acks = _effective_acks(config.dlq_producer)
     if acks != "all" and config.dead_letters is DeadLetterDelivery.DURABLE:
         text = "is ignored: a dead letter is acknowledged by all in-sync replicas before its offset is committed"
         if acks == "0":
             text += "; acks=0 is possible only for dead letters on another cluster"
-        found.append((_DLQ + "producer.acks", acks, text))
-    return found
+        problems.append((_DLQ + "producer.acks", acks, text))
+    return problems
 
 
 def _effective_acks(producer: Mapping[str, str]) -> str:

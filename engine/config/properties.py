@@ -42,10 +42,10 @@ def _continues(line: str) -> bool:
 
 
 def _split(line: str) -> tuple[str, str]:
-    found = _SEPARATOR.search(line)
-    if found is None:
+    match = _SEPARATOR.search(line)
+    if match is None:
         return _unescape(line), ""
-    return _unescape(line[: found.start("at")]), _unescape(line[found.end("at") :].rstrip())
+    return _unescape(line[: match.start("at")]), _unescape(line[match.end("at") :].rstrip())
 
 
 def _unescape(text: str) -> str:

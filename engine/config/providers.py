@@ -208,7 +208,7 @@ def read_providers(properties: Mapping[str, str]) -> tuple[Providers, list[Probl
     """Return the providers that a worker's properties name, and all problems."""
     names = [name.strip() for name in properties.get(PREFIX, "").split(",") if name.strip()]
     problems: list[Problem] = []
-    found: dict[str, Provider] = {}
+    by_name: dict[str, Provider] = {}
     for name in names:
         option = f"{PREFIX}.{name}.class"
         given = properties.get(option, BY_NAME.get(name, "")).strip()
@@ -225,13 +225,13 @@ def read_providers(properties: Mapping[str, str]) -> tuple[Providers, list[Probl
             except ValueError as error:
                 problems.append((provider.limit_option, limit, str(error)))
                 continue
-        found[name] = Provider(name, kind, limit)
+        by_name[name] = Provider(name, kind, limit)
     unlisted = [
         (option, properties[option], f"has no matching name in {PREFIX}; add the name to {PREFIX}")
         for option in properties
         if option.startswith(f"{PREFIX}.") and option.removeprefix(f"{PREFIX}.").partition(".")[0] not in names
     ]
-    return Providers(found), [*problems, *unlisted]
+    return Providers(by_name), [*problems, *unlisted]
 
 
 def _read(path: str, root: str | None) -> str:

@@ -128,14 +128,14 @@ def _old_guarantee(guarantee: str) -> tuple[Problem, ...]:
 
 
 def _options(family: str, name: str, own: Mapping[str, Mapping[str, str]], problems: list[Problem]) -> dict[str, str]:
-    found = {
+    options = {
         key.removeprefix(f"{name}."): value for key, value in own[f"{family}.*"].items() if key.startswith(f"{name}.")
     }
     if family == "sinks":
-        for key in found.keys() - {"topic", "parents"}:
+        for key in options.keys() - {"topic", "parents"}:
             text = "unknown option" + nearest(key, ["topic", "parents"])
-            problems.append((f"sinks.{name}.{key}", found[key], text))
-    return found
+            problems.append((f"sinks.{name}.{key}", options[key], text))
+    return options
 
 
 def _unknown_name_problems(family: str, own: Mapping[str, Mapping[str, str]]) -> list[Problem]:

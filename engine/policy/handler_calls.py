@@ -113,5 +113,5 @@ def _takes(method: Callable[..., Any], count: int) -> bool:
 
 
 def _annotation(parameter: inspect.Parameter) -> str:
-    found = parameter.annotation
-    return (found if isinstance(found, str) else getattr(found, "__name__", "")).rpartition(".")[2]
+    annotation = parameter.annotation
+    return (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")).rpartition(".")[2]

@@ -259,8 +259,8 @@ def _heads(exception: str) -> list[tuple[str, str]]:
     """Return (class, message) of the exception and of each cause, parsed from the trace."""
     lines = exception.split("\n")
     heads = [lines[0]] + [line.removeprefix("Caused by: ") for line in lines[1:] if line.startswith("Caused by: ")]
-    found = [_HEAD.fullmatch(head.strip()) for head in heads]
+    matches = [_HEAD.fullmatch(head.strip()) for head in heads]
     return [
         (match[1], (match[2] or "").strip()) if match else ("", head.strip())
-        for match, head in zip(found, heads, strict=True)
+        for match, head in zip(matches, heads, strict=True)
     ]

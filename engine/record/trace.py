@@ -95,14 +95,18 @@ class ContentPolicy(NamedTuple):
 
     def trace(self, error: BaseException) -> str:
         """Return the trace of an exception and its causes."""
-        found = describe(error, foreign=self.foreign)
-        return self.hide(found.content.text if self.content and found.content is not None else found.text)
+        description = describe(error, foreign=self.foreign)
+        return self.hide(
+            description.content.text if self.content and description.content is not None else description.text
+        )
 
     def sentence(self, error: BaseException) -> str:
         """Return the class and message of an exception."""
-        found = describe(error, foreign=self.foreign)
-        message = found.content.message if self.content and found.content is not None else found.message
-        name = found.exception_class.rpartition(".")[2]
+        description = describe(error, foreign=self.foreign)
+        message = (
+            description.content.message if self.content and description.content is not None else description.message
+        )
+        name = description.exception_class.rpartition(".")[2]
         return self.hide(f"{name}: {message}" if message else name)
 
 

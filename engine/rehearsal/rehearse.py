@@ -238,5 +238,5 @@ def trouble_of(error: EngineError) -> str:
         option, _, message = problems[0]
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         return f"{option}: {message}{more}"
-    found = describe(error, foreign=True)
-    return found.message if found.content is None else found.content.message
+    description = describe(error, foreign=True)
+    return description.message if description.content is None else description.content.message

@@ -133,11 +133,11 @@ def _writes_schema(config: ConnectorConfig) -> str | None:
 
 def _converters(plan: ConnectorPlan) -> list[StepConfig]:
     config = plan.config
-    found = [config.key_converter, config.value_converter, config.header_converter]
+    converters = [config.key_converter, config.value_converter, config.header_converter]
     if plan.known.opener == "topics":
         own = writing(config)
-        found += [own.key_converter, own.value_converter]
-    return found
+        converters += [own.key_converter, own.value_converter]
+    return converters
 
 
 def _unknown(steps: Iterable[StepConfig]) -> str | None:

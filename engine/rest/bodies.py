@@ -111,15 +111,15 @@ def offset_rows(body: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str,
         raise BadRequest(
             'the request body must be {"offsets": [{"partition": {...}, "offset": {...}}, ...]} with at least one row'
         )
-    found = []
+    offsets = []
     for row in rows:
         partition, offset = (row.get("partition"), row.get("offset")) if isinstance(row, dict) else (None, None)
         if not isinstance(partition, dict) or not (offset is None or isinstance(offset, dict)):
             raise BadRequest(
                 "each row of offsets needs a partition (a JSON object) and an offset (a JSON object or null)"
             )
-        found.append((partition, offset))
-    return found
+        offsets.append((partition, offset))
+    return offsets
 
 
 def plugins(found: Iterable[Plugin]) -> list[dict[str, str]]:

@@ -109,11 +109,11 @@ class WatchedFile(Generic[T]):
     def _file_stamp(self) -> object:
         assert self.path is not None
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError as error:
             return error.errno
         # The inode too: a file replaced by renaming may keep time and size.
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def parse_tokens(text: str) -> Sequence[str]:
@@ -162,12 +162,12 @@ def matches_password(password: str, stored: str) -> bool:
     try:
         n, r, p, salt, key = stored.removeprefix(SCRYPT).split("$")
         expected = base64.urlsafe_b64decode(key)
-        found = _scrypt(password, base64.urlsafe_b64decode(salt), int(n), int(r), int(p))
+        actual = _scrypt(password, base64.urlsafe_b64decode(salt), int(n), int(r), int(p))
     except (ValueError, OverflowError, MemoryError) as error:
         raise ValueError(
             "contains an invalid password hash; create a new one with: python -m engine hash-password"
         ) from error
-    return hmac.compare_digest(found, expected)
+    return hmac.compare_digest(actual, expected)
 
 
 def basic_credentials(value: str) -> tuple[str, str] | None:

@@ -142,7 +142,7 @@ def _dropped_by_stage(task: TaskSample) -> Collection[int]:
 
 def _budgets(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     """Yield error limits, their use and the remaining budget. Tasks without a report have none."""
-    found = [
+    samples = [
         ((*task.labels, budget.kind), budget)
         for task in tasks
         if task.limited
@@ -152,11 +152,11 @@ def _budgets(tasks: Sequence[TaskSample], now_ms: int) -> Iterator[Metric]:
     ]
     labels = (*TASK, "kind")
     text = "The tolerated number of errors, in total or within the rate window; -1 means no limit (KIP-298)"
-    yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in found])
+    yield _gauge(f"{ERRORS}tolerance_limit", text, labels, [(row, budget.limit) for row, budget in samples])
     text = "Errors that count towards the limit; errors that a handler decides about are not counted (KIP-298)"
-    yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in found])
+    yield _gauge(f"{ERRORS}tolerance_used", text, labels, [(row, budget.used) for row, budget in samples])
     text = "Errors that are still tolerated; at 0 the next error fails the task; absent without a limit (KIP-298)"
-    left = [(row, budget.left) for row, budget in found if budget.left is not None]
+    left = [(row, budget.left) for row, budget in samples if budget.left is not None]
     yield _gauge(f"{ERRORS}tolerance_left", text, labels, left)
 
 

@@ -169,26 +169,26 @@ class RequestChecks:
         too_large = RejectedRequest(413, f"The request body is larger than {limit} bytes (rest.max.request.bytes).")
         if not declared.isdecimal() or int(declared) > limit:
             raise too_large
-        found = bytearray()
+        body = bytearray()
         try:
             async with asyncio.timeout(BODY_TIMEOUT_S):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise RejectedRequest(400, "The connection was closed before the request body was complete.")
-                    found += message.get("body", b"")
-                    if len(found) > limit:
+                    body += message.get("body", b"")
+                    if len(body) > limit:
                         raise too_large
                     if not message.get("more_body", False):
-                        return bytes(found)
+                        return bytes(body)
         except TimeoutError:
             raise RejectedRequest(408, f"The request body was not complete after {BODY_TIMEOUT_S:.0f} s.") from None
 
 
 def host_of(authority: str) -> str | None:
     """Return the host of `host:port` in lower case, without brackets; None if it is malformed."""
-    found = _AUTHORITY.fullmatch(authority)
-    return found[1].strip("[]").lower().removesuffix(".") if found else None
+    match = _AUTHORITY.fullmatch(authority)
+    return match[1].strip("[]").lower().removesuffix(".") if match else None
 
 
 def _has_body(headers: Headers) -> bool:

@@ -71,22 +71,24 @@ def _problems(prefix: str, options: Mapping[str, str], *, is_own: bool) -> list[
     The worker's own `ssl.*` options are shared with its clients, so only problems that matter here are returned for
     them.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if is_own:
-        found += [
+        problems += [
             (prefix + name, None, f"is not supported for listeners{nearest(name, sorted(KNOWN))}")
             for name in options
             if name not in KNOWN
         ]
     auth = options.get("ssl.client.auth", "none")
     if auth not in CLIENT_AUTH:
-        found.append((f"{prefix}ssl.client.auth", auth, f"must be one of {', '.join(CLIENT_AUTH)}"))
+        problems.append((f"{prefix}ssl.client.auth", auth, f"must be one of {', '.join(CLIENT_AUTH)}"))
     if unknown := [name for name in _list(options.get("ssl.enabled.protocols", "")) if name not in VERSIONS]:
-        found.append((f"{prefix}ssl.enabled.protocols", ",".join(unknown), f"must contain only {', '.join(VERSIONS)}"))
+        problems.append(
+            (f"{prefix}ssl.enabled.protocols", ",".join(unknown), f"must contain only {', '.join(VERSIONS)}")
+        )
     for name in ("ssl.keystore.type", "ssl.truststore.type"):
         if (kind := options.get(name, "JKS")).upper() not in STORE_TYPES:
-            found.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
-    return found
+            problems.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
+    return problems
 
 
 def _list(text: str) -> list[str]:

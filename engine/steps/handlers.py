@@ -104,12 +104,12 @@ def stage_handlers(config: ConnectorConfig, kind: ConnectorKind, stages: Sequenc
     if not limits_decide(kind, config.properties):
         chosen = {role: HandlerChoice(role, name, role.option, {}) for role, name in DEFAULTS.items()} | chosen
     handlers = {role: _configured(choice, config) for role, choice in chosen.items()}
-    found: dict[int, NamedHandler] = {}
+    by_stage: dict[int, NamedHandler] = {}
     for index, stage in enumerate(stages):
         role, origin = _role(kind, stage)
         if role in handlers:
-            found[index] = named_handler(chosen[role].class_name, role, handlers[role], origin)
-    return found
+            by_stage[index] = named_handler(chosen[role].class_name, role, handlers[role], origin)
+    return by_stage
 
 
 def _configured(choice: HandlerChoice, config: ConnectorConfig) -> object:

@@ -14,9 +14,9 @@ def checked(
 ) -> dict[str, Any]:
     """Return the values by name. Raises ConfigError with the table's problems, or else the step's own."""
     values = parse(options, configs)
-    found = problems(configs)
-    if found:
-        raise ConfigError(tuple(found))
+    reported = problems(configs)
+    if reported:
+        raise ConfigError(tuple(reported))
     return values
 
 

@@ -117,9 +117,9 @@ class ProcessorContext:
         if not isinstance(interval_ms, int) or interval_ms < 1:
             raise ValueError(Message(f"the interval must be at least 1 ms, not {VALUE}", repr(interval_ms)))
         kind = PunctuationType(kind)
-        made = self._schedules.add(self.node, interval_ms, kind, callback, self._clock.now_ms())
-        self._made.append(made)
-        return made
+        scheduled = self._schedules.add(self.node, interval_ms, kind, callback, self._clock.now_ms())
+        self._made.append(scheduled)
+        return scheduled
 
     def run(self, work: Callable[[Any], object], given: Any) -> Forwards:
         """Return the records that the node forwards while it works."""

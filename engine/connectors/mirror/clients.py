@@ -109,7 +109,7 @@ class OffsetTrackingTransactional(KafkaTransactional):
 
 def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: Offsets) -> list[Report]:
     """Return delivery callbacks for a batch. Only the first and last record of a partition note their offset."""
-    made = list(islice(failure_reports(failures, begin), len(rows)))
+    callbacks = list(islice(failure_reports(failures, begin), len(rows)))
     firsts: dict[tuple[str, int | None], int] = {}
     lasts: dict[tuple[str, int | None], int] = {}
     for at, (topic, _, _, _, _, partition) in enumerate(rows):
@@ -118,8 +118,8 @@ def reports(rows: Sequence[Row], failures: list[Failure], begin: int, written: O
             firsts[place] = at
         lasts[place] = at
     for at in {*firsts.values(), *lasts.values()}:
-        made[at] = tracking_report(made[at], written)
-    return made
+        callbacks[at] = tracking_report(callbacks[at], written)
+    return callbacks
 
 
 class SyncSender:

@@ -32,9 +32,9 @@ class MirrorAdmin:
     def topics(self) -> dict[str, int]:
         """Return all topics with their partition counts."""
         with translated():
-            found = self._client.list_topics(timeout=CALL_TIMEOUT_S)
-        self._brokers = max(1, len(found.brokers))
-        return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
+            metadata = self._client.list_topics(timeout=CALL_TIMEOUT_S)
+        self._brokers = max(1, len(metadata.brokers))
+        return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
 
     def create(self, topic: str, partitions: int, factor: int, config: Mapping[str, str]) -> None:
         """Create a topic unless it exists. The factor is capped to the number of brokers seen last."""
@@ -118,13 +118,13 @@ class MirrorAdmin:
         wanted = {ck.TopicPartition(*partition): OffsetSpec.latest() for partition in partitions}
         if not wanted:
             return {}
-        found: dict[TopicPartition, int] = {}
+        offsets: dict[TopicPartition, int] = {}
         with translated():
             futures = self._client.list_offsets(wanted, request_timeout=CALL_TIMEOUT_S)
         for at, future in futures.items():
             with translated():
-                found[TopicPartition(at.topic, at.partition)] = future.result(CALL_TIMEOUT_S).offset
-        return found
+                offsets[TopicPartition(at.topic, at.partition)] = future.result(CALL_TIMEOUT_S).offset
+        return offsets
 
     def _as(self, group: str, call: Any) -> Any:
         """Call a consumer of the group and return its answer; it joins nothing.

@@ -50,8 +50,8 @@ class PositionsGroup:
 
     def check(self) -> None:
         """Raise GenerationFenced if another process has moved the positions since we did."""
-        found = self._consumer.committed(self._there)
-        if {at: one for at, one in found.items() if one is not None} != self._transaction.committed:
+        committed = self._consumer.committed(self._there)
+        if {at: one for at, one in committed.items() if one is not None} != self._transaction.committed:
             raise GenerationFenced(f"another process has committed offsets of consumer group {self._group}")
 
     def on_target(self, partition: TopicPartition) -> TopicPartition:
@@ -124,10 +124,10 @@ class ConnectOffsets:
         memory = self._offsets.memory or ""
         answer: dict[TopicPartition, Committed | None] = {}
         for partition in partitions:
-            found = self._offsets.position(self._source_position(partition))
+            offset = self._offsets.position(self._source_position(partition))
             answer[partition] = None
-            if found is not None:
-                self._written[partition] = parse_offset(found, least=-1) + 1
+            if offset is not None:
+                self._written[partition] = parse_offset(offset, least=-1) + 1
                 answer[partition] = Committed(self._written[partition], memory)
         missing = [partition for partition, one in answer.items() if one is None]
         begins = self._begins(missing) if missing else {}

@@ -194,10 +194,10 @@ def written_checkpoints(clients: MirrorClients) -> list[Checkpoint]:
         return []
     consumer = KafkaConsumer(consumer_settings(f"{clients.group}-checkpoints", clients.target_reader()))
     try:
-        found = {row.key: parse_checkpoint(row.key, row.value) for row in read_whole(consumer, at)}
+        checkpoints = {row.key: parse_checkpoint(row.key, row.value) for row in read_whole(consumer, at)}
     finally:
         consumer.close()
-    return [one for one in found.values() if one is not None]
+    return [one for one in checkpoints.values() if one is not None]
 
 
 def read_whole(consumer: KafkaConsumer, at: TopicPartition) -> list[RawRecord]:

@@ -158,9 +158,9 @@ class SqlOffsets:
             rows = connection.execute(self._rows.select().with_for_update()).all()
             claim = sa.update(OFFSETS).where(self._rows.all())
             connection.execute(claim.values(generation=OFFSETS.c.generation + 1, pid=self._pid(connection)))
-        found = {TopicPartition(row.topic, row.partition): row for row in rows}
-        self._claimed = {partition: (row.generation + 1, row.next) for partition, row in found.items()}
-        return {partition: PositionRow(row.next, row.memory, row.letters) for partition, row in found.items()}
+        stored = {TopicPartition(row.topic, row.partition): row for row in rows}
+        self._claimed = {partition: (row.generation + 1, row.next) for partition, row in stored.items()}
+        return {partition: PositionRow(row.next, row.memory, row.letters) for partition, row in stored.items()}
 
     def _end_holders(self) -> None:
         with self._transaction() as connection:
@@ -185,9 +185,9 @@ class SqlOffsets:
         return connection
 
     def _compare(self, rows: Sequence[sa.Row[Any]]) -> None:
-        found = {TopicPartition(row.topic, row.partition): (row.generation, row.next) for row in rows}
+        stored = {TopicPartition(row.topic, row.partition): (row.generation, row.next) for row in rows}
         for partition, expected in self._claimed.items():
-            if found.get(partition) != expected:
+            if stored.get(partition) != expected:
                 raise _moved(partition)
 
     def _move(self, connection: sa.Connection, rows: Mapping[TopicPartition, PositionRow]) -> None:

@@ -198,9 +198,9 @@ def _row(field: Field, replace: bool) -> tuple[str, frozenset[type], Reader]:
     read = reader(schema, replace_null=replace)
 
     def checked(value: Any) -> Any:
-        found = read(value)
-        _check_nulls(schema, found)
-        return found
+        default = read(value)
+        _check_nulls(schema, default)
+        return default
 
     return field.name, frozenset(same), checked
 

@@ -73,10 +73,10 @@ def _property_of(row: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def _parameters(row: dict[str, Any]) -> dict[str, str] | None:
-    found = _property_of(row, "parameters", dict)
-    if found and not all(isinstance(value, str) for value in found.values()):
+    parameters = _property_of(row, "parameters", dict)
+    if parameters and not all(isinstance(value, str) for value in parameters.values()):
         raise ConversionError("a parameter of the envelope's schema is not a string")
-    return found or None
+    return parameters or None
 
 
 def _fields(row: dict[str, Any]) -> tuple[Field, ...]:

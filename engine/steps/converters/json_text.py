@@ -78,8 +78,8 @@ def check_depth(data: bytes) -> None:
     if data[-TAIL:].strip(bytes(CLOSING)):
         return
     depth = 0
-    for found in _BRACKET.finditer(data):
-        bracket = found[0]
+    for match in _BRACKET.finditer(data):
+        bracket = match[0]
         depth += (bracket in b"[{") - (bracket in b"]}")
         if depth > MAX_DEPTH:
             raise ConversionError(

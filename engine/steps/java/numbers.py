@@ -53,14 +53,14 @@ def float_of(text: str) -> float:
     trimmed = text.strip(_BLANK)
     if _WORD.fullmatch(trimmed):
         return float(trimmed)
-    found = _FLOATING.fullmatch(trimmed)
-    if found:
-        return float(found[1])
-    found = _HEXADECIMAL.fullmatch(trimmed)
-    if not found:
+    match = _FLOATING.fullmatch(trimmed)
+    if match:
+        return float(match[1])
+    match = _HEXADECIMAL.fullmatch(trimmed)
+    if not match:
         raise ValueError(Message(f"{VALUE} is not a number", f"{text!r:.80}"))
     try:
-        return float.fromhex(found[1])
+        return float.fromhex(match[1])
     except OverflowError:
         return math.copysign(math.inf, -1 if trimmed.startswith("-") else 1)
 

@@ -125,11 +125,11 @@ def _whole_schema(schema: Schema, kind: str) -> Schema:
 
     It keeps its name and documentation, unless the name is that of a logical type that no longer applies.
     """
-    found = _schema(schema, kind)
+    target = _schema(schema, kind)
     if schema.name is not None and schema.name.startswith(_LOGICAL_NAMES):
-        return found
+        return target
     name, version, doc, parameters = schema.name, schema.version, schema.doc, schema.parameters
-    return msgspec.structs.replace(found, name=name, version=version, doc=doc, parameters=parameters)
+    return msgspec.structs.replace(target, name=name, version=version, doc=doc, parameters=parameters)
 
 
 def _schema(schema: Schema, kind: str) -> Schema:
@@ -150,8 +150,8 @@ def _cast(name: str, kind: str, schema: Schema | None, value: Any) -> Any:
     if isinstance(value, _LOGICAL) and schema is not None:
         value = value if kind == "string" else _number(value)
     elif type_of(value) in {None, "ARRAY", "STRUCT"}:
-        found = type_of(value) or type(value).__name__
-        raise TransformError(f"{_where(name)} has the type {found}, which can't be cast to {kind}")
+        type_name = type_of(value) or type(value).__name__
+        raise TransformError(f"{_where(name)} has the type {type_name}, which can't be cast to {kind}")
     elif isinstance(value, bytes) and kind != "string":
         raise TransformError(f"{_where(name)} has the type BYTES, which can't be cast to {kind}")
     elif schema is not None and schema.type == "FLOAT32" and kind != "string":
