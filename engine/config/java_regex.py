@@ -24,8 +24,9 @@ _GROUP_NAME = regex.compile(r"\(\?<([a-zA-Z]\w*)>")
 def compile_java(text: str) -> Pattern:
     """Compile a pattern with Java's meaning for names of ASCII letters. Raises ValueError."""
     names = _GROUP_NAME.findall(text)
-    if len(set(names)) < len(names):
-        raise ValueError(f"is not a valid regular expression: two groups have the same name; names: {', '.join(names)}")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"is not a valid regular expression: two groups have the name {duplicate}")
     try:
         return regex.compile(_translated(text), regex.VERSION1 | regex.ASCII)
     except (regex.error, ValueError, OverflowError) as error:
