@@ -13,7 +13,7 @@ import { bulkFixName, replayName } from "../lib/naming";
 import { inSpan, readSpan, withSpan, type Span } from "../lib/span";
 import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
-import { DisposalToast } from "../features/disposing/DisposalToast";
+import { DisposalToast } from "../features/disposals/DisposalToast";
 import { Avatar, Glyph, join } from "../ui/Panel";
 import { Mark } from "../ui/Mark";
 import { Icon, type IconName } from "./icons";

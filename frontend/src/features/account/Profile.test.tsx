@@ -85,7 +85,7 @@ async function type(label: string, value: string): Promise<void> {
   });
 }
 
-it("the profile names the person's rights and tokens", async () => {
+it("the profile lists the user's rights and tokens", async () => {
   await show();
   const words = document.body.textContent;
   expect(words).toContain("ada");
@@ -96,7 +96,7 @@ it("the profile names the person's rights and tokens", async () => {
   ).toEqual([true, false]);
 });
 
-it("a new token is shown once, and gone when the dialog closes", async () => {
+it("the dialog shows a new token's secret once", async () => {
   answers["POST /api/v1/tokens"] = () =>
     Response.json({ ...ACTIVE, id: 3, name: "cli", secret: SECRET }, { status: 201 });
   await show();
@@ -112,7 +112,7 @@ it("a new token is shown once, and gone when the dialog closes", async () => {
   expect(document.body.textContent).not.toContain(SECRET);
 });
 
-it("a token is revoked after a question", async () => {
+it("a token is revoked after a confirmation", async () => {
   answers["DELETE /api/v1/tokens/1"] = () => Response.json({ ...ACTIVE, state: "revoked" });
   await show();
   await press("Revoke");
@@ -122,13 +122,13 @@ it("a token is revoked after a question", async () => {
   expect(sent).toEqual([{ method: "DELETE", url: "/api/v1/tokens/1", body: null }]);
 });
 
-it("who has no right can create no token", async () => {
+it("a user without rights cannot create a token", async () => {
   await show([]);
   expect(button("Create a token…")?.getAttribute("aria-description")).toBe("Needs the role viewer");
   expect(document.body.textContent).toContain("None. An administrator gives rights");
 });
 
-it("a password is changed only when it was typed twice, and the server's reason is shown", async () => {
+it("the password form needs the same password twice and shows the server's error", async () => {
   answers["POST /api/v1/account/password"] = () =>
     Response.json({ title: "Bad Request", status: 400, detail: "new: This password is too common." }, { status: 400 });
   await show();

@@ -6,12 +6,13 @@ import { exportName } from "../../lib/naming";
 import { Broken } from "../../ui/Broken";
 import { Confirm, LinkButton } from "../../ui/controls";
 import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Notice, PageHead, Panel } from "../../ui/Panel";
+import { Bones, Notice, PageHead, Panel, join } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
 import { useTitle } from "../../ui/useTitle";
 import { ExportRow } from "./ExportRow";
 import styles from "./Exports.module.css";
 
-/** Which files were made of dead letters, what do they hold, and how far is mine? */
+/** The exports screen: files of dead letters with their contents and progress. */
 export function Exports() {
   const list = useExports();
   const end = useEndExport();
@@ -42,13 +43,13 @@ export function Exports() {
         )}
         {list.data && rows.length === 0 && (
           <Notice title="No exports yet">
-            Filter the <Link to="/records">records</Link>, then export the matches. Up to 10,000 are downloaded at once,
-            and are not listed here.
+            Filter the <Link to="/records">records</Link>, then export the matches. Exports of up to 10,000 records
+            download immediately and are not listed here.
           </Notice>
         )}
         {rows.length > 0 && (
-          <div className={styles.scroll}>
-            <table className={styles.table}>
+          <div className={tables.scroll}>
+            <table className={join(tables.compact, tables.cards, styles.exports)}>
               <thead>
                 <tr>
                   <th>Export</th>
@@ -56,23 +57,23 @@ export function Exports() {
                   <th className="num">Records</th>
                   <th className="num">Size</th>
                   <th className={styles.optional}>By</th>
-                  <th>Asked</th>
+                  <th>Requested</th>
                   <th>
                     <span className="sr">Actions</span>
                   </th>
                 </tr>
               </thead>
               <tbody>
-                {rows.map((one) => (
-                  <ExportRow key={one.id} one={one} onEnd={() => setChosen(one)} />
+                {rows.map((job) => (
+                  <ExportRow key={job.id} job={job} onEnd={() => setChosen(job)} />
                 ))}
               </tbody>
             </table>
           </div>
         )}
         {list.hasNextPage && (
-          <div className={styles.more}>
-            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+          <div className={tables.more}>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older exports</LinkButton>
           </div>
         )}
       </Panel>

@@ -9,9 +9,9 @@ import { SAFE_RATE, SendPanel } from "../plan/SendPanel";
 import styles from "./Fix.module.css";
 import type { DraftState } from "./useDraft";
 
-const FIRST: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE };
+const DEFAULT_OPTIONS: ReplayOptions = { target_topic: "", use_fixes: true, resend: false, rate: SAFE_RATE };
 
-/** Plan and send of the one record on the screen; the plan is kept in the page's address. */
+/** The plan of one record's replay, with the button that runs it. The address names the plan, so that a reload keeps it. */
 export function FixPlan({ letter, state, identical }: { letter: DeadLetter; state: DraftState; identical: boolean }) {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
@@ -28,7 +28,9 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
   const act = useReplayAct(replay?.id ?? 0);
   const options =
     wanted ??
-    (replay ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate } : FIRST);
+    (replay
+      ? { target_topic: replay.target_topic, use_fixes: true, resend: replay.resend, rate: replay.rate }
+      : DEFAULT_OPTIONS);
 
   const check = async (next: ReplayOptions) => {
     setBusy(true);
@@ -47,12 +49,14 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
       setBusy(false);
     }
   };
-  const turn = (next: ReplayOptions) => {
+  const changeOptions = (next: ReplayOptions) => {
     setWanted(next);
     if (replay) void check(next);
   };
-  const saved = state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
-  const stale = state.pending || saved ? "The draft changed after this check. Check again before sending." : undefined;
+  const isDraftNewer =
+    state.draft && replay?.plan && Date.parse(state.draft.updated_at) > Date.parse(replay.plan.checked_at);
+  const stale =
+    state.pending || isDraftNewer ? "The draft changed after this check. Check again before sending." : undefined;
   return (
     <div className={styles.bottom}>
       <PlanPanel
@@ -67,7 +71,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         plan={replay?.plan}
         count={1}
         options={options}
-        onOptions={turn}
+        onOptions={changeOptions}
         busy={busy || act.isPending}
         error={act.error}
         barred={stale && "Check again first"}

@@ -5,7 +5,7 @@ import { Button } from "../../ui/controls";
 import { Panel } from "../../ui/Panel";
 import styles from "./Fix.module.css";
 
-/** What suggests itself for this record, each with its reason; one click puts it into the editor. */
+/** Suggested values for a record, each with its reason and a button that puts it into the editor. */
 export function Suggestions({
   id,
   value,
@@ -25,7 +25,7 @@ export function Suggestions({
       title={
         <>
           <h2>Suggestions</h2>
-          <span className="s t3">suggestions are never applied automatically</span>
+          <span className="s t3">never applied automatically</span>
         </>
       }
     >

@@ -156,7 +156,7 @@ async function click(name: string, within: ParentNode = document): Promise<void>
   await settle();
 }
 
-it("while the next group is still to come, nothing is done to the one before", async () => {
+it("while the next group loads, shortcuts do not act on the previous group", async () => {
   answers = (path) => (path.endsWith("/groups/2") ? "never" : usual(path));
   await show("/groups/1");
   expect(panel()?.textContent).toContain("message 1");
@@ -167,7 +167,7 @@ it("while the next group is still to come, nothing is done to the one before", a
   expect([sent, document.querySelector("[role=dialog]")]).toEqual([[], null]);
 });
 
-it("the keys are for the chosen group", async () => {
+it("shortcuts act on the chosen group", async () => {
   await show("/groups/1");
   await press("j");
   await until(() => panel()?.textContent?.includes("message 2"));
@@ -176,7 +176,7 @@ it("the keys are for the chosen group", async () => {
   expect(sent).toEqual([{ path: "/api/v1/groups/assign", body: { groups: [2], username: "eve" } }]);
 });
 
-it("another time leaves the group on the screen until it has come", async () => {
+it("the group stays on the screen while another time range loads", async () => {
   await show("/groups/1?range=24h");
   answers = (path) => (path.endsWith("/groups/1") ? "never" : usual(path));
   await act(() => document.querySelector<HTMLInputElement>("input[value='30d']")!.click());
@@ -185,7 +185,7 @@ it("another time leaves the group on the screen until it has come", async () => 
   expect(panel()?.textContent).toContain("message 1");
 });
 
-it("a refresh that failed is said, with what is still shown", async () => {
+it("a failed refresh shows the error above the old groups", async () => {
   const client = await show("/groups");
   answers = () => "broken";
   await act(() => client.refetchQueries({ queryKey: ["groups"] }));
@@ -193,7 +193,7 @@ it("a refresh that failed is said, with what is still shown", async () => {
   expect(document.querySelectorAll("[data-testid=group]")).toHaveLength(2);
 });
 
-it("a group of two that is split leads to the new one and can be undone", async () => {
+it("a split opens the new group and can be undone", async () => {
   await show("/groups/1");
   await act(() => document.querySelector<HTMLInputElement>("[data-testid=fingerprint] input")!.click());
   await click("Split off 1");
@@ -202,7 +202,7 @@ it("a group of two that is split leads to the new one and can be undone", async 
   expect(document.querySelector("[data-testid=regrouped]")?.textContent).toContain("Split three off one.");
 });
 
-it("a time chosen by a drag goes along to the records, and can be widened", async () => {
+it("a dragged time range applies to the records and can be widened", async () => {
   await show(`/groups/1?${CHOSEN_TIME}`);
   const records = [...document.querySelectorAll("a")]
     .find((one) => one.textContent?.startsWith("Open"))

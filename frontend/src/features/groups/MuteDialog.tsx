@@ -2,28 +2,30 @@ import { NumberInput, Radio } from "@mantine/core";
 import { useState } from "react";
 import type { MuteUntil } from "../../api/groups";
 import { Confirm } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import styles from "./Groups.module.css";
-import { CHOICES, muteUntil, willReturn, type Choice } from "./mute";
+import { MUTE_CHOICES, muteUntil, returnCondition, type MuteChoice } from "./mute";
 
-const EVENTS = 100;
+const DEFAULT_EVENTS = 100;
 
 interface Props {
   open: boolean;
-  what: string;
+  /** The groups, for the title: "this group", "3 groups". */
+  subject: string;
   busy: boolean;
   error: string | null;
   onClose: () => void;
   onYes: (until: MuteUntil, reason: string) => void;
 }
 
-/** Until when a group is out of sight. */
-export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
-  const [choice, setChoice] = useState<Choice>("24h");
-  const [events, setEvents] = useState<number>(EVENTS);
+/** A dialog that mutes groups until a time, a number of events, or a decision. */
+export function MuteDialog({ open, subject, busy, error, onClose, onYes }: Props) {
+  const [choice, setChoice] = useState<MuteChoice>("24h");
+  const [events, setEvents] = useState<number>(DEFAULT_EVENTS);
   return (
     <Confirm
       open={open}
-      title={`Mute ${what}`}
+      title={`Mute ${subject}`}
       asks="Reason (optional)"
       yes="Mute"
       busy={busy}
@@ -31,15 +33,15 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
       onClose={onClose}
       onYes={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
     >
-      <div className={styles.asked}>
+      <div className={styles.dialogFields}>
         <p>
-          It leaves the unresolved groups and {willReturn(choice, events)}. Its records are indexed and counted as
-          before.
+          A muted group leaves the unresolved groups and {returnCondition(choice, events)}. Its records are still
+          indexed and counted.
         </p>
-        <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as Choice)}>
-          <div className={styles.choices}>
-            {CHOICES.map((one) => (
-              <Radio key={one.value} size="xs" value={one.value} label={one.label} />
+        <Radio.Group aria-label="Mute" value={choice} onChange={(next) => setChoice(next as MuteChoice)}>
+          <div className={styles.options}>
+            {MUTE_CHOICES.map(({ value, label }) => (
+              <Radio key={value} size="xs" value={value} label={label} />
             ))}
           </div>
         </Radio.Group>
@@ -53,7 +55,7 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
             allowDecimal={false}
             hideControls
             onChange={(next) => setEvents(Math.max(1, Number(next) || 1))}
-            classNames={{ label: styles.label!, input: styles.input! }}
+            classNames={{ label: controls.label!, input: controls.input! }}
           />
         )}
       </div>

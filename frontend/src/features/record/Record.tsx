@@ -14,9 +14,9 @@ import { copied } from "../../ui/Copy";
 import { Bones, Chip, PageHead, Panel, Strip } from "../../ui/Panel";
 import { KeyText } from "../../ui/Withheld";
 import { useTitle } from "../../ui/useTitle";
-import { DisposedStrip } from "../disposing/DisposedStrip";
-import { SetAside } from "../disposing/SetAside";
-import { disposedWord } from "../disposing/words";
+import { disposalLabel } from "../disposals/decisions";
+import { DisposalMenu } from "../disposals/DisposalMenu";
+import { DisposalStrip } from "../disposals/DisposalStrip";
 import { ReplayButton } from "../plan/ReplayButton";
 import { RetentionPanel } from "../retention/RetentionPanel";
 import { ErrorPanel } from "./ErrorPanel";
@@ -90,7 +90,7 @@ export function Record() {
 /** What was decided about it instead of a replay, if something was. */
 function Decided({ letter }: { letter: DeadLetter }) {
   const disposal = useReplaysOf(letter.id).data?.disposal;
-  return disposal ? <DisposedStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
+  return disposal ? <DisposalStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
 }
 
 function Head({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: number | null) => void }) {
@@ -189,15 +189,15 @@ function Acts({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
   const gone = LOST[letter.original] && `Cannot be replayed: ${LOST[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
-  const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
+  const aside = disposal ? `${disposalLabel(disposal.kind)}: restore it first` : undefined;
   const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left
   return (
     <>
-      <SetAside
+      <DisposalMenu
         key={`aside ${letter.id}`}
         what={{ ids: [letter.id] }}
-        of="this record"
-        only={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]}
+        subject="this record"
+        decisions={disposal ? ["restore"] : ["discard", "park", "handled_elsewhere"]}
       />
       <ReplayButton key={letter.id} what={{ ids: [letter.id] }} barred={gone ?? aside}>
         <span className="row" style={{ gap: 6 }}>

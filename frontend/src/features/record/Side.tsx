@@ -9,7 +9,7 @@ import { merged } from "../../lib/timeline";
 import { useZone } from "../../lib/zone";
 import { Bones, Chip, Panel, Strip, join } from "../../ui/Panel";
 import { KeyText } from "../../ui/Withheld";
-import { disposedWord } from "../disposing/words";
+import { disposalLabel } from "../disposals/decisions";
 import styles from "./Record.module.css";
 
 const BAD = /fail|error|retry|dead/;
@@ -77,7 +77,7 @@ function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment
     ? [
         {
           at: disposal.at,
-          text: `${disposedWord(disposal.kind)} by ${disposal.by ?? "somebody"}`,
+          text: `${disposalLabel(disposal.kind)} by ${disposal.by ?? "somebody"}`,
           tone: undefined,
           to: undefined,
         },

@@ -4,8 +4,8 @@ import type { Ticks } from "../../lib/ticks";
 import { totalWords, type Total } from "../../lib/total";
 import { LinkButton } from "../../ui/controls";
 import { join } from "../../ui/Panel";
-import { FixInBulkButton } from "../disposing/FixInBulkButton";
-import { SetAside } from "../disposing/SetAside";
+import { BulkFixButton } from "../disposals/BulkFixButton";
+import { DisposalMenu } from "../disposals/DisposalMenu";
 import { ReplayButton } from "../plan/ReplayButton";
 import styles from "./Records.module.css";
 
@@ -20,8 +20,8 @@ export function TickBar({ ticks, total, query }: { ticks: Ticks; total: Total; q
       <ReplayButton key={String(ticks.all)} what={what}>
         Replay {many}…
       </ReplayButton>
-      <FixInBulkButton key={`fix ${ticks.all}`} what={what} />
-      <SetAside what={what} of={many === "1" ? "1 record" : `${many} records`} onDone={ticks.clear} />
+      <BulkFixButton key={`fix ${ticks.all}`} what={what} />
+      <DisposalMenu what={what} subject={many === "1" ? "1 record" : `${many} records`} onDone={ticks.clear} />
       {!ticks.all && <LinkButton onClick={ticks.takeAll}>Select all {all} that match</LinkButton>}
       <span className="sp" />
       <LinkButton onClick={ticks.clear}>Clear</LinkButton>

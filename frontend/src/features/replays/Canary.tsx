@@ -1,7 +1,7 @@
 import type { Replay } from "../../api/replayTypes";
 import { count, plural } from "../../lib/format";
 import { Panel } from "../../ui/Panel";
-import styles from "./Replays.module.css";
+import tables from "../../ui/tables.module.css";
 
 /** The first few records that are sent before the rest, step by step: what became of them, why it stopped, and what resuming would do. */
 export function Canary({ replay }: { replay: Replay }) {
@@ -22,8 +22,8 @@ export function Canary({ replay }: { replay: Replay }) {
         </>
       }
     >
-      <div className={styles.scroll} tabIndex={0} role="group" aria-label="Steps of the canary">
-        <table className={styles.table} style={{ width: "100%" }}>
+      <div className={tables.scroll} tabIndex={0} role="group" aria-label="Steps of the canary">
+        <table className={tables.compact} style={{ width: "100%" }}>
           <thead>
             <tr>
               <th>Step</th>

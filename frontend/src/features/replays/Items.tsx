@@ -8,6 +8,7 @@ import { itemState } from "../../lib/states";
 import { useZone } from "../../lib/zone";
 import { Choice, LinkButton } from "../../ui/controls";
 import { Bones, Chip, Glyph, Notice, Panel } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
 import { KeyText } from "../../ui/Withheld";
 import styles from "./Replays.module.css";
 
@@ -51,7 +52,7 @@ export function Items({ replay }: { replay: Replay }) {
         )
       }
     >
-      <div className={styles.scroll} onPointerEnter={() => hover(true)} onPointerLeave={() => hover(false)}>
+      <div className={tables.scroll} onPointerEnter={() => hover(true)} onPointerLeave={() => hover(false)}>
         {list.isPending ? (
           <Bones rows={8} height={18} />
         ) : list.error && rows.length === 0 ? (
@@ -63,7 +64,7 @@ export function Items({ replay }: { replay: Replay }) {
         )}
       </div>
       {list.hasNextPage && (
-        <div className={styles.more}>
+        <div className={tables.more}>
           <LinkButton onClick={() => void list.fetchNextPage()}>
             {list.isFetchingNextPage
               ? "Loading…"
@@ -78,7 +79,7 @@ export function Items({ replay }: { replay: Replay }) {
 function Table({ rows }: { rows: readonly Item[] }) {
   const { zone } = useZone();
   return (
-    <table className={styles.table}>
+    <table className={tables.compact}>
       <thead>
         <tr>
           <th>Outcome</th>

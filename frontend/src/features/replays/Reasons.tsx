@@ -3,7 +3,7 @@ import { count } from "../../lib/format";
 import { reasonRows } from "../../lib/outcome";
 import { itemState, reasonWords } from "../../lib/states";
 import { Glyph, Notice, Panel } from "../../ui/Panel";
-import styles from "./Replays.module.css";
+import tables from "../../ui/tables.module.css";
 
 /** Each state by its reason: how we know, or why we do not. */
 export function Reasons({ replay }: { replay: Replay }) {
@@ -20,8 +20,8 @@ export function Reasons({ replay }: { replay: Replay }) {
       {rows.length === 0 ? (
         <Notice title="No outcomes yet" />
       ) : (
-        <div className={styles.scroll}>
-          <table className={styles.table}>
+        <div className={tables.scroll}>
+          <table className={tables.compact}>
             <thead>
               <tr>
                 <th>Outcome</th>

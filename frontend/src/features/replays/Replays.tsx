@@ -7,7 +7,8 @@ import { fixName, replayName } from "../../lib/naming";
 import { replayStatus } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
 import { LinkButton, TabRow } from "../../ui/controls";
-import { Bones, Chip, Notice, PageHead, Panel } from "../../ui/Panel";
+import { Bones, Chip, Notice, PageHead, Panel, join } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
 import { KeyText } from "../../ui/Withheld";
 import { useTitle } from "../../ui/useTitle";
 import { Bar } from "./Bar";
@@ -52,7 +53,7 @@ export function Replays() {
         )}
         {rows.length > 0 && <Table rows={rows} />}
         {list.hasNextPage && (
-          <div className={styles.more}>
+          <div className={tables.more}>
             <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
           </div>
         )}
@@ -66,8 +67,8 @@ function Table({ rows }: { rows: readonly Replay[] }) {
   const now = useNow(10_000);
   const navigate = useNavigate();
   return (
-    <div className={styles.scroll}>
-      <table className={`${styles.table} ${styles.list}`}>
+    <div className={tables.scroll}>
+      <table className={join(tables.compact, tables.clickable, styles.list)}>
         <thead>
           <tr>
             <th>Replay</th>

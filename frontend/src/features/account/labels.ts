@@ -16,11 +16,12 @@ const STATES: Record<ApiToken["state"], { label: string; glyph: string; tone: To
   deactivated: { label: "Ended with the account", glyph: "–", tone: "plain" },
 };
 
-/** What somebody with this right may do. */
-export function rightWords(right: string): string {
+/** Describe the actions that a right allows. */
+export function rightDescription(right: string): string {
   return RIGHTS[right] ?? "";
 }
 
+/** Return the chip of a token's state. */
 export function tokenState(state: ApiToken["state"]): { label: string; glyph: string; tone: Tone } {
   return STATES[state];
 }

@@ -6,19 +6,20 @@ import { changedRanges } from "../../lib/difference";
 import { byteOffset } from "../../lib/editing";
 import { readingLines } from "../../lib/reading";
 
-/** The text of the other side. */
-export const setAgainst = StateEffect.define<string>();
-export const against = StateField.define<string>({
+/** Replaces the text of the other side. */
+export const setOtherText = StateEffect.define<string>();
+/** The text of the other side, to mark the differences. */
+export const otherText = StateField.define<string>({
   create: () => "",
   update: (text, transaction) =>
-    transaction.effects.reduce((found, effect) => (effect.is(setAgainst) ? effect.value : found), text),
+    transaction.effects.reduce((found, effect) => (effect.is(setOtherText) ? effect.value : found), text),
 });
 
-/** Marks the characters that the other side does not have. */
-export function compared(side: "original" | "edited"): Extension {
-  const mark = Decoration.mark({ class: side === "original" ? "cm-gone" : "cm-new" });
+/** Mark the characters that the other side does not have. */
+export function differenceMarks(side: "original" | "edited"): Extension {
+  const mark = Decoration.mark({ class: side === "original" ? "cm-removed" : "cm-added" });
   const marks = (state: EditorState) => {
-    const [mine, other] = [state.sliceDoc(), state.field(against)];
+    const [mine, other] = [state.sliceDoc(), state.field(otherText)];
     const ranges =
       side === "original"
         ? changedRanges(mine, other).map((one) => [one.fromA, one.toA])
@@ -28,15 +29,15 @@ export function compared(side: "original" | "edited"): Extension {
   return StateField.define<DecorationSet>({
     create: marks,
     update: (old, transaction) =>
-      transaction.docChanged || transaction.effects.some((effect) => effect.is(setAgainst))
+      transaction.docChanged || transaction.effects.some((effect) => effect.is(setOtherText))
         ? marks(transaction.state)
         : old,
     provide: (field) => EditorView.decorations.from(field),
   });
 }
 
-/** Begins a line on screen: its byte offset and its indent. None of it is part of the text. */
-class LineStart extends WidgetType {
+/** A byte offset and an indent at the start of a displayed line. They are not part of the text. */
+class LineStartWidget extends WidgetType {
   constructor(
     readonly at: number,
     readonly depth: number,
@@ -45,7 +46,7 @@ class LineStart extends WidgetType {
     super();
   }
 
-  override eq(other: LineStart): boolean {
+  override eq(other: LineStartWidget): boolean {
     return other.at === this.at && other.depth === this.depth && other.breaks === this.breaks;
   }
 
@@ -55,7 +56,7 @@ class LineStart extends WidgetType {
 
   override toDOM(): HTMLElement {
     const start = document.createElement("span");
-    start.className = "cm-start";
+    start.className = "cm-line-start";
     start.ariaHidden = "true";
     const offset = document.createElement("i");
     offset.dataset.at = String(this.at);
@@ -68,7 +69,7 @@ class LineStart extends WidgetType {
   }
 }
 
-function starts(state: EditorState): DecorationSet {
+function lineStartWidgets(state: EditorState): DecorationSet {
   const text = state.sliceDoc();
   let bytes = 0;
   let from = 0;
@@ -77,25 +78,26 @@ function starts(state: EditorState): DecorationSet {
       bytes += byteOffset(text.slice(from, line.from), line.from - from);
       from = line.from;
       const breaks = line.from > 0 && text[line.from - 1] !== "\n";
-      return Decoration.widget({ widget: new LineStart(bytes, line.depth, breaks), side: -1 }).range(line.from);
+      return Decoration.widget({ widget: new LineStartWidget(bytes, line.depth, breaks), side: -1 }).range(line.from);
     }),
   );
 }
 
-export const readingBreaks = StateField.define<DecorationSet>({
-  create: starts,
-  update: (old, transaction) => (transaction.docChanged ? starts(transaction.state) : old),
+/** Shows compact JSON with one member per line without changing the text. */
+export const displayLineBreaks = StateField.define<DecorationSet>({
+  create: lineStartWidgets,
+  update: (old, transaction) => (transaction.docChanged ? lineStartWidgets(transaction.state) : old),
   provide: (field) => EditorView.decorations.from(field),
 });
 
-export const theme: Extension = [
+export const editorTheme: Extension = [
   EditorView.theme({
     "&": { font: "12px/18px var(--mono)", background: "none", color: "var(--text)" },
     "&.cm-focused": { outline: "none" },
     ".cm-scroller": { fontFamily: "inherit", lineHeight: "inherit" },
     ".cm-content": { padding: "10px 0", caretColor: "var(--text)", minHeight: "74px" },
     ".cm-line": { padding: "0 12px 0 56px", wordBreak: "normal", overflowWrap: "anywhere" },
-    ".cm-start i": {
+    ".cm-line-start i": {
       display: "inline-block",
       width: "44px",
       marginLeft: "-56px",
@@ -106,16 +108,16 @@ export const theme: Extension = [
       color: "var(--text-3)",
       userSelect: "none",
     },
-    ".cm-start i::before": { content: "attr(data-at)" },
-    ".cm-gone": {
+    ".cm-line-start i::before": { content: "attr(data-at)" },
+    ".cm-removed": {
       background: "var(--failed-soft)",
       color: "var(--failed)",
       fontWeight: "600",
       textDecoration: "line-through",
       textDecorationThickness: "1px",
     },
-    ".cm-new": { background: "var(--passed-soft)", color: "var(--passed)", fontWeight: "600" },
-    ".cm-gone span, .cm-new span": { color: "inherit" },
+    ".cm-added": { background: "var(--passed-soft)", color: "var(--passed)", fontWeight: "600" },
+    ".cm-removed span, .cm-added span": { color: "inherit" },
     ".cm-specialChar": { color: "var(--unknown)", background: "var(--unknown-soft)", borderRadius: "2px" },
   }),
   syntaxHighlighting(

@@ -3,12 +3,12 @@ import { freshKey, useSelect, type What } from "../../api/replays";
 import { useMayEdit } from "../../api/session";
 import { Button } from "../../ui/controls";
 
-/** Freezes what is chosen as a selection and goes on to one change for all of it; nothing is changed by it. */
-export function FixInBulkButton({ what }: { what: What }) {
+/** Freeze the chosen records as a selection and open the bulk fix screen. This changes no record. */
+export function BulkFixButton({ what }: { what: What }) {
   const may = useMayEdit();
   const navigate = useNavigate();
   const select = useSelect();
-  const go = () =>
+  const openBulkFix = () =>
     select.mutate(
       { what, key: freshKey() },
       { onSuccess: (selection) => void navigate(`/bulk-fixes/new?selection=${selection.id}`) },
@@ -20,7 +20,7 @@ export function FixInBulkButton({ what }: { what: What }) {
           {select.error.message}
         </span>
       )}
-      <Button barred={may.allowed ? undefined : may.reason} busy={select.isPending} onClick={go}>
+      <Button barred={may.allowed ? undefined : may.reason} busy={select.isPending} onClick={openBulkFix}>
         Fix in bulk…
       </Button>
     </>

@@ -6,26 +6,26 @@ import { Button, LinkButton } from "../../ui/controls";
 import { Panel } from "../../ui/Panel";
 import { BytesField } from "./BytesField";
 import styles from "./Fix.module.css";
-import type { HeaderPart, Parts } from "./parts";
+import type { HeaderPart, MessageParts } from "./messageParts";
 
-/** Key and headers, one a row, in their order, duplicates included. */
-export function HeaderRows({
+/** The fields of the key and the headers, one row each, in the order of the record. */
+export function KeyAndHeadersPanel({
   parts,
   stripped,
   locked,
   onChange,
 }: {
-  parts: Parts;
+  parts: MessageParts;
   stripped: string[];
   locked: boolean;
-  onChange: (parts: Parts) => void;
+  onChange: (parts: MessageParts) => void;
 }) {
-  const [next, setNext] = useState(() => parts.headers.length);
-  const put = (header: HeaderPart) =>
+  const [nextId, setNextId] = useState(() => parts.headers.length);
+  const replaceHeader = (header: HeaderPart) =>
     onChange({ ...parts, headers: parts.headers.map((one) => (one.id === header.id ? header : one)) });
-  const add = () => {
-    onChange({ ...parts, headers: [...parts.headers, { id: next, name: "", value: new Uint8Array() }] });
-    setNext(next + 1);
+  const addHeader = () => {
+    onChange({ ...parts, headers: [...parts.headers, { id: nextId, name: "", value: new Uint8Array() }] });
+    setNextId(nextId + 1);
   };
   return (
     <Panel
@@ -33,10 +33,10 @@ export function HeaderRows({
       title={
         <>
           <h2>Key and headers</h2>
-          <span className="s t3">{plural(parts.headers.length, "header")}, in their order</span>
+          <span className="s t3">{plural(parts.headers.length, "header")}, in order</span>
         </>
       }
-      aside={<Left names={stripped} />}
+      aside={<StrippedHeaders names={stripped} />}
     >
       <div className={styles.parts}>
         <div className={styles.part}>
@@ -52,7 +52,7 @@ export function HeaderRows({
               placeholder="name"
               value={header.name}
               disabled={locked || !fitsOneLine(header.name)}
-              onChange={(event) => put({ ...header, name: event.currentTarget.value })}
+              onChange={(event) => replaceHeader({ ...header, name: event.currentTarget.value })}
               spellCheck={false}
               autoComplete="off"
               classNames={{ root: styles.partName!, input: `${styles.input} ${styles.code}` }}
@@ -61,7 +61,7 @@ export function HeaderRows({
               label={`Value of header ${index + 1}`}
               value={header.value}
               locked={locked}
-              onChange={(value) => put({ ...header, value })}
+              onChange={(value) => replaceHeader({ ...header, value })}
             />
             <span className={`s t3 nw ${styles.size}`}>{bytes(header.value?.length)}</span>
             {!locked && (
@@ -77,7 +77,7 @@ export function HeaderRows({
         ))}
         {!locked && (
           <div>
-            <LinkButton onClick={add}>Add a header</LinkButton>
+            <LinkButton onClick={addHeader}>Add a header</LinkButton>
           </div>
         )}
       </div>
@@ -85,11 +85,11 @@ export function HeaderRows({
   );
 }
 
-function Left({ names }: { names: string[] }) {
-  if (names.length === 0) return <span className="s t3">none is left off</span>;
+function StrippedHeaders({ names }: { names: string[] }) {
+  if (names.length === 0) return <span className="s t3">no headers are removed</span>;
   return (
     <span className="s t3" title={names.join("\n")}>
-      {plural(names.length, "header name")} of the dead letter {names.length === 1 ? "is" : "are"} left off
+      {plural(names.length, "header name")} of the dead letter {names.length === 1 ? "is" : "are"} removed
     </span>
   );
 }

@@ -7,14 +7,20 @@ import { Strip } from "../../ui/Panel";
 import { Rehearsal } from "./Rehearsal";
 import styles from "./Rehearsal.module.css";
 
-/** The record of a source, corrected, through the stages that were left: what it would have written is sent instead. */
-export function SourceFix({ letter, onWritten }: { letter: DeadLetter; onWritten: (written: boolean) => void }) {
+interface Props {
+  letter: DeadLetter;
+  /** Reports whether the current value has passed all remaining stages. */
+  onRehearsed: (passed: boolean) => void;
+}
+
+/** An editor for the record of a source connector. A replay sends the rehearsal's output. */
+export function SourceRecordEditor({ letter, onRehearsed }: Props) {
   const may = useMayWrite();
   const [value, setValue] = useState(letter.source?.value ?? "");
-  const [last, setLast] = useState<Rehearsed | undefined>();
-  const type = (value: string) => {
+  const [result, setResult] = useState<Rehearsed | undefined>();
+  const changeValue = (value: string) => {
     setValue(value);
-    onWritten(false);
+    onRehearsed(false);
   };
   return (
     <Rehearsal
@@ -22,8 +28,8 @@ export function SourceFix({ letter, onWritten }: { letter: DeadLetter; onWritten
       version={value}
       barred={may.allowed ? undefined : may.reason}
       onDone={({ results: [one] }) => {
-        setLast(one);
-        onWritten(Boolean(one?.produced));
+        setResult(one);
+        onRehearsed(Boolean(one?.produced));
       }}
     >
       <div className={styles.source}>
@@ -32,20 +38,20 @@ export function SourceFix({ letter, onWritten }: { letter: DeadLetter; onWritten
           to its target topic.
         </p>
         <Textarea
-          label={`The value as it came to the stage that failed${letter.source?.schema ? `, ${letter.source.schema}` : ""}`}
+          label={`Value at the failed stage${letter.source?.schema ? `, ${letter.source.schema}` : ""}`}
           classNames={{ input: styles.field! }}
           autosize
           minRows={3}
           maxRows={18}
           value={value}
           readOnly={!may.allowed}
-          onChange={(event) => type(event.currentTarget.value)}
+          onChange={(event) => changeValue(event.currentTarget.value)}
         />
-        {last?.produced && (
+        {result?.produced && (
           <Strip tone="passed">
             <span>
-              It goes to <b className="mono">{last.produced.topic}</b>, {last.produced.through}. What it writes is your
-              draft.
+              The record goes to <b className="mono">{result.produced.topic}</b>, {result.produced.through}. The output
+              of the stages is your draft.
             </span>
           </Strip>
         )}

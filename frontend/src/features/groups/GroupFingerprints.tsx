@@ -6,21 +6,27 @@ import { count, percent, plural } from "../../lib/format";
 import { Button, Confirm } from "../../ui/controls";
 import { Facts } from "../../ui/Panel";
 import styles from "./Groups.module.css";
-import { Message } from "./Message";
+import { NormalisedMessage } from "./NormalisedMessage";
 
-/** The fingerprint of the group; of a merged one each with its share, to be split off again. */
-export function Why({ group, onDone }: { group: GroupDetail; onDone: (done: Regrouping) => void }) {
+/** The fingerprint of a group. A merged group lists each fingerprint with its share; the user can split them off. */
+export function GroupFingerprints({
+  group,
+  onSplit,
+}: {
+  group: GroupDetail;
+  onSplit: (regrouping: Regrouping) => void;
+}) {
   const [first] = group.fingerprints;
   return (
     <>
-      <h3>Why these are one group</h3>
-      {group.fingerprints.length === 1 && first && <One fingerprint={first} />}
-      {group.fingerprints.length > 1 && <Several key={group.id} group={group} onDone={onDone} />}
+      <h3>{group.fingerprints.length > 1 ? "Fingerprints" : "Fingerprint"}</h3>
+      {group.fingerprints.length === 1 && first && <FingerprintFacts fingerprint={first} />}
+      {group.fingerprints.length > 1 && <MergedFingerprints key={group.id} group={group} onSplit={onSplit} />}
     </>
   );
 }
 
-function One({ fingerprint }: { fingerprint: Fingerprint }) {
+function FingerprintFacts({ fingerprint }: { fingerprint: Fingerprint }) {
   return (
     <Facts
       rows={[
@@ -36,8 +42,8 @@ function One({ fingerprint }: { fingerprint: Fingerprint }) {
             {fingerprint.stage}
           </span>,
         ],
-        ["Message", <Message key="m" message={fingerprint.message} holes={fingerprint.holes} />],
-        ["Holes", <Holes key="h" holes={fingerprint.holes} />],
+        ["Message", <NormalisedMessage key="m" message={fingerprint.message} holes={fingerprint.holes} />],
+        ["Placeholders", <Placeholders key="h" holes={fingerprint.holes} />],
         [
           "First frame",
           <span key="f" className="mono">
@@ -45,7 +51,7 @@ function One({ fingerprint }: { fingerprint: Fingerprint }) {
           </span>,
         ],
         [
-          "Fingerprint",
+          "Hash",
           <span key="p" className="mono" title={fingerprint.digest}>
             {fingerprint.digest.slice(0, 18)}…
           </span>,
@@ -55,13 +61,13 @@ function One({ fingerprint }: { fingerprint: Fingerprint }) {
   );
 }
 
-function Holes({ holes }: { holes: Fingerprint["holes"] }) {
+function Placeholders({ holes }: { holes: Fingerprint["holes"] }) {
   if (holes.length === 0) return <span className="t2">none: the message is the same in every record</span>;
   return (
     <>
       {holes.map((hole, index) => (
         <span key={index} className="t2" style={{ display: "block" }}>
-          <span className={styles.hole}>{`<${hole.name}>`}</span> for example{" "}
+          <span className={styles.placeholder}>{`<${hole.name}>`}</span> for example{" "}
           <span className="mono">{hole.example}</span>
         </span>
       ))}
@@ -69,11 +75,11 @@ function Holes({ holes }: { holes: Fingerprint["holes"] }) {
   );
 }
 
-function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regrouping) => void }) {
+function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (regrouping: Regrouping) => void }) {
   const may = useMayWrite();
   const split = useRegroup();
   const [ticked, setTicked] = useState<ReadonlySet<number>>(new Set());
-  const [asking, setAsking] = useState(false);
+  const [isDialogOpen, setDialogOpen] = useState(false);
   const chosen = group.fingerprints.filter((one) => ticked.has(one.id)).map((one) => one.id);
   const total = group.fingerprints.reduce((sum, one) => sum + one.events, 0);
   const barred = !may.allowed
@@ -88,11 +94,9 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
   return (
     <>
       <p className="s t2">
-        {plural(group.fingerprint_count, "fingerprint")} were merged by people
-        {group.fingerprint_count > group.fingerprints.length
-          ? `; the ${group.fingerprints.length} largest are shown`
-          : ""}
-        .
+        {plural(group.fingerprint_count, "fingerprint")} are merged.
+        {group.fingerprint_count > group.fingerprints.length &&
+          ` The list shows the ${group.fingerprints.length} largest.`}
       </p>
       {group.fingerprints.map((one) => (
         <label
@@ -106,27 +110,27 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
             <span className="t2">
               {one.exception_class.split(".").at(-1)} · {one.stage}
             </span>
-            <Message message={one.message} holes={one.holes} />
+            <NormalisedMessage message={one.message} holes={one.holes} />
           </span>
           <span className="num">{count(one.events)}</span>
           <span className="num t3">{percent(one.events, total, 0)}</span>
         </label>
       ))}
-      <Button small barred={barred} onClick={() => setAsking(true)}>
+      <Button small barred={barred} onClick={() => setDialogOpen(true)}>
         Split off {chosen.length || ""}…
       </Button>
       <Confirm
-        open={asking}
+        open={isDialogOpen}
         title={`Split off ${plural(chosen.length, "fingerprint")}`}
         asks="Reason (optional)"
         yes="Split off"
         busy={split.isPending}
         error={split.error?.message ?? null}
-        onClose={() => setAsking(false)}
+        onClose={() => setDialogOpen(false)}
         onYes={(reason) =>
           split.mutate(
             { act: "split", group: group.id, fingerprints: chosen, reason },
-            { onSuccess: (done) => (setAsking(false), setTicked(new Set()), onDone(done)) },
+            { onSuccess: (regrouping) => (setDialogOpen(false), setTicked(new Set()), onSplit(regrouping)) },
           )
         }
       >

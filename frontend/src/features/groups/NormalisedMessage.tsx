@@ -1,15 +1,15 @@
 import type { Fingerprint } from "../../api/types";
 import styles from "./Groups.module.css";
 
-/** A normalised message; each hole shows on hover what stood there once. */
-export function Message({ message, holes }: Pick<Fingerprint, "message" | "holes">) {
+/** A message with placeholders. Each placeholder shows an example of its text on hover. */
+export function NormalisedMessage({ message, holes }: Pick<Fingerprint, "message" | "holes">) {
   return (
     <span className={`mono ${styles.message}`}>
-      {parts(message, holes).map((part, index) =>
+      {splitAtHoles(message, holes).map((part, index) =>
         part.example === undefined ? (
           part.text
         ) : (
-          <span key={index} className={styles.hole} title={`for example ${part.example}`}>
+          <span key={index} className={styles.placeholder} title={`for example ${part.example}`}>
             {part.text}
           </span>
         ),
@@ -18,8 +18,8 @@ export function Message({ message, holes }: Pick<Fingerprint, "message" | "holes
   );
 }
 
-/** The message cut at its holes, which come in the order of their examples; other text in angle brackets is text. */
-export function parts(message: string, holes: Fingerprint["holes"]): { text: string; example?: string }[] {
+/** Split a message at its placeholders. Other text in angle brackets stays text. */
+export function splitAtHoles(message: string, holes: Fingerprint["holes"]): { text: string; example?: string }[] {
   const found: { text: string; example?: string }[] = [];
   let rest = message;
   for (const hole of holes) {

@@ -3,11 +3,11 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, type ReactNode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { DecideDialog } from "./DecideDialog";
+import { DisposalDialog } from "./DisposalDialog";
+import { DisposalMenu } from "./DisposalMenu";
 import { DisposalToast } from "./DisposalToast";
-import { SetAside } from "./SetAside";
 import { settle } from "../../testing";
-import { tell } from "./toasts";
+import { showDisposalToast } from "./disposalToasts";
 
 const DONE = {
   id: 3,
@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  await act(() => (tell(null), root.unmount()));
+  await act(() => (showDisposalToast(null), root.unmount()));
   host.remove();
 });
 
@@ -91,15 +91,15 @@ async function type(text: string): Promise<void> {
 }
 
 const dialog = (onClose = () => {}) => (
-  <DecideDialog decision="discard" what={{ ids: [1, 2] }} of="2 records" onClose={onClose} />
+  <DisposalDialog decision="discard" what={{ ids: [1, 2] }} subject="2 records" onClose={onClose} />
 );
 
-it("nothing is asked without a reason", async () => {
+it("a decision needs a reason", async () => {
   await show(dialog());
   expect(button("Discard").getAttribute("aria-description")).toBe("Enter a reason first");
 });
 
-it("what is chosen is frozen, decided about, and told with its undo", async () => {
+it("a decision freezes a selection, stores a disposal and shows a toast with its undo", async () => {
   await show(dialog());
   await type("test data");
   await press("Discard");
@@ -113,7 +113,7 @@ it("what is chosen is frozen, decided about, and told with its undo", async () =
   expect(button("Undo")).toBeUndefined();
 });
 
-it("a refusal keeps the dialog and the reason, and asking again is another request", async () => {
+it("a refusal keeps the dialog and the reason, and the next request has a new key", async () => {
   answers.disposals = () =>
     json(409, { title: "Conflict", status: 409, detail: "1 record of these are in R-4, which runs." });
   await show(dialog());
@@ -125,7 +125,7 @@ it("a refusal keeps the dialog and the reason, and asking again is another reque
   expect(asked[3]!.key).not.toBe(asked[1]!.key);
 });
 
-it("a request without an answer is asked again as the same one", async () => {
+it("a request without a response is repeated with the same key", async () => {
   answers.disposals = () => Promise.reject(new TypeError("network"));
   await show(dialog());
   await type("test data");
@@ -134,7 +134,7 @@ it("a request without an answer is asked again as the same one", async () => {
   expect(asked[3]!.key).toBe(asked[1]!.key);
 });
 
-it("what became of it is told though the dialog was closed", async () => {
+it("the toast shows the error although the dialog was closed", async () => {
   let answer: (response: Response) => void = () => {};
   answers.disposals = () => new Promise((done) => (answer = done));
   await show(dialog());
@@ -146,7 +146,7 @@ it("what became of it is told though the dialog was closed", async () => {
   expect(toast()).toContain("Not done: It runs.");
 });
 
-it("a viewer is told which role is missing", async () => {
-  await show(<SetAside what={{ ids: [1] }} of="this record" />, "viewer");
+it("the menu tells a viewer the missing role", async () => {
+  await show(<DisposalMenu what={{ ids: [1] }} subject="this record" />, "viewer");
   expect(button("Set aside ▾").getAttribute("aria-description")).toMatch(/operator/);
 });

@@ -4,26 +4,27 @@ import { useCreateToken, type CreatedToken } from "../../api/account";
 import { dateMinute, plural } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { Button, Confirm, Dialog } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import { Copy } from "../../ui/Copy";
 import { Strip } from "../../ui/Panel";
 import styles from "./Account.module.css";
-import { rightWords } from "./words";
+import { rightDescription } from "./labels";
 
 interface Props {
-  /** The rights of the person, from which those of the token are chosen. */
+  /** The user's rights. A token can have no others. */
   rights: string[];
   days: number;
   maxDays: number;
   onClose: () => void;
 }
 
-/** Asks for a token's name, rights and expiry, then shows its secret this once. */
-export function CreateToken({ rights, days: defaultDays, maxDays, onClose }: Props) {
+/** Create a token from a name, rights and an expiry, then show its secret once. */
+export function CreateTokenDialog({ rights, days: defaultDays, maxDays, onClose }: Props) {
   const create = useCreateToken();
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState(rights.slice(0, 1));
   const [days, setDays] = useState(defaultDays);
-  if (create.data) return <Created token={create.data} onClose={onClose} />;
+  if (create.data) return <CreatedTokenDialog token={create.data} onClose={onClose} />;
   const barred =
     name.trim() === "" ? "Name the token first" : scopes.length === 0 ? "Choose at least one right" : undefined;
   return (
@@ -37,7 +38,7 @@ export function CreateToken({ rights, days: defaultDays, maxDays, onClose }: Pro
       onClose={onClose}
       onYes={() => create.mutate({ name: name.trim(), scopes, days })}
     >
-      <div className={styles.asked}>
+      <div className={styles.fields}>
         <TextInput
           label="Name"
           placeholder="The program that uses it, such as prometheus"
@@ -46,18 +47,18 @@ export function CreateToken({ rights, days: defaultDays, maxDays, onClose }: Pro
           onChange={(event) => setName(event.currentTarget.value)}
           data-autofocus
           autoComplete="off"
-          classNames={{ label: styles.label!, input: styles.input! }}
+          classNames={{ label: controls.label!, input: controls.input! }}
         />
-        <Checkbox.Group label="Rights" value={scopes} onChange={setScopes} classNames={{ label: styles.label! }}>
-          <div className={styles.choices}>
+        <Checkbox.Group label="Rights" value={scopes} onChange={setScopes} classNames={{ label: controls.label! }}>
+          <div className={styles.options}>
             {rights.map((right) => (
               <Checkbox
                 key={right}
                 size="xs"
                 value={right}
                 label={right}
-                description={rightWords(right)}
-                classNames={{ label: styles.right!, description: styles.description! }}
+                description={rightDescription(right)}
+                classNames={{ label: styles.rightLabel!, description: styles.description! }}
               />
             ))}
           </div>
@@ -71,14 +72,14 @@ export function CreateToken({ rights, days: defaultDays, maxDays, onClose }: Pro
           allowDecimal={false}
           onChange={(next) => setDays(Math.max(1, Number(next) || 1))}
           hideControls
-          classNames={{ label: styles.label!, input: styles.input! }}
+          classNames={{ label: controls.label!, input: controls.input! }}
         />
       </div>
     </Confirm>
   );
 }
 
-function Created({ token, onClose }: { token: CreatedToken; onClose: () => void }) {
+function CreatedTokenDialog({ token, onClose }: { token: CreatedToken; onClose: () => void }) {
   const { zone } = useZone();
   return (
     <Dialog open title={`The token ${token.name}`} onClose={onClose} kept>

@@ -5,12 +5,12 @@ import { dateMinute, quoted } from "../../lib/format";
 import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import { Strip } from "../../ui/Panel";
-import { DecideDialog } from "./DecideDialog";
-import styles from "./Disposing.module.css";
-import { disposedWord } from "./words";
+import { disposalLabel } from "./decisions";
+import { DisposalDialog } from "./DisposalDialog";
+import styles from "./Disposals.module.css";
 
-/** Says of a record that it is not to be replayed: who decided it, when and why. */
-export function DisposedStrip({ record, disposal }: { record: number; disposal: Disposal }) {
+/** The disposal of a record: the person, the time and the reason. */
+export function DisposalStrip({ record, disposal }: { record: number; disposal: Disposal }) {
   const { zone } = useZone();
   const may = useMayWrite();
   const [asking, setAsking] = useState(false);
@@ -18,17 +18,17 @@ export function DisposedStrip({ record, disposal }: { record: number; disposal: 
     <Strip tone="waiting">
       <span className={styles.strip} data-testid="disposal">
         <span>
-          {disposedWord(disposal.kind)} by <b>{disposal.by ?? "somebody"}</b>, {dateMinute(disposal.at, zone)}:{" "}
-          {quoted(disposal.reason)} No replay sends it.
+          {disposalLabel(disposal.kind)} by <b>{disposal.by ?? "somebody"}</b>, {dateMinute(disposal.at, zone)}:{" "}
+          {quoted(disposal.reason)} Replays skip it.
         </span>
         <Button small barred={may.allowed ? undefined : may.reason} onClick={() => setAsking(true)}>
           Restore…
         </Button>
       </span>
-      <DecideDialog
+      <DisposalDialog
         decision={asking ? "restore" : null}
         what={{ ids: [record] }}
-        of="this record"
+        subject="this record"
         onClose={() => setAsking(false)}
       />
     </Strip>

@@ -6,11 +6,12 @@ import type { Group, Regrouping } from "../../api/types";
 import { count, plural } from "../../lib/format";
 import type { Span } from "../../lib/span";
 import { Button, Confirm, LinkButton } from "../../ui/controls";
+import controls from "../../ui/controls.module.css";
 import { join } from "../../ui/Panel";
-import { FixInBulkButton } from "../disposing/FixInBulkButton";
-import { SetAside } from "../disposing/SetAside";
+import { BulkFixButton } from "../disposals/BulkFixButton";
+import { DisposalMenu } from "../disposals/DisposalMenu";
 import { ReplayButton } from "../plan/ReplayButton";
-import { GroupActs } from "./GroupActs";
+import { GroupActions } from "./GroupActions";
 import styles from "./Groups.module.css";
 
 interface Props {
@@ -19,13 +20,13 @@ interface Props {
   span: Span;
   onAll: () => void;
   onClear: () => void;
-  onMerged: (done: Regrouping) => void;
+  onMerged: (regrouping: Regrouping) => void;
 }
 
-/** What is ticked, and what can be done with it. */
-export function BulkBar({ chosen, shown, span, onAll, onClear, onMerged }: Props) {
+/** The number of ticked groups, with the actions on them. */
+export function GroupBulkActions({ chosen, shown, span, onAll, onClear, onMerged }: Props) {
   const may = useMayWrite();
-  const [merging, setMerging] = useState(false);
+  const [isMergeOpen, setMergeOpen] = useState(false);
   const records = chosen.reduce((sum, group) => sum + group.events, 0);
   const filter = new URLSearchParams([
     ...chosen.map((group) => ["group", String(group.id)]),
@@ -33,7 +34,7 @@ export function BulkBar({ chosen, shown, span, onAll, onClear, onMerged }: Props
     ["to", span.to],
   ]).toString();
   return (
-    <div className={join("row s", styles.bulk)} role="region" aria-label="Ticked groups">
+    <div className={join("row s", styles.bulkActions)} role="region" aria-label="Ticked groups">
       <b>
         {plural(chosen.length, "group")}, {plural(records, "record")}
       </b>
@@ -43,16 +44,16 @@ export function BulkBar({ chosen, shown, span, onAll, onClear, onMerged }: Props
       <ReplayButton key={filter} primary what={{ filter }}>
         Replay {count(records)}…
       </ReplayButton>
-      <FixInBulkButton key={`fix ${filter}`} what={{ filter }} />
-      <SetAside what={{ filter }} of={plural(records, "record")} />
-      <GroupActs groups={chosen} heard onDone={onClear} />
+      <BulkFixButton key={`fix ${filter}`} what={{ filter }} />
+      <DisposalMenu what={{ filter }} subject={plural(records, "record")} />
+      <GroupActions groups={chosen} hasShortcuts onDone={onClear} />
       <Button
         barred={!may.allowed ? may.reason : chosen.length < 2 ? "Tick two groups or more" : undefined}
-        onClick={() => setMerging(true)}
+        onClick={() => setMergeOpen(true)}
       >
         Merge…
       </Button>
-      {merging && <MergeDialog groups={chosen} onClose={() => setMerging(false)} onMerged={onMerged} />}
+      {isMergeOpen && <MergeDialog groups={chosen} onClose={() => setMergeOpen(false)} onMerged={onMerged} />}
     </div>
   );
 }
@@ -64,10 +65,10 @@ function MergeDialog({
 }: {
   groups: readonly Group[];
   onClose: () => void;
-  onMerged: (done: Regrouping) => void;
+  onMerged: (regrouping: Regrouping) => void;
 }) {
   const largest = [...groups].sort((a, b) => b.events - a.events)[0];
-  const [into, setInto] = useState(String(largest?.id));
+  const [target, setTarget] = useState(String(largest?.id));
   const merge = useRegroup();
   return (
     <Confirm
@@ -80,12 +81,12 @@ function MergeDialog({
       onClose={onClose}
       onYes={(reason) =>
         merge.mutate(
-          { act: "merge", groups: groups.map((group) => group.id), into: Number(into), reason },
+          { act: "merge", groups: groups.map((group) => group.id), into: Number(target), reason },
           { onSuccess: onMerged },
         )
       }
     >
-      <div className={styles.asked}>
+      <div className={styles.dialogFields}>
         <p>
           The groups become one group, which keeps its title, owner and state. The fingerprints do not change, so new
           records join this group. You can undo this.
@@ -93,10 +94,10 @@ function MergeDialog({
         <Select
           label="Group to keep"
           data={groups.map((group) => ({ value: String(group.id), label: `${group.title} (${count(group.events)})` }))}
-          value={into}
-          onChange={(next) => next && setInto(next)}
+          value={target}
+          onChange={(next) => next && setTarget(next)}
           allowDeselect={false}
-          classNames={{ label: styles.label!, input: styles.input! }}
+          classNames={{ label: controls.label!, input: controls.input! }}
         />
       </div>
     </Confirm>

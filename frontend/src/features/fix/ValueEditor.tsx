@@ -3,36 +3,36 @@ import { json } from "@codemirror/lang-json";
 import { EditorState } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { against, compared, readingBreaks, setAgainst, theme } from "./editing";
+import { differenceMarks, displayLineBreaks, editorTheme, otherText, setOtherText } from "./editorExtensions";
 
 interface Props {
   label: string;
   text: string;
-  /** The other side, by which what differs is marked. */
+  /** The text of the other side, to mark the differences. */
   other: string;
   side: "original" | "edited";
   locked?: boolean;
   onChange?: (text: string) => void;
 }
 
-/** A text with line breaks for reading; the text itself is what was given and what is typed, character by character. */
-export default function Editor({ label, text, other, side, locked, onChange }: Props) {
+/** A CodeMirror editor that shows line breaks for reading. It never changes the text itself. */
+export default function ValueEditor({ label, text, other, side, locked, onChange }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
-  const report = useRef(onChange);
-  const now = useRef({ text, other });
+  const onChangeRef = useRef(onChange);
+  const latest = useRef({ text, other });
   useEffect(() => {
-    report.current = onChange;
-    now.current = { text, other }; // what a view that is made anew begins with, such as when the window became too narrow to write
+    onChangeRef.current = onChange;
+    latest.current = { text, other }; // a new view starts with these, for example after the window became too narrow to edit
   });
   useEffect(() => {
     const readOnly = side === "original" || locked === true;
-    const made = new EditorView({
+    const editor = new EditorView({
       parent: host.current!,
       state: EditorState.create({
-        doc: now.current.text,
+        doc: latest.current.text,
         extensions: [
-          EditorState.lineSeparator.of("\n"), // a carriage return is a byte of the value, no line end
+          EditorState.lineSeparator.of("\n"), // a carriage return is a byte of the value, not a line break
           EditorState.readOnly.of(readOnly),
           EditorView.editable.of(!readOnly),
           EditorView.lineWrapping,
@@ -45,28 +45,28 @@ export default function Editor({ label, text, other, side, locked, onChange }: P
             ...(readOnly && { tabindex: "0" }),
           }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) report.current?.(update.state.sliceDoc());
+            if (update.docChanged) onChangeRef.current?.(update.state.sliceDoc());
           }),
           history(),
           keymap.of([{ key: "Enter", run: insertNewline }, ...defaultKeymap, ...historyKeymap]),
           highlightSpecialChars(),
           json().language,
-          against.init(() => now.current.other),
-          compared(side),
-          readingBreaks,
-          theme,
+          otherText.init(() => latest.current.other),
+          differenceMarks(side),
+          displayLineBreaks,
+          editorTheme,
         ],
       }),
     });
-    view.current = made;
-    return () => made.destroy();
+    view.current = editor;
+    return () => editor.destroy();
   }, [label, side, locked]);
   useEffect(() => {
-    const made = view.current;
-    if (!made) return;
-    if (made.state.sliceDoc() !== text)
-      made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: text } });
-    if (made.state.field(against) !== other) made.dispatch({ effects: setAgainst.of(other) });
+    const editor = view.current;
+    if (!editor) return;
+    if (editor.state.sliceDoc() !== text)
+      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+    if (editor.state.field(otherText) !== other) editor.dispatch({ effects: setOtherText.of(other) });
   }, [text, other]);
   return <div ref={host} data-testid={`${side}-text`} />;
 }

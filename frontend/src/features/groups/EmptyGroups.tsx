@@ -15,18 +15,18 @@ interface Props {
   onWiden: () => void;
 }
 
-/** What stands for the groups where a tab has none in this time. */
-export function Empty({ status, span, counts, onWiden }: Props) {
-  const back = span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>;
+/** The notice of a tab without groups in the chosen time. */
+export function EmptyGroups({ status, span, counts, onWiden }: Props) {
+  const widenButton = span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>;
   const { data: newest } = useNewest(status === "unresolved");
   const { data: clusters } = useClusters(newest === null);
   if (status !== "unresolved")
     return (
-      <Notice title={`No ${status} groups in ${spanWords(span)}`} actions={back}>
+      <Notice title={`No ${status} groups in ${spanWords(span)}`} actions={widenButton}>
         Choose a longer time, or another tab.
       </Notice>
     );
-  const away = (["muted", "resolved"] as const)
+  const hidden = (["muted", "resolved"] as const)
     .filter((state) => counts[state])
     .map((state) => plural(counts[state] ?? 0, `${state} group`));
   if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
@@ -37,10 +37,10 @@ export function Empty({ status, span, counts, onWiden }: Props) {
           <Glyph tone="passed">✓</Glyph> No unresolved failures in {spanWords(span)}.
         </>
       }
-      actions={back}
+      actions={widenButton}
     >
-      {away.length > 0 ? (
-        `What failed is of ${away.join(" and ")}.`
+      {hidden.length > 0 ? (
+        `All failures in this time belong to ${hidden.join(" and ")}.`
       ) : newest ? (
         <LastOne row={newest} />
       ) : (

@@ -8,13 +8,14 @@ import { useZone } from "../../lib/zone";
 import { Button } from "../../ui/controls";
 import styles from "./Groups.module.css";
 
-export function History({ group }: { group: GroupDetail }) {
+/** The notes and actions of a group, with a form to add a note. */
+export function GroupHistory({ group }: { group: GroupDetail }) {
   const { zone } = useZone();
   return (
     <div>
       <h3>Notes and history</h3>
       {group.activity.map((entry, index) => (
-        <div key={index} className={styles.line}>
+        <div key={index} className={styles.historyEntry}>
           <span className="mono t3">{dateMinute(entry.at, zone)}</span>
           <span>
             {entry.actor && <b style={{ color: "var(--text)" }}>{entry.actor} </b>}
@@ -35,7 +36,7 @@ function NoteForm({ id }: { id: number }) {
   const barred = !may.allowed ? may.reason : text.trim() === "" ? "Write the note first" : undefined;
   return (
     <form
-      className={styles.note}
+      className={styles.noteForm}
       onSubmit={(event) => {
         event.preventDefault();
         if (!barred) act.mutate(text.trim(), { onSuccess: () => setText("") });

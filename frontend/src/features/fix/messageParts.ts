@@ -2,20 +2,21 @@ import type { Bytes, FixBody, Message } from "../../api/replayTypes";
 import { fromBase64 } from "../../lib/bytes";
 import { same, toBase64, type Part } from "../../lib/editing";
 
+/** A header while it is edited. `id` is its React key: names can repeat. */
 export interface HeaderPart {
   id: number;
   name: string;
   value: Part;
 }
 
-/** A message while it is edited; a value that is too large to come is undefined and stays as it is. */
-export interface Parts {
+/** A message while it is edited. The value is undefined if it is too large to load; then it stays unchanged. */
+export interface MessageParts {
   key: Part;
   value: Part | undefined;
   headers: HeaderPart[];
 }
 
-export function partsOf(message: Message): Parts {
+export function partsOf(message: Message): MessageParts {
   return {
     key: partOf(message.key) ?? null,
     value: partOf(message.value),
@@ -23,7 +24,8 @@ export function partsOf(message: Message): Parts {
   };
 }
 
-export function bodyOf(parts: Parts, base: string | null): FixBody {
+/** Return the request that saves the parts on top of the draft of the time `base`. */
+export function fixBody(parts: MessageParts, base: string | null): FixBody {
   return {
     key: { base64: encoded(parts.key) },
     ...(parts.value !== undefined && { value: { base64: encoded(parts.value) } }),
@@ -32,7 +34,7 @@ export function bodyOf(parts: Parts, base: string | null): FixBody {
   };
 }
 
-export function sameParts(one: Parts, other: Parts): boolean {
+export function sameParts(one: MessageParts, other: MessageParts): boolean {
   return (
     same(one.key, other.key) &&
     (one.value === undefined || other.value === undefined ? one.value === other.value : same(one.value, other.value)) &&

@@ -5,13 +5,14 @@ import { useNow, useZone } from "../../lib/zone";
 import { Broken } from "../../ui/Broken";
 import { Button, Confirm, LinkButton } from "../../ui/controls";
 import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Chip, Notice, Panel } from "../../ui/Panel";
+import { Bones, Chip, Notice, Panel, join } from "../../ui/Panel";
+import tables from "../../ui/tables.module.css";
 import styles from "./Account.module.css";
-import { CreateToken } from "./CreateToken";
-import { tokenState } from "./words";
+import { CreateTokenDialog } from "./CreateTokenDialog";
+import { tokenState } from "./labels";
 
-/** One's own API tokens: create and revoke them. */
-export function Tokens({ rights }: { rights: string[] }) {
+/** The user's own API tokens, with buttons to create and revoke them. */
+export function ApiTokensPanel({ rights }: { rights: string[] }) {
   const list = useTokens();
   const revoke = useRevokeToken();
   const [creating, setCreating] = useState(false);
@@ -48,7 +49,7 @@ export function Tokens({ rights }: { rights: string[] }) {
         </Notice>
       )}
       {rows.length > 0 && (
-        <table className={styles.table}>
+        <table className={join(tables.compact, tables.cards, styles.tokens)}>
           <thead>
             <tr>
               <th>Name</th>
@@ -70,7 +71,7 @@ export function Tokens({ rights }: { rights: string[] }) {
         </table>
       )}
       {creating && list.data && (
-        <CreateToken
+        <CreateTokenDialog
           rights={rights}
           days={list.data.default_days}
           maxDays={list.data.max_days}
@@ -106,7 +107,7 @@ function TokenRow({ token, onRevoke }: { token: ApiToken; onRevoke: () => void }
   const { label, glyph, tone } = tokenState(token.state);
   const active = isActive(token);
   return (
-    <tr data-testid="token" className={active ? undefined : styles.ended}>
+    <tr data-testid="token" className={active ? undefined : styles.inactive}>
       <td className={styles.name}>
         <b>{token.name}</b>
       </td>
@@ -130,7 +131,7 @@ function TokenRow({ token, onRevoke }: { token: ApiToken; onRevoke: () => void }
       >
         {ago(token.last_used_at, now)}
       </td>
-      <td className={styles.act}>
+      <td className={styles.actions}>
         {active && (
           <LinkButton onClick={onRevoke}>
             Revoke<span className="sr"> {token.name}</span>

@@ -1,5 +1,5 @@
-/** What an export was asked for, as one reads it: "stage TASK_PUT, not key abc; now-7d to now". */
-export function wordsOf(query: string): string {
+/** Return an export's filter and time range as text: "stage TASK_PUT, not key abc; now-7d to now". */
+export function filterSummary(query: string): string {
   const params = new URLSearchParams(query);
   const named = [...params]
     .filter(([name]) => name !== "from" && name !== "to")
