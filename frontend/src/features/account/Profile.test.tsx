@@ -19,18 +19,19 @@ const ACTIVE = {
 const EXPIRED = { ...ACTIVE, id: 2, name: "nightly", state: "expired" };
 const SECRET = "dlq_shown-once";
 
-let sent: { method: string; url: string; body: unknown }[];
-let answers: Record<string, () => Response>;
+let requests: { method: string; url: string; body: unknown }[];
+let responses: Record<string, () => Response>;
 let root: Root;
 
 beforeEach(() => {
-  sent = [];
-  answers = {};
+  requests = [];
+  responses = {};
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const method = init.method ?? "GET";
-    if (method !== "GET") sent.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
+    if (method !== "GET") requests.push({ method, url, body: init.body ? JSON.parse(init.body as string) : null });
     return Promise.resolve(
-      answers[`${method} ${url}`]?.() ?? Response.json({ results: [ACTIVE, EXPIRED], default_days: 90, max_days: 365 }),
+      responses[`${method} ${url}`]?.() ??
+        Response.json({ results: [ACTIVE, EXPIRED], default_days: 90, max_days: 365 }),
     );
   });
 });
@@ -97,14 +98,14 @@ it("the profile lists the user's rights and tokens", async () => {
 });
 
 it("the dialog shows a new token's secret once", async () => {
-  answers["POST /api/v1/tokens"] = () =>
+  responses["POST /api/v1/tokens"] = () =>
     Response.json({ ...ACTIVE, id: 3, name: "cli", secret: SECRET }, { status: 201 });
   await show();
   await press("Create a token…");
   expect(button("Create the token")?.getAttribute("aria-description")).toBe("Name the token first");
   await type("Name", " cli ");
   await press("Create the token");
-  expect(sent).toEqual([
+  expect(requests).toEqual([
     { method: "POST", url: "/api/v1/tokens", body: { name: "cli", scopes: ["viewer"], days: 90 } },
   ]);
   expect(document.querySelector("code[aria-label='API token']")?.textContent).toBe(SECRET);
@@ -113,13 +114,13 @@ it("the dialog shows a new token's secret once", async () => {
 });
 
 it("a token is revoked after a confirmation", async () => {
-  answers["DELETE /api/v1/tokens/1"] = () => Response.json({ ...ACTIVE, state: "revoked" });
+  responses["DELETE /api/v1/tokens/1"] = () => Response.json({ ...ACTIVE, state: "revoked" });
   await show();
   await press("Revoke");
-  expect(sent).toEqual([]);
+  expect(requests).toEqual([]);
   expect(document.body.textContent).toContain("Revoke prometheus?");
   await press("Revoke the token");
-  expect(sent).toEqual([{ method: "DELETE", url: "/api/v1/tokens/1", body: null }]);
+  expect(requests).toEqual([{ method: "DELETE", url: "/api/v1/tokens/1", body: null }]);
 });
 
 it("a user without rights cannot create a token", async () => {
@@ -129,7 +130,7 @@ it("a user without rights cannot create a token", async () => {
 });
 
 it("the password form needs the same password twice and shows the server's error", async () => {
-  answers["POST /api/v1/account/password"] = () =>
+  responses["POST /api/v1/account/password"] = () =>
     Response.json({ title: "Bad Request", status: 400, detail: "new: This password is too common." }, { status: 400 });
   await show();
   await type("Current password", "old");
@@ -138,6 +139,6 @@ it("the password form needs the same password twice and shows the server's error
   expect(button("Change password")?.getAttribute("aria-description")).toBe("The two new passwords differ");
   await type("New password, again", "1qaz2wsx3edc");
   await press("Change password");
-  expect(sent[0]?.body).toEqual({ current: "old", new: "1qaz2wsx3edc" });
+  expect(requests[0]?.body).toEqual({ current: "old", new: "1qaz2wsx3edc" });
   expect(document.querySelector("[role=alert]")?.textContent).toBe("This password is too common.");
 });

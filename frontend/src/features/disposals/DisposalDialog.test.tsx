@@ -29,26 +29,26 @@ const DONE = {
 
 let host: HTMLElement;
 let root: Root;
-let asked: { path: string; body: unknown; key: string | null }[];
-let answers: Record<string, () => Promise<Response>>;
+let requests: { path: string; body: unknown; key: string | null }[];
+let responses: Record<string, () => Promise<Response>>;
 
 beforeEach(() => {
   host = document.body.appendChild(document.createElement("div"));
   root = createRoot(host);
-  asked = [];
-  answers = {
+  requests = [];
+  responses = {
     selections: () => json(201, { id: 9 }),
     disposals: () => json(201, DONE),
     "disposals/3/undo": () => json(201, { ...DONE, id: 4, kind: "restored", undoes: 3, said: "2 records restored" }),
   };
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const path = url.replace("/api/v1/", "");
-    asked.push({
+    requests.push({
       path,
       body: typeof init.body === "string" ? JSON.parse(init.body) : null,
       key: new Headers(init.headers).get("Idempotency-Key"),
     });
-    return answers[path]!();
+    return responses[path]!();
   });
 });
 
@@ -103,7 +103,7 @@ it("a decision freezes a selection, stores a disposal and shows a toast with its
   await show(dialog());
   await type("test data");
   await press("Discard");
-  expect(asked.map(({ path, body }) => [path, body])).toEqual([
+  expect(requests.map(({ path, body }) => [path, body])).toEqual([
     ["selections", { ids: [1, 2] }],
     ["disposals", { selection: 9, kind: "discard", reason: "test data" }],
   ]);
@@ -114,7 +114,7 @@ it("a decision freezes a selection, stores a disposal and shows a toast with its
 });
 
 it("a refusal keeps the dialog and the reason, and the next request has a new key", async () => {
-  answers.disposals = () =>
+  responses.disposals = () =>
     json(409, { title: "Conflict", status: 409, detail: "1 record of these are in R-4, which runs." });
   await show(dialog());
   await type("test data");
@@ -122,26 +122,26 @@ it("a refusal keeps the dialog and the reason, and the next request has a new ke
   expect(document.querySelector("[role=dialog]")!.textContent).toContain("in R-4, which runs");
   expect(document.querySelector("textarea")!.value).toBe("test data");
   await press("Discard");
-  expect(asked[3]!.key).not.toBe(asked[1]!.key);
+  expect(requests[3]!.key).not.toBe(requests[1]!.key);
 });
 
 it("a request without a response is repeated with the same key", async () => {
-  answers.disposals = () => Promise.reject(new TypeError("network"));
+  responses.disposals = () => Promise.reject(new TypeError("network"));
   await show(dialog());
   await type("test data");
   await press("Discard");
   await press("Discard");
-  expect(asked[3]!.key).toBe(asked[1]!.key);
+  expect(requests[3]!.key).toBe(requests[1]!.key);
 });
 
 it("the toast shows the error although the dialog was closed", async () => {
-  let answer: (response: Response) => void = () => {};
-  answers.disposals = () => new Promise((done) => (answer = done));
+  let respond: (response: Response) => void = () => {};
+  responses.disposals = () => new Promise((done) => (respond = done));
   await show(dialog());
   await type("test data");
   await press("Discard");
   await show(null);
-  await act(async () => answer(await json(409, { title: "Conflict", status: 409, detail: "It runs." })));
+  await act(async () => respond(await json(409, { title: "Conflict", status: 409, detail: "It runs." })));
   await settle();
   expect(toast()).toContain("Not done: It runs.");
 });

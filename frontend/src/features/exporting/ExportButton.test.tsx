@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { ExportButton } from "./ExportButton";
 
 /** Return the text and state of the dialog's submit button, or null if the dialog does not open. */
-async function offered(
+async function submitText(
   total: { count: number; exact: boolean },
   role = "operator",
   readOnly = false,
@@ -38,25 +38,25 @@ async function offered(
 }
 
 it("up to 10 000 records are downloaded immediately", async () => {
-  expect(await offered({ count: 10_000, exact: true })).toBe("Download");
+  expect(await submitText({ count: 10_000, exact: true })).toBe("Download");
 });
 
 it("a worker writes more records, or an unknown number", async () => {
-  expect(await offered({ count: 10_001, exact: true })).toBe("Write the file");
-  expect(await offered({ count: 10_000, exact: false })).toBe("Write the file");
+  expect(await submitText({ count: 10_001, exact: true })).toBe("Write the file");
+  expect(await submitText({ count: 10_000, exact: false })).toBe("Write the file");
 });
 
 it("a read-only cluster allows downloads but no files", async () => {
-  expect(await offered({ count: 1, exact: true }, "operator", true)).toBe("Download");
-  expect(await offered({ count: 10_001, exact: true }, "operator", true)).toBe(
+  expect(await submitText({ count: 1, exact: true }, "operator", true)).toBe("Download");
+  expect(await submitText({ count: 10_001, exact: true }, "operator", true)).toBe(
     "Write the file: This cluster is read-only",
   );
 });
 
 it("a viewer cannot export", async () => {
-  expect(await offered({ count: 1, exact: true }, "viewer")).toBeNull();
+  expect(await submitText({ count: 1, exact: true }, "viewer")).toBeNull();
 });
 
 it("an operator who may not read payloads cannot export", async () => {
-  expect(await offered({ count: 1, exact: true }, "operator", false, false)).toBeNull();
+  expect(await submitText({ count: 1, exact: true }, "operator", false, false)).toBeNull();
 });

@@ -100,13 +100,13 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
         }}
       >
         <div className={styles.formats}>
-          {FORMATS.map((one) => (
+          {FORMATS.map((option) => (
             <Radio
-              key={one.value}
+              key={option.value}
               size="xs"
-              value={one.value}
-              label={one.label}
-              description={one.description}
+              value={option.value}
+              label={option.label}
+              description={option.description}
               classNames={{ label: styles.label!, description: styles.description!, radio: styles.radio! }}
             />
           ))}

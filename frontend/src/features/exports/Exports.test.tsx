@@ -25,7 +25,7 @@ const ONE = {
 };
 
 /** Render the screen with a cached list whose refresh fails. */
-async function shown(role: string): Promise<HTMLElement> {
+async function renderWithFailedRefresh(role: string): Promise<HTMLElement> {
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ detail: "It broke." }, { status: 500 })));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   client.setQueryData(["session"], { role, read_only: false });
@@ -54,13 +54,13 @@ async function shown(role: string): Promise<HTMLElement> {
 }
 
 it("a list that was not refreshed shows its age", async () => {
-  const screen = await shown("operator");
+  const screen = await renderWithFailedRefresh("operator");
   expect(screen.textContent).toContain("Not refreshed: It broke. Shown data is from 5 min ago. Try again");
   expect(screen.querySelectorAll("[data-testid=export]")).toHaveLength(1);
 });
 
 it("a viewer sees the role that canceling needs", async () => {
-  const screen = await shown("viewer");
+  const screen = await renderWithFailedRefresh("viewer");
   const cancel = [...screen.querySelectorAll("button")].find((one) => one.textContent === "Cancel");
   expect(cancel?.getAttribute("aria-description")).toBe("Needs the role operator");
 });

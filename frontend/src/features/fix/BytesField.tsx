@@ -40,9 +40,9 @@ export function BytesField({
     const bytes = mode === "hex" ? fromHex(input) : fromText(input);
     if (bytes !== null) onChange(bytes);
   };
-  const options = BYTES_MODES.map((one) => ({
-    ...one,
-    disabled: one.value === "text" && value !== null && !isOneLine,
+  const options = BYTES_MODES.map((option) => ({
+    ...option,
+    disabled: option.value === "text" && value !== null && !isOneLine,
   }));
   return (
     <>
@@ -65,7 +65,7 @@ export function BytesField({
         error={isInvalid ? "Enter pairs of hex digits. The previous bytes are kept." : undefined}
         spellCheck={false}
         autoComplete="off"
-        classNames={{ root: styles.grow!, input: `${styles.input} ${styles.code}` }}
+        classNames={{ root: styles.bytesInput!, input: `${styles.input} ${styles.code}` }}
       />
     </>
   );

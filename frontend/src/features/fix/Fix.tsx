@@ -146,17 +146,17 @@ function FixForm({ id, page, letter }: { id: string; page: FixPage & { original:
         {draft && may.allowed && <DiscardDraftButton id={id} name={fixName(draft.id)} />}
         <Chip tone="accent">Dry run: nothing has been written</Chip>
       </PageHead>
-      {page.others.map((one) => (
-        <Strip key={one.author} tone="warn">
-          {one.author} has a draft of this record, changed {dateTime(one.updated_at, zone)}. Your draft is separate.
+      {page.others.map((other) => (
+        <Strip key={other.author} tone="warn">
+          {other.author} has a draft of this record, changed {dateTime(other.updated_at, zone)}. Your draft is separate.
         </Strip>
       ))}
-      {page.earlier.map((one) => (
-        <Strip key={`${one.replay} ${one.at}`} tone="waiting">
+      {page.earlier.map((item) => (
+        <Strip key={`${item.replay} ${item.at}`} tone="waiting">
           <span>
-            Part of <Link to={`/replays/${one.replay}`}>{replayName(one.replay)}</Link> at {dateTime(one.at, zone)}:{" "}
-            {itemState(one.item_state).label.toLowerCase()}
-            {one.reason && ` (${one.reason.replaceAll("_", " ")})`}.
+            Part of <Link to={`/replays/${item.replay}`}>{replayName(item.replay)}</Link> at {dateTime(item.at, zone)}:{" "}
+            {itemState(item.item_state).label.toLowerCase()}
+            {item.reason && ` (${item.reason.replaceAll("_", " ")})`}.
           </span>
         </Strip>
       ))}

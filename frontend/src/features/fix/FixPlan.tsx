@@ -58,7 +58,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
   const stale =
     state.pending || isDraftNewer ? "The draft changed after this check. Check again before sending." : undefined;
   return (
-    <div className={styles.bottom}>
+    <div className={styles.planColumns}>
       <PlanPanel
         plan={replay?.plan}
         checking={busy}

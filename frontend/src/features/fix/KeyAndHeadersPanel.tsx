@@ -22,7 +22,7 @@ export function KeyAndHeadersPanel({
 }) {
   const [nextId, setNextId] = useState(() => parts.headers.length);
   const replaceHeader = (header: HeaderPart) =>
-    onChange({ ...parts, headers: parts.headers.map((one) => (one.id === header.id ? header : one)) });
+    onChange({ ...parts, headers: parts.headers.map((old) => (old.id === header.id ? header : old)) });
   const addHeader = () => {
     onChange({ ...parts, headers: [...parts.headers, { id: nextId, name: "", value: new Uint8Array() }] });
     setNextId(nextId + 1);
@@ -67,7 +67,7 @@ export function KeyAndHeadersPanel({
             {!locked && (
               <Button
                 kind="quiet"
-                onClick={() => onChange({ ...parts, headers: parts.headers.filter((one) => one.id !== header.id) })}
+                onClick={() => onChange({ ...parts, headers: parts.headers.filter((other) => other.id !== header.id) })}
                 title={`Remove ${header.name || "this header"}`}
               >
                 Remove

@@ -27,9 +27,9 @@ export function SourceRecordEditor({ letter, onRehearsed }: Props) {
       asked={{ source: letter.id, value }}
       version={value}
       barred={may.allowed ? undefined : may.reason}
-      onDone={({ results: [one] }) => {
-        setResult(one);
-        onRehearsed(Boolean(one?.produced));
+      onDone={({ results: [first] }) => {
+        setResult(first);
+        onRehearsed(Boolean(first?.produced));
       }}
     >
       <div className={styles.source}>

@@ -30,18 +30,18 @@ export function Suggestions({
       }
     >
       <ul className={styles.suggestions}>
-        {found.map((one) => {
-          const bytes = fromBase64(one.value.base64 ?? "") as Uint8Array<ArrayBuffer>;
+        {found.map((suggestion) => {
+          const bytes = fromBase64(suggestion.value.base64 ?? "") as Uint8Array<ArrayBuffer>;
           return (
-            <li key={one.title}>
+            <li key={suggestion.title}>
               <div>
-                <b>{one.title}</b>
-                <div className="s t3">{one.why}</div>
+                <b>{suggestion.title}</b>
+                <div className="s t3">{suggestion.why}</div>
               </div>
               <span className="sp" />
               <Button
                 barred={same(value, bytes) ? "The edited value already matches" : undefined}
-                title={one.title}
+                title={suggestion.title}
                 onClick={() => onTake(bytes)}
               >
                 Use it

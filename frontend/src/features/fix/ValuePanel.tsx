@@ -68,7 +68,7 @@ export function ValuePanel({
           <Choice
             label="Value format"
             value={mode}
-            options={BYTES_MODES.filter((one) => canBeText || one.value !== "text")}
+            options={BYTES_MODES.filter((option) => canBeText || option.value !== "text")}
             onChange={changeMode}
           />
         )

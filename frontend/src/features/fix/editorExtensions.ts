@@ -22,8 +22,8 @@ export function differenceMarks(side: "original" | "edited"): Extension {
     const [mine, other] = [state.sliceDoc(), state.field(otherText)];
     const ranges =
       side === "original"
-        ? changedRanges(mine, other).map((one) => [one.fromA, one.toA])
-        : changedRanges(other, mine).map((one) => [one.fromB, one.toB]);
+        ? changedRanges(mine, other).map(({ fromA, toA }) => [fromA, toA])
+        : changedRanges(other, mine).map(({ fromB, toB }) => [fromB, toB]);
     return Decoration.set(ranges.flatMap(([from = 0, to = 0]) => (to > from ? [mark.range(from, to)] : [])));
   };
   return StateField.define<DecorationSet>({

@@ -34,12 +34,14 @@ export function fixBody(parts: MessageParts, base: string | null): FixBody {
   };
 }
 
-export function sameParts(one: MessageParts, other: MessageParts): boolean {
+export function sameParts(first: MessageParts, other: MessageParts): boolean {
   return (
-    same(one.key, other.key) &&
-    (one.value === undefined || other.value === undefined ? one.value === other.value : same(one.value, other.value)) &&
-    one.headers.length === other.headers.length &&
-    one.headers.every(
+    same(first.key, other.key) &&
+    (first.value === undefined || other.value === undefined
+      ? first.value === other.value
+      : same(first.value, other.value)) &&
+    first.headers.length === other.headers.length &&
+    first.headers.every(
       (header, at) => header.name === other.headers[at]?.name && same(header.value, other.headers[at]?.value ?? null),
     )
   );

@@ -80,8 +80,10 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
   const split = useRegroup();
   const [ticked, setTicked] = useState<ReadonlySet<number>>(new Set());
   const [isDialogOpen, setDialogOpen] = useState(false);
-  const chosen = group.fingerprints.filter((one) => ticked.has(one.id)).map((one) => one.id);
-  const total = group.fingerprints.reduce((sum, one) => sum + one.events, 0);
+  const chosen = group.fingerprints
+    .filter((fingerprint) => ticked.has(fingerprint.id))
+    .map((fingerprint) => fingerprint.id);
+  const total = group.fingerprints.reduce((sum, fingerprint) => sum + fingerprint.events, 0);
   const barred = !may.allowed
     ? may.reason
     : chosen.length === 0
@@ -90,7 +92,7 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
         ? "Keep at least one fingerprint"
         : undefined;
   const tick = (id: number) =>
-    setTicked(new Set(ticked.has(id) ? [...ticked].filter((one) => one !== id) : [...ticked, id]));
+    setTicked(new Set(ticked.has(id) ? [...ticked].filter((other) => other !== id) : [...ticked, id]));
   return (
     <>
       <p className="s t2">
@@ -98,22 +100,22 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
         {group.fingerprint_count > group.fingerprints.length &&
           ` The list shows the ${group.fingerprints.length} largest.`}
       </p>
-      {group.fingerprints.map((one) => (
+      {group.fingerprints.map((fingerprint) => (
         <label
-          key={one.id}
+          key={fingerprint.id}
           className={styles.fingerprint}
           data-testid="fingerprint"
-          title={`${one.digest}\n${one.frame}`}
+          title={`${fingerprint.digest}\n${fingerprint.frame}`}
         >
-          <input type="checkbox" checked={ticked.has(one.id)} onChange={() => tick(one.id)} />
+          <input type="checkbox" checked={ticked.has(fingerprint.id)} onChange={() => tick(fingerprint.id)} />
           <span>
             <span className="t2">
-              {one.exception_class.split(".").at(-1)} · {one.stage}
+              {fingerprint.exception_class.split(".").at(-1)} · {fingerprint.stage}
             </span>
-            <NormalisedMessage message={one.message} holes={one.holes} />
+            <NormalisedMessage message={fingerprint.message} holes={fingerprint.holes} />
           </span>
-          <span className="num">{count(one.events)}</span>
-          <span className="num t3">{percent(one.events, total, 0)}</span>
+          <span className="num">{count(fingerprint.events)}</span>
+          <span className="num t3">{percent(fingerprint.events, total, 0)}</span>
         </label>
       ))}
       <Button small barred={barred} onClick={() => setDialogOpen(true)}>

@@ -35,7 +35,7 @@ export function Groups() {
   const navigate = useNavigate();
   const status = TABS.find((tab) => tab === params.get("status")) ?? "unresolved";
   const span = readSpan(params);
-  const sort = SORTS.find((one) => one.value === params.get("sort")) ?? SORTS[0]!;
+  const sort = SORTS.find((option) => option.value === params.get("sort")) ?? SORTS[0]!;
   const query = new URLSearchParams({ status, sort: sort.value, from: span.from, to: span.to }).toString();
   const list = useGroups(query);
   const latest = useGroupCounts(query, COUNTS_REFRESH_MS);
@@ -102,7 +102,7 @@ export function Groups() {
         <TimeChoice span={span} onWiden={widenSpan} />
         <MenuButton
           label={`Sort: ${sort.label} ▾`}
-          items={SORTS.map((one) => ({ label: one.label, onClick: () => setParam("sort", one.value) }))}
+          items={SORTS.map((option) => ({ label: option.label, onClick: () => setParam("sort", option.value) }))}
         />
       </PageHead>
       <div style={{ marginBottom: 12 }}>

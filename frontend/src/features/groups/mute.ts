@@ -19,7 +19,7 @@ export type MuteChoice = (typeof MUTE_CHOICES)[number]["value"];
 
 /** Return the request body of a choice; `events` is the number of events. */
 export function muteUntil(choice: MuteChoice, events: number, now: number): MuteUntil {
-  const found = MUTE_CHOICES.find((one) => one.value === choice);
+  const found = MUTE_CHOICES.find((option) => option.value === choice);
   if (found && "ms" in found) return { until: new Date(now + found.ms).toISOString() };
   if (choice === "events") return { events };
   return choice === "rate" ? { rate: events } : {};
@@ -27,7 +27,7 @@ export function muteUntil(choice: MuteChoice, events: number, now: number): Mute
 
 /** Return the predicate of "A muted group …": the condition on which it returns. */
 export function returnCondition(choice: MuteChoice, events: number): string {
-  const found = MUTE_CHOICES.find((one) => one.value === choice);
+  const found = MUTE_CHOICES.find((option) => option.value === choice);
   if (found && "ms" in found) return `returns automatically after ${found.label.replace("for ", "")}`;
   if (choice === "person") return "stays muted until somebody reopens it";
   return choice === "events"
