@@ -65,10 +65,12 @@ function percentLabel(part: number, whole: number): string {
 
 /** Describe the records that were compared. The server stops the comparison after 1.5 s. */
 function comparisonNote(traits: number, here: number, elsewhere: number, partial: boolean): string {
-  const others = elsewhere > 0 ? `${count(elsewhere)} of other groups` : "no others: nothing else failed in this time";
+  const newest = `the newest ${count(here)} records of this group`;
   return [
     traits === 0 ? "No value stands out. " : "",
-    `The newest ${count(here)} records of this group are compared with ${others}.`,
+    elsewhere > 0
+      ? `Compares ${newest} with ${count(elsewhere)} of other groups.`
+      : `Based on ${newest}. Nothing else failed in this time.`,
     partial ? " The comparison stopped after 1.5 s." : "",
   ].join("");
 }
