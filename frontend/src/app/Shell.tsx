@@ -6,7 +6,7 @@ import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
 import { useSignOut } from "../api/session";
 import type { Session } from "../api/types";
-import { askFilter } from "../lib/filter";
+import { apiQuery } from "../lib/filter";
 import { clock, count, plural } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { bulkFixName, replayName } from "../lib/naming";
@@ -15,23 +15,23 @@ import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { DisposalToast } from "../features/disposing/DisposalToast";
 import { Avatar, Glyph, join } from "../ui/Panel";
-import { Mark } from "../ui/Mark";
+import { Logo } from "../ui/Logo";
 import { Icon, type IconName } from "./icons";
-import { KeyHelp } from "./KeyHelp";
+import { KeyboardHelp } from "./KeyboardHelp";
 import { SCREENS } from "./screens";
 import styles from "./Shell.module.css";
-import { Standing, indexBehind, secondsBehind } from "./Standing";
+import { StatusBanner, isIndexBehind, secondsBehind } from "./StatusBanner";
 
-const Palette = lazy(() => import("./Palette").then((module) => ({ default: module.Palette })));
+const CommandPalette = lazy(() => import("./CommandPalette").then((module) => ({ default: module.CommandPalette })));
 
-const EVERY_MS = 15_000;
+const POLL_MS = 15_000;
 const MOD = /Mac|iP(hone|ad)/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const [opened, setOpened] = useState<"keys" | "palette" | null>(null);
   const navigate = useNavigate();
   const { pathname } = useLocation();
-  const span = useKeptSpan();
+  const span = useNavigationSpan();
   const close = () => setOpened(null);
   const openPalette = (event?: KeyboardEvent) => (event?.preventDefault(), setOpened("palette"));
   useKeys({
@@ -45,29 +45,29 @@ export function Shell({ session, children }: { session: Session; children: React
       <a href="#main" className={styles.skip}>
         Skip to the content
       </a>
-      <Banner session={session} />
+      <EnvironmentBanner session={session} />
       <div className={styles.app}>
         <Navigation span={span} />
         <div style={{ minWidth: 0 }}>
           <TopBar session={session} onHelp={() => setOpened("keys")} onFind={() => setOpened("palette")} />
           <main className={styles.main} id="main" tabIndex={-1}>
-            <Standing />
+            <StatusBanner />
             {children}
           </main>
         </div>
       </div>
       <DisposalToast />
-      <KeyHelp open={opened === "keys"} onClose={close} />
+      <KeyboardHelp open={opened === "keys"} onClose={close} />
       {opened === "palette" && (
         <Suspense>
-          <Palette onClose={close} />
+          <CommandPalette onClose={close} />
         </Suspense>
       )}
     </>
   );
 }
 
-function Banner({ session }: { session: Session }) {
+function EnvironmentBanner({ session }: { session: Session }) {
   const { data: health } = useHealth();
   return (
     <div className={join(styles.env, session.environment === "LOCAL" && styles.local)}>
@@ -88,9 +88,9 @@ function Banner({ session }: { session: Session }) {
 }
 
 function Navigation({ span }: { span: Span }) {
-  const time = askFilter({ clauses: [], from: span.from, to: span.to });
-  const groups = useGroupCounts(`status=unresolved&${time}`, EVERY_MS);
-  const records = useDeadLetterTotal(time, EVERY_MS);
+  const time = apiQuery({ clauses: [], from: span.from, to: span.to });
+  const groups = useGroupCounts(`status=unresolved&${time}`, POLL_MS);
+  const records = useDeadLetterTotal(time, POLL_MS);
   const notes: Record<string, string | undefined> = {
     "/groups": groups.data && count(groups.data.counts.unresolved ?? 0),
     "/records": records.data && `${count(records.data.count)}${records.data.exact ? "" : "+"}`,
@@ -98,11 +98,11 @@ function Navigation({ span }: { span: Span }) {
   return (
     <nav className={styles.nav} aria-label="Screens">
       <Link to="/" className={styles.brand} aria-label="dlqadmin, overview">
-        <Mark />
+        <Logo />
         <span>dlqadmin</span>
       </Link>
       {SCREENS.map(({ to, label, icon }) => (
-        <Entry key={to} to={addressOf(to, span)} icon={icon} label={label} note={notes[to]} />
+        <NavigationLink key={to} to={addressOf(to, span)} icon={icon} label={label} note={notes[to]} />
       ))}
       <IndexHealth />
     </nav>
@@ -110,7 +110,7 @@ function Navigation({ span }: { span: Span }) {
 }
 
 /** The time of the overview and of the groups, which goes along to the screens that have one; elsewhere the usual one. */
-function useKeptSpan(): Span {
+function useNavigationSpan(): Span {
   const { pathname, search } = useLocation();
   return readSpan(new URLSearchParams(/^\/(groups(\/|$)|$)/.test(pathname) ? search : ""));
 }
@@ -120,7 +120,17 @@ function addressOf(screen: string, span: Span): string {
   return screen === "/" || screen === "/groups" ? withSpan(screen, span) : screen;
 }
 
-function Entry({ to, icon, label, note }: { to: string; icon: IconName; label: string; note: string | undefined }) {
+function NavigationLink({
+  to,
+  icon,
+  label,
+  note,
+}: {
+  to: string;
+  icon: IconName;
+  label: string;
+  note: string | undefined;
+}) {
   return (
     <NavLink
       to={to}
@@ -140,7 +150,7 @@ function IndexHealth() {
   if (!data) return <div className={styles.foot}>{isError ? "Health is unknown" : ""}</div>;
   const { index, broker, engine } = data;
   const known = broker.reachable && index.records_behind !== null;
-  const current = known && !indexBehind(data);
+  const current = known && !isIndexBehind(data);
   const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
   return (
     <div className={styles.foot}>
@@ -173,7 +183,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
   const name = session.username ?? "";
   return (
     <div className={styles.top}>
-      <Crumbs />
+      <Breadcrumbs />
       <span className="sp" />
       <button type="button" className={styles.find} onClick={onFind}>
         <Icon name="find" />
@@ -227,7 +237,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
   );
 }
 
-function Crumbs() {
+function Breadcrumbs() {
   const { pathname, search } = useLocation();
   const [, screen = "", rest, within] = pathname.split("/");
   if (screen === "bulk-fixes" && rest)

@@ -1,16 +1,16 @@
 import { useNavigate } from "react-router";
-import { freshKey, useSelect, type What } from "../../api/replays";
+import { newIdempotencyKey, useCreateSelection, type SelectionRequest } from "../../api/replays";
 import { useMayEdit } from "../../api/session";
 import { Button } from "../../ui/controls";
 
 /** Freezes what is chosen as a selection and goes on to one change for all of it; nothing is changed by it. */
-export function FixInBulkButton({ what }: { what: What }) {
+export function FixInBulkButton({ what }: { what: SelectionRequest }) {
   const may = useMayEdit();
   const navigate = useNavigate();
-  const select = useSelect();
+  const select = useCreateSelection();
   const go = () =>
     select.mutate(
-      { what, key: freshKey() },
+      { what, key: newIdempotencyKey() },
       { onSuccess: (selection) => void navigate(`/bulk-fixes/new?selection=${selection.id}`) },
     );
   return (

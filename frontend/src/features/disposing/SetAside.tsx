@@ -1,13 +1,13 @@
 import { useState } from "react";
 import type { Decision } from "../../api/disposals";
-import type { What } from "../../api/replays";
+import type { SelectionRequest } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
 import { Button, MenuButton } from "../../ui/controls";
 import { DecideDialog } from "./DecideDialog";
 import { DECISIONS } from "./words";
 
 interface Props {
-  what: What;
+  what: SelectionRequest;
   /** What is decided about: "this record", "300 records". */
   of: string;
   /** What can be decided; all where it isn't told. */

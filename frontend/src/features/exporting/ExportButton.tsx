@@ -2,11 +2,11 @@ import { Radio } from "@mantine/core";
 import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { streamUrl, useExport, useMayNotExport, type Format } from "../../api/exports";
-import { freshKey } from "../../api/replays";
+import { newIdempotencyKey } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
 import { plural } from "../../lib/format";
 import { isUncounted, totalWords, type Total } from "../../lib/total";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 import styles from "./Exporting.module.css";
 
 /** Up to so many are downloaded while they are read; more are written by a worker. */
@@ -64,7 +64,7 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
   const may = useMayWrite();
   const ask = useExport();
   const [format, setFormat] = useState<Format>("ndjson");
-  const key = useRef(freshKey());
+  const key = useRef(newIdempotencyKey());
   const atOnce = total.exact && total.count <= AT_ONCE;
   const records = total.exact
     ? plural(total.count, "record")
@@ -78,22 +78,22 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
     onClose();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       open
       title={`Export ${records}`}
-      yes={atOnce ? "Download" : "Write the file"}
+      confirmLabel={atOnce ? "Download" : "Write the file"}
       barred={atOnce || may.allowed ? undefined : may.reason}
       busy={ask.isPending}
       error={ask.error?.message ?? null}
       onClose={onClose}
-      onYes={go}
+      onConfirm={go}
     >
       <Radio.Group
         aria-label="Format"
         value={format}
         onChange={(next) => {
           setFormat(next as Format);
-          key.current = freshKey();
+          key.current = newIdempotencyKey();
         }}
       >
         <div className={styles.formats}>
@@ -114,7 +114,7 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
           ? "In the order they were indexed. The download begins at once."
           : "In the order they were indexed, up to this moment. A worker writes the file; it waits under Exports, with its progress, SHA-256 and manifest."}
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 

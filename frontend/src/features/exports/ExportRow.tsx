@@ -1,4 +1,4 @@
-import { fileUrl, isOpen, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
+import { fileUrl, isUnfinished, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
 import { useMayWrite } from "../../api/session";
 import { ago, bytes, count, dateMinute, percent } from "../../lib/format";
 import { exportName, shortDigest } from "../../lib/naming";
@@ -25,7 +25,7 @@ export function ExportRow({ one, onEnd }: { one: Export; onEnd: () => void }) {
       </td>
       <td className={`num ${styles.records}`}>
         {count(one.rows)}
-        {isOpen(one) && one.expected !== null && <span className="t3"> of {count(one.expected)}</span>}
+        {isUnfinished(one) && one.expected !== null && <span className="t3"> of {count(one.expected)}</span>}
       </td>
       <td className={`num nw ${styles.size}`}>{bytes(one.size)}</td>
       <td className={`s t2 ${styles.optional}`}>{one.created_by ?? "–"}</td>
@@ -80,7 +80,7 @@ function State({ one }: { one: Export }) {
 function Actions({ one, onEnd }: { one: Export; onEnd: () => void }) {
   const may = useMayWrite();
   const barred = useMayNotExport();
-  const end = isOpen(one) ? "Cancel" : one.state === "done" && "Delete";
+  const end = isUnfinished(one) ? "Cancel" : one.state === "done" && "Delete";
   return (
     <div className={styles.actions}>
       {one.state === "done" &&

@@ -1,6 +1,6 @@
 import type { Bytes, FixBody, Message } from "../../api/replayTypes";
 import { fromBase64 } from "../../lib/bytes";
-import { same, toBase64, type Part } from "../../lib/editing";
+import { sameBytes, toBase64, type Part } from "../../lib/editing";
 
 export interface HeaderPart {
   id: number;
@@ -34,11 +34,14 @@ export function bodyOf(parts: Parts, base: string | null): FixBody {
 
 export function sameParts(one: Parts, other: Parts): boolean {
   return (
-    same(one.key, other.key) &&
-    (one.value === undefined || other.value === undefined ? one.value === other.value : same(one.value, other.value)) &&
+    sameBytes(one.key, other.key) &&
+    (one.value === undefined || other.value === undefined
+      ? one.value === other.value
+      : sameBytes(one.value, other.value)) &&
     one.headers.length === other.headers.length &&
     one.headers.every(
-      (header, at) => header.name === other.headers[at]?.name && same(header.value, other.headers[at]?.value ?? null),
+      (header, at) =>
+        header.name === other.headers[at]?.name && sameBytes(header.value, other.headers[at]?.value ?? null),
     )
   );
 }

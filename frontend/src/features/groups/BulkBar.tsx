@@ -5,7 +5,7 @@ import { useMayWrite } from "../../api/session";
 import type { Group, Regrouping } from "../../api/types";
 import { count, plural } from "../../lib/format";
 import type { Span } from "../../lib/span";
-import { Button, Confirm, LinkButton } from "../../ui/controls";
+import { Button, ConfirmDialog, LinkButton } from "../../ui/controls";
 import { join } from "../../ui/Panel";
 import { FixInBulkButton } from "../disposing/FixInBulkButton";
 import { SetAside } from "../disposing/SetAside";
@@ -70,15 +70,15 @@ function MergeDialog({
   const [into, setInto] = useState(String(largest?.id));
   const merge = useRegroup();
   return (
-    <Confirm
+    <ConfirmDialog
       open
       title={`Merge ${plural(groups.length, "group")}`}
-      asks="Reason (optional)"
-      yes="Merge"
+      inputLabel="Reason (optional)"
+      confirmLabel="Merge"
       busy={merge.isPending}
       error={merge.error?.message ?? null}
       onClose={onClose}
-      onYes={(reason) =>
+      onConfirm={(reason) =>
         merge.mutate(
           { act: "merge", groups: groups.map((group) => group.id), into: Number(into), reason },
           { onSuccess: onMerged },
@@ -99,6 +99,6 @@ function MergeDialog({
           classNames={{ label: styles.label!, input: styles.input! }}
         />
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,12 +1,12 @@
 import { useClusters } from "../../api/clusters";
-import { useNewest } from "../../api/deadLetters";
+import { useNewestDeadLetter } from "../../api/deadLetters";
 import { plural } from "../../lib/format";
 import { rangeWords } from "../../lib/ranges";
 import { spanWords, type Span } from "../../lib/span";
 import { Button } from "../../ui/controls";
 import { Glyph, Notice } from "../../ui/Panel";
-import { LastOne } from "../setup/LastOne";
-import { NeverSetUp } from "../setup/NeverSetUp";
+import { NewestRecord } from "../setup/NewestRecord";
+import { SetupSteps } from "../setup/SetupSteps";
 
 interface Props {
   status: string;
@@ -18,7 +18,7 @@ interface Props {
 /** What stands for the groups where a tab has none in this time. */
 export function Empty({ status, span, counts, onWiden }: Props) {
   const back = span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>;
-  const { data: newest } = useNewest(status === "unresolved");
+  const { data: newest } = useNewestDeadLetter(status === "unresolved");
   const { data: clusters } = useClusters(newest === null);
   if (status !== "unresolved")
     return (
@@ -29,7 +29,7 @@ export function Empty({ status, span, counts, onWiden }: Props) {
   const away = (["muted", "resolved"] as const)
     .filter((state) => counts[state])
     .map((state) => plural(counts[state] ?? 0, `${state} group`));
-  if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
+  if (newest === null && clusters) return <SetupSteps clusters={clusters} />;
   return (
     <Notice
       title={
@@ -42,7 +42,7 @@ export function Empty({ status, span, counts, onWiden }: Props) {
       {away.length > 0 ? (
         `What failed is of ${away.join(" and ")}.`
       ) : newest ? (
-        <LastOne row={newest} />
+        <NewestRecord row={newest} />
       ) : (
         "Nothing failed."
       )}

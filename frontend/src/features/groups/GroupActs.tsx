@@ -4,7 +4,7 @@ import { useMayWrite, useSession } from "../../api/session";
 import type { Group } from "../../api/types";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 import { MuteDialog } from "./MuteDialog";
 
 interface Props {
@@ -69,20 +69,20 @@ export function GroupActs({ groups, heard, onDone }: Props) {
         onClose={close}
         onYes={(until, reason) => run({ act: "mute", body: { ...until, reason } })}
       />
-      <Confirm
+      <ConfirmDialog
         open={asking === "resolve" || asking === "reopen"}
         title={`${asking === "reopen" ? "Reopen" : "Resolve"} ${what}`}
-        asks="Reason"
+        inputLabel="Reason"
         required
-        yes={asking === "reopen" ? "Reopen" : "Resolve"}
+        confirmLabel={asking === "reopen" ? "Reopen" : "Resolve"}
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={close}
-        onYes={(reason) => (asking === "resolve" || asking === "reopen") && run({ act: asking, body: { reason } })}
+        onConfirm={(reason) => (asking === "resolve" || asking === "reopen") && run({ act: asking, body: { reason } })}
       >
         {asking === "resolve" &&
           "It moves to the resolved groups. A new record with the same failure marks it as regressed and moves it back."}
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

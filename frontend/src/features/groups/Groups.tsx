@@ -8,11 +8,11 @@ import { useKeys } from "../../lib/keys";
 import type { Range } from "../../lib/ranges";
 import { inSpan, readSpan, spanWords, widen } from "../../lib/span";
 import { useTicks } from "../../lib/ticks";
-import { Broken } from "../../ui/Broken";
+import { LoadError } from "../../ui/LoadError";
 import { LinkButton, MenuButton, TabRow } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, PageHead, Panel, Strip } from "../../ui/Panel";
-import { TimeChoice } from "../../ui/TimeChoice";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, PageHead, Panel, Strip } from "../../ui/Panel";
+import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import { useTitle } from "../../ui/useTitle";
 import { BulkBar } from "./BulkBar";
 import { Empty } from "./Empty";
@@ -96,7 +96,7 @@ export function Groups() {
             : " "
         }
       >
-        <TimeChoice span={span} onWiden={wide} />
+        <TimeRangeControl span={span} onWiden={wide} />
         <MenuButton
           label={`Sort: ${sort.label} ▾`}
           items={SORTS.map((one) => ({ label: one.label, onClick: () => set("sort", one.value) }))}
@@ -123,7 +123,7 @@ export function Groups() {
         </TabRow>
       </div>
       {list.isError && first && (
-        <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
+        <RefreshError error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
       )}
       {done && (
         <Strip tone="accent">
@@ -143,9 +143,9 @@ export function Groups() {
             onMerged={regrouped}
           />
         )}
-        {list.isPending && <Bones rows={6} height={42} />}
+        {list.isPending && <SkeletonRows rows={6} height={42} />}
         {list.isError && !first && (
-          <Broken title="The groups could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
+          <LoadError title="The groups could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {first && groups.length === 0 && <Empty status={status} span={span} counts={counts} onWiden={wide} />}
         {groups.length > 0 && (

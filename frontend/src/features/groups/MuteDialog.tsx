@@ -1,7 +1,7 @@
 import { NumberInput, Radio } from "@mantine/core";
 import { useState } from "react";
 import type { MuteUntil } from "../../api/groups";
-import { Confirm } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/controls";
 import styles from "./Groups.module.css";
 import { CHOICES, muteUntil, willReturn, type Choice } from "./mute";
 
@@ -21,15 +21,15 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
   const [choice, setChoice] = useState<Choice>("24h");
   const [events, setEvents] = useState<number>(EVENTS);
   return (
-    <Confirm
+    <ConfirmDialog
       open={open}
       title={`Mute ${what}`}
-      asks="Reason (optional)"
-      yes="Mute"
+      inputLabel="Reason (optional)"
+      confirmLabel="Mute"
       busy={busy}
       error={error}
       onClose={onClose}
-      onYes={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
+      onConfirm={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
     >
       <div className={styles.asked}>
         <p>
@@ -57,6 +57,6 @@ export function MuteDialog({ open, what, busy, error, onClose, onYes }: Props) {
           />
         )}
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

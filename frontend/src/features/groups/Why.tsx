@@ -3,7 +3,7 @@ import { useRegroup } from "../../api/groups";
 import { useMayWrite } from "../../api/session";
 import type { Fingerprint, GroupDetail, Regrouping } from "../../api/types";
 import { count, percent, plural } from "../../lib/format";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 import { Facts } from "../../ui/Panel";
 import styles from "./Groups.module.css";
 import { Message } from "./Message";
@@ -115,15 +115,15 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
       <Button small barred={barred} onClick={() => setAsking(true)}>
         Split off {chosen.length || ""}…
       </Button>
-      <Confirm
+      <ConfirmDialog
         open={asking}
         title={`Split off ${plural(chosen.length, "fingerprint")}`}
-        asks="Reason (optional)"
-        yes="Split off"
+        inputLabel="Reason (optional)"
+        confirmLabel="Split off"
         busy={split.isPending}
         error={split.error?.message ?? null}
         onClose={() => setAsking(false)}
-        onYes={(reason) =>
+        onConfirm={(reason) =>
           split.mutate(
             { act: "split", group: group.id, fingerprints: chosen, reason },
             { onSuccess: (done) => (setAsking(false), setTicked(new Set()), onDone(done)) },
@@ -131,7 +131,7 @@ function Several({ group, onDone }: { group: GroupDetail; onDone: (done: Regroup
         }
       >
         They become a separate group with the same owner and state. You can undo this.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -5,17 +5,17 @@ import type { LetterReplays } from "../../api/replayTypes";
 import type { DeadLetter, Neighbour } from "../../api/types";
 import { count, dateMinute, dayMonth, plural, timeOfDay } from "../../lib/format";
 import { groupState } from "../../lib/states";
-import { merged } from "../../lib/timeline";
+import { mergedByTime } from "../../lib/timeline";
 import { useZone } from "../../lib/zone";
-import { Bones, Chip, Panel, Strip, join } from "../../ui/Panel";
-import { KeyText } from "../../ui/Withheld";
+import { SkeletonRows, Chip, Panel, Strip, join } from "../../ui/Panel";
+import { KeyText } from "../../ui/WithheldNotice";
 import { disposedWord } from "../disposing/words";
 import styles from "./Record.module.css";
 
 const BAD = /fail|error|retry|dead/;
 const GOOD = /index|commit|produced_dead|resolved/;
 
-interface Moment {
+interface TimelineEvent {
   at: string;
   text: string;
   tone: string | undefined;
@@ -35,7 +35,7 @@ export function TimelinePanel({ letter }: { letter: DeadLetter }) {
       }
     >
       <div className={styles.timeline}>
-        {moments(letter, data).map((event, index) => [
+        {timelineEvents(letter, data).map((event, index) => [
           <span key={`a${index}`} className={styles.time} title={dateMinute(event.at, zone)}>
             {dayMonth(event.at, zone) === dayMonth(letter.failed_at, zone)
               ? timeOfDay(event.at, zone, true)
@@ -50,7 +50,7 @@ export function TimelinePanel({ letter }: { letter: DeadLetter }) {
 }
 
 /** What happened to the dead letter itself, in the order that it came in, and to it in replays, by time. */
-function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment[] {
+function timelineEvents(letter: DeadLetter, replays: LetterReplays | undefined): TimelineEvent[] {
   const own = letter.timeline.map(({ at, kind, text }) => ({
     at,
     text,
@@ -83,7 +83,7 @@ function moments(letter: DeadLetter, replays: LetterReplays | undefined): Moment
         },
       ]
     : [];
-  return merged<Moment>(own, [...sent, ...related, ...decided]);
+  return mergedByTime<TimelineEvent>(own, [...sent, ...related, ...decided]);
 }
 
 /** The records beside this one in its origin partition, failed or not. */
@@ -101,7 +101,7 @@ export function NeighbourPanel({ letter, address }: { letter: DeadLetter; addres
     >
       {data?.not_allowed && <Strip tone="warn">Not fetched: not allowed. {data.not_allowed}.</Strip>}
       {isPending ? (
-        <Bones rows={5} height={14} />
+        <SkeletonRows rows={5} height={14} />
       ) : (
         <table className={styles.neighbours}>
           <tbody>

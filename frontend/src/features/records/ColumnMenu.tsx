@@ -1,7 +1,7 @@
 import { Popover } from "@mantine/core";
 import { useState } from "react";
 import { LinkButton } from "../../ui/controls";
-import { COLUMNS, USUAL } from "./columns";
+import { COLUMNS, DEFAULT_COLUMNS } from "./columns";
 import styles from "./Records.module.css";
 
 /** Chooses what the list shows of each record; at least one column stays. */
@@ -15,7 +15,7 @@ export function ColumnMenu({
   const [open, setOpen] = useState(false);
   const toggle = (id: string) => {
     const next = COLUMNS.filter((one) => (one.id === id) !== columns.includes(one.id)).map((one) => one.id);
-    if (next.length > 0) onChange(next.join() === USUAL.join() ? USUAL : next);
+    if (next.length > 0) onChange(next.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : next);
   };
   return (
     <Popover
@@ -39,7 +39,9 @@ export function ColumnMenu({
               {name}
             </label>
           ))}
-          {columns !== USUAL && <LinkButton onClick={() => onChange(USUAL)}>Reset columns</LinkButton>}
+          {columns !== DEFAULT_COLUMNS && (
+            <LinkButton onClick={() => onChange(DEFAULT_COLUMNS)}>Reset columns</LinkButton>
+          )}
         </div>
       </Popover.Dropdown>
     </Popover>

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { ApiError } from "../../api/client";
 import { useSession, useSessionEnded, useSignIn } from "../../api/session";
 import { Button } from "../../ui/controls";
-import { Mark } from "../../ui/Mark";
+import { Logo } from "../../ui/Logo";
 import { Strip } from "../../ui/Panel";
 import styles from "./SignIn.module.css";
 
@@ -33,7 +33,7 @@ export function SignIn() {
       >
         <div>
           <h1 className={styles.title}>
-            <Mark /> dlqadmin
+            <Logo /> dlqadmin
           </h1>
           <p className="s t3">
             {session
