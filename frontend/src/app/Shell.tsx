@@ -70,15 +70,15 @@ export function Shell({ session, children }: { session: Session; children: React
 function EnvironmentBanner({ session }: { session: Session }) {
   const { data: health } = useHealth();
   return (
-    <div className={join(styles.env, session.environment === "LOCAL" && styles.local)}>
+    <div className={join(styles.environment, session.environment === "LOCAL" && styles.local)}>
       <b>{session.environment}</b>
       <span>{session.cluster}</span>
       {health && (
-        <span className={styles.wide}>
+        <span className={styles.wideOnly}>
           {health.broker.reachable ? `Kafka, ${plural(health.broker.brokers ?? 0, "broker")}` : "Kafka not reachable"}
         </span>
       )}
-      <span className={styles.wide}>{session.read_only ? "read-only" : "writes allowed"}</span>
+      <span className={styles.wideOnly}>{session.read_only ? "read-only" : "writes allowed"}</span>
       <span className="sp" />
       <span>
         You are <span className={styles.role}>{session.role ?? "without a role"}</span>
@@ -135,7 +135,7 @@ function NavigationLink({
     <NavLink
       to={to}
       end={to.split("?")[0] === "/"}
-      className={({ isActive }) => join(styles.link, isActive && styles.on)}
+      className={({ isActive }) => join(styles.link, isActive && styles.active)}
       title={label}
     >
       <Icon name={icon} />
@@ -147,13 +147,13 @@ function NavigationLink({
 
 function IndexHealth() {
   const { data, isError } = useHealth();
-  if (!data) return <div className={styles.foot}>{isError ? "Health is unknown" : ""}</div>;
+  if (!data) return <div className={styles.indexHealth}>{isError ? "Health is unknown" : ""}</div>;
   const { index, broker, engine } = data;
   const known = broker.reachable && index.records_behind !== null;
   const current = known && !isIndexBehind(data);
   const seconds = index.seconds_behind === null ? "" : `, ${secondsBehind(index.seconds_behind)} behind`;
   return (
-    <div className={styles.foot}>
+    <div className={styles.indexHealth}>
       <div className="row" style={{ gap: 6 }}>
         <Glyph tone={current ? "passed" : "warn"}>{current ? "✓" : "!"}</Glyph>
         <span className={styles.words}>
@@ -185,12 +185,12 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
     <div className={styles.top}>
       <Breadcrumbs />
       <span className="sp" />
-      <button type="button" className={styles.find} onClick={onFind}>
+      <button type="button" className={styles.searchButton} onClick={onFind}>
         <Icon name="find" />
         <span>Go to a name, or topic/partition/offset</span>
         <kbd aria-hidden="true">{MOD} K</kbd>
       </button>
-      <span className={join("mono t2", styles.wide)}>{clock(now, zone)}</span>
+      <span className={join("mono t2", styles.wideOnly)}>{clock(now, zone)}</span>
       <Choice
         label="Time zone"
         value={zone}
@@ -202,7 +202,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
       />
       <button
         type="button"
-        className={styles.icon}
+        className={styles.iconButton}
         onClick={() => setColorScheme(other)}
         title={`Switch to ${other}`}
         aria-label={`Switch to the ${other} theme`}
@@ -215,7 +215,7 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
         classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
       >
         <Menu.Target>
-          <button type="button" className={styles.who} aria-label={`Signed in as ${name}`}>
+          <button type="button" className={styles.accountButton} aria-label={`Signed in as ${name}`}>
             <Avatar name={name} me size={26} />
           </button>
         </Menu.Target>

@@ -144,7 +144,7 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
         ))}
         {beside && (
           <path
-            className={styles.beside}
+            className={styles.comparison}
             d={beside.points.map((value, at) => `M${x(at)} ${y(value)}H${x(at + 1)}`).join("")}
           />
         )}
@@ -184,7 +184,7 @@ export function ColumnChart({ series, from, bucketMs, height, zone, label, axes,
               ))}
           {!chosen && beside && (
             <div>
-              <i className={styles.level} />
+              <i className={styles.comparisonKey} />
               <span className="cut">{beside.label}</span>
               <b>{count(beside.points[over] ?? 0)}</b>
             </div>
@@ -240,7 +240,7 @@ export function Legend({
       })}
       {beside && (
         <span>
-          <i className={styles.level} />
+          <i className={styles.comparisonKey} />
           {beside.label} <b>{count(beside.points.reduce((sum, one) => sum + one, 0))}</b>
         </span>
       )}

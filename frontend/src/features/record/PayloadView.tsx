@@ -120,7 +120,7 @@ function TextLine({ line, error, near, size }: { line: Line; error: ParseError |
         <div className={styles.line}>
           <i />
           <span
-            className={styles.say}
+            className={styles.errorMessage}
             style={{
               paddingLeft: `min(${Math.max(0, line.cells.filter((cell) => cell.at < error.byte).length)}ch, 55%)`,
             }}

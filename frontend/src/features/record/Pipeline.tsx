@@ -16,7 +16,7 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
     );
   const place = originOf(letter);
   return (
-    <div className={styles.pipe} role="group" tabIndex={0} aria-label="Stages">
+    <div className={styles.pipeline} role="group" tabIndex={0} aria-label="Stages">
       <div className={join(styles.stage, styles.origin)}>
         <div className={styles.type}>{letter.source ? "SOURCE" : "ORIGIN"}</div>
         <div className="b cut" title={place.name ?? undefined}>

@@ -20,13 +20,15 @@ import { disposedWord } from "../disposing/words";
 import { ReplayButton } from "../plan/ReplayButton";
 import { RetentionPanel } from "../retention/RetentionPanel";
 import { ErrorPanel } from "./ErrorPanel";
+import { GroupCard } from "./GroupCard";
 import { LetterFacts } from "./LetterFacts";
+import { NeighbourPanel } from "./NeighbourPanel";
 import { PayloadTabs } from "./PayloadTabs";
 import { Pipeline } from "./Pipeline";
 import { DialectPanel } from "./DialectPanel";
 import styles from "./Record.module.css";
 import { SourcePanel } from "./SourcePanel";
-import { GroupCard, NeighbourPanel, TimelinePanel } from "./Side";
+import { TimelinePanel } from "./TimelinePanel";
 
 /** Why did this one fail, at which stage and byte, and what stood beside it? */
 export function Record() {

@@ -15,7 +15,7 @@ export function BulkActionBar({ ticks, total, query }: { ticks: Ticks; total: To
   const what: SelectionRequest = ticks.all ? { filter: query } : { ids: [...ticks.ticked] };
   const many = ticks.all ? all : count(ticks.ticked.size);
   return (
-    <div className={join("row s", styles.chosen)} role="status">
+    <div className={join("row s", styles.bulkActions)} role="status">
       <b>{ticks.all ? `All ${all} that match` : `${count(ticks.ticked.size)} ticked`}</b>
       <ReplayButton key={String(ticks.all)} what={what}>
         Replay {many}…

@@ -42,9 +42,9 @@ export function ClauseChip({ clause, groupLabels, errorRange, onToggle, onEdit, 
     <span
       className={join(
         styles.token,
-        exclude && styles.not,
+        exclude && styles.negated,
         clause.off && styles.off,
-        errorRange !== null && styles.wrong,
+        errorRange !== null && styles.invalid,
       )}
       data-testid="clause"
     >
@@ -63,7 +63,7 @@ export function ClauseChip({ clause, groupLabels, errorRange, onToggle, onEdit, 
           <path d="M2 14l1-4 8-8 3 3-8 8z" />
         </svg>
       </button>
-      <button type="button" className={styles.drop} aria-label={`Remove ${clause.text}`} onClick={onRemove}>
+      <button type="button" className={styles.remove} aria-label={`Remove ${clause.text}`} onClick={onRemove}>
         ×
       </button>
     </span>

@@ -27,12 +27,12 @@ export function ColumnMenu({
       trapFocus
     >
       <Popover.Target>
-        <button type="button" className={styles.chooser} onClick={() => setOpen(!open)}>
+        <button type="button" className={styles.columnButton} onClick={() => setOpen(!open)}>
           Columns
         </button>
       </Popover.Target>
       <Popover.Dropdown p={0} aria-label="Columns">
-        <div className={styles.choose}>
+        <div className={styles.columnList}>
           {COLUMNS.map(({ id, name }) => (
             <label key={id}>
               <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} />

@@ -39,7 +39,7 @@ export function ErrorHistogram({ query, onNarrow }: { query: string; onNarrow: (
         label={`Errors per ${bucket(data.bucket_ms)}`}
         onNarrow={(from, to) => onNarrow(new Date(from).toISOString(), new Date(to).toISOString())}
       />
-      <div className={`xs t3 ${styles.ends}`}>
+      <div className={`xs t3 ${styles.timeBounds}`}>
         <span>{dateMinute(data.from, zone)}</span>
         <span className="cut">
           errors per {bucket(data.bucket_ms)}

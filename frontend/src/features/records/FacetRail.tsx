@@ -94,7 +94,7 @@ function Facet({
       <h3>{title}</h3>
       {all && (
         <input
-          className={styles.part}
+          className={styles.facetSearch}
           value={part}
           aria-label={`Find a value of ${title}`}
           placeholder="Find…"
@@ -108,7 +108,7 @@ function Facet({
           <button
             key={value}
             type="button"
-            className={join(styles.value, place === "in" && styles.picked, place === "out" && styles.banned)}
+            className={join(styles.value, place === "in" && styles.included, place === "out" && styles.excluded)}
             title={`${labelOf(field, one)}: click to include, Alt-click to exclude`}
             aria-pressed={place !== null}
             onClick={(event) => value && onChange(toggle(filter, field, value, event.altKey))}

@@ -72,7 +72,7 @@ export function QueryBar({ filter, groupLabels, error, onChange, children, input
         {children}
       </form>
       {queryError && (
-        <p className={join("s failed", styles.sentence)} role="alert">
+        <p className={join("s failed", styles.errorText)} role="alert">
           {queryError.sentence}
         </p>
       )}

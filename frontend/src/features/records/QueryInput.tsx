@@ -57,7 +57,7 @@ export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props
     else if (event.key === "Backspace" && value === "") onEditLast();
   };
   return (
-    <span className={styles.typing}>
+    <span className={styles.inputBox}>
       <input
         ref={ref}
         value={value}

@@ -14,7 +14,7 @@ interface Props {
 /** How many rows are loaded, what keys do with them, and the way to older ones. */
 export function RecordListFooter({ loaded, partial, loading, onOlder }: Props) {
   return (
-    <div className={join("row s t3", styles.foot)}>
+    <div className={join("row s t3", styles.footer)}>
       <span>{plural(loaded, "row")} loaded</span>
       <span className="sp" />
       <span className={styles.keys}>

@@ -101,7 +101,7 @@ export function Records() {
           </Button>
         )}
       </QueryBar>
-      <div className={join("row s t2", styles.line)}>
+      <div className={join("row s t2", styles.toolbar)}>
         {first ? (
           <ResultSummary
             shown={rows.length}

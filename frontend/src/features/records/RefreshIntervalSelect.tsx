@@ -11,7 +11,7 @@ export function readRefreshInterval(kept: string | null): number {
 /** Chooses how often new records are looked for; rows never move by themselves. */
 export function RefreshIntervalSelect({ ms, onChange }: { ms: number; onChange: (ms: number) => void }) {
   return (
-    <label className={styles.every}>
+    <label className={styles.refreshInterval}>
       <span className="t3">check for new records</span>
       <select value={ms} onChange={(event) => onChange(Number(event.currentTarget.value))}>
         {REFRESH_INTERVALS_MS.map((one) => (

@@ -41,7 +41,7 @@ export function SavedSearchMenu({ filter, onChange }: { filter: Filter; onChange
             )}
           </Menu.Item>
           {error && (
-            <p className={join("s failed", styles.trouble)} role="alert">
+            <p className={join("s failed", styles.loadError)} role="alert">
               Saved searches could not be loaded: {error.message}
             </p>
           )}
@@ -83,7 +83,7 @@ function SavedSearchItem({
   onForget: () => void;
 }) {
   return (
-    <div className={styles.pair}>
+    <div className={styles.savedRow}>
       <Menu.Item onClick={onOpen}>
         <span className={styles.saved}>
           <span className="cut">{one.name}</span>
@@ -93,7 +93,7 @@ function SavedSearchItem({
       </Menu.Item>
       {one.mine && (
         <Menu.Item
-          className={styles.forget}
+          className={styles.deleteItem}
           aria-label={`Delete ${one.name}`}
           title={barred ?? "Delete"}
           disabled={barred !== undefined}

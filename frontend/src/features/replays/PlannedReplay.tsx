@@ -13,6 +13,20 @@ import { ItemPanel } from "./ItemPanel";
 import { PlanningProgress } from "./PlanningProgress";
 import styles from "./Replays.module.css";
 
+const OPTIONS = [
+  "target_topic",
+  "use_fixes",
+  "resend",
+  "rate",
+  "target_cluster",
+  "shadow",
+  "keep_timestamps",
+  "order",
+  "steps",
+  "breaker_percent",
+  "max_lag",
+  "resolve_groups",
+] as const;
 const PLAN_MAX_AGE_MS = 15 * 60_000;
 
 /** What would happen if it were sent: the plan of a replay that nobody has run yet. */
@@ -23,34 +37,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
   const act = useReplayAct(replay.id);
   const [changedOptions, setChangedOptions] = useState<ReplayOptions | null>(null);
   const { selection, plan } = replay;
-  const {
-    target_topic,
-    use_fixes,
-    resend,
-    rate,
-    target_cluster,
-    shadow,
-    keep_timestamps,
-    order,
-    steps,
-    breaker_percent,
-    max_lag,
-    resolve_groups,
-  } = replay;
-  const options = changedOptions ?? {
-    target_topic,
-    use_fixes,
-    resend,
-    rate,
-    target_cluster,
-    shadow,
-    keep_timestamps,
-    order,
-    steps,
-    breaker_percent,
-    max_lag,
-    resolve_groups,
-  };
+  const options: ReplayOptions = changedOptions ?? pick(replay, OPTIONS);
   const changeOptions = (next: ReplayOptions) => {
     setChangedOptions(next);
     if (next.rate !== options.rate)
@@ -124,4 +111,8 @@ function useFetchedPlan({ id, status, plan }: Replay): void {
   useEffect(() => {
     if (missing) void client.invalidateQueries({ queryKey: ["replay", String(id)] });
   }, [client, id, missing]);
+}
+
+function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
 }

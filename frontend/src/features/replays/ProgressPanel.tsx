@@ -23,9 +23,9 @@ export function ProgressPanel({ replay, everyMs }: { replay: Replay; everyMs: nu
       title={
         <>
           <h2>Sent and settled</h2>
-          <span className={styles.keys}>
+          <span className={styles.legend}>
             <i style={{ background: "var(--accent)" }} /> sent <i style={{ background: "var(--passed)" }} /> settled{" "}
-            <i className={styles.between} /> waiting{" "}
+            <i className={styles.waitingArea} /> waiting{" "}
             {rest !== null && (
               <>
                 <i className={styles.dots} /> at this rate

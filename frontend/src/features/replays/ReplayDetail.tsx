@@ -61,11 +61,11 @@ function LiveReplay({ id }: { id: string }) {
           <CanaryPanel replay={replay} />
         </div>
       )}
-      <div className={styles.half}>
+      <div className={styles.twoColumns}>
         <ProgressPanel replay={replay} everyMs={everyMs} />
         <EvidencePanel replay={replay} />
       </div>
-      <div className={styles.lower}>
+      <div className={styles.itemsAndLog}>
         <ItemPanel replay={replay} />
         <ReplayLogPanel replay={replay} live={wanted ? live : null} everyMs={everyMs} />
       </div>

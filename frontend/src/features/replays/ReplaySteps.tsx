@@ -6,7 +6,7 @@ import { useZone } from "../../lib/zone";
 import { Panel } from "../../ui/Panel";
 import styles from "./Replays.module.css";
 
-type StepState = "past" | "here" | "ahead" | "broken";
+type StepState = "done" | "current" | "upcoming" | "cancelled";
 
 interface ReplayStep {
   name: string;
@@ -15,8 +15,13 @@ interface ReplayStep {
   state: StepState;
 }
 
-const MARKS: Record<StepState, string> = { past: "✓", here: "●", ahead: "", broken: "■" };
-const STATE_WORDS: Record<StepState, string> = { past: "done", here: "at present", ahead: "not yet", broken: "ended" };
+const MARKS: Record<StepState, string> = { done: "✓", current: "●", upcoming: "", cancelled: "■" };
+const STATE_WORDS: Record<StepState, string> = {
+  done: "done",
+  current: "at present",
+  upcoming: "not yet",
+  cancelled: "ended",
+};
 
 /** Freeze, check, canary, the rest, watch, done: where the replay stands. */
 export function ReplaySteps({ replay }: { replay: Replay }) {
@@ -25,7 +30,11 @@ export function ReplaySteps({ replay }: { replay: Replay }) {
     <Panel label="Steps">
       <ol className={styles.steps}>
         {replaySteps(replay).map((step) => (
-          <li key={step.name} className={styles[step.state]} aria-current={step.state === "here" ? "step" : undefined}>
+          <li
+            key={step.name}
+            className={styles[step.state]}
+            aria-current={step.state === "current" ? "step" : undefined}
+          >
             <i aria-hidden="true">{MARKS[step.state]}</i>
             <div>
               <b>{step.name}</b>
@@ -53,28 +62,28 @@ function replaySteps(replay: Replay): ReplayStep[] {
       name: "Freeze",
       text: `${count(selection.count)}, ${selectionName(selection.id)}`,
       at: selection.created_at,
-      state: "past",
+      state: "done",
     },
     {
       name: "Check",
       text: plan ? plural(plan.checks.length, "check") : "the plan",
       at: replay.planned_at,
-      state: "past",
+      state: "done",
     },
     ...canaryStep(replay, sending, cancelled),
     {
       name: replay.steps.length > 0 ? "Rest" : "Send",
       text: `${count(sent)} of ${count(cancelled ? counts.total : toSend)} sent${status === "paused" ? ", paused" : cancelled ? ", cancelled" : ""}`,
       at: replay.sent_at ?? (isInCanary(replay) ? null : replay.started_at),
-      state: isInCanary(replay) ? "ahead" : sending ? "here" : cancelled ? "broken" : "past",
+      state: isInCanary(replay) ? "upcoming" : sending ? "current" : cancelled ? "cancelled" : "done",
     },
     {
       name: "Watch",
       text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles",
       at: null,
-      state: over ? "past" : sending ? "ahead" : "here",
+      state: over ? "done" : sending ? "upcoming" : "current",
     },
-    { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, state: over ? "past" : "ahead" },
+    { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, state: over ? "done" : "upcoming" },
   ];
 }
 
@@ -96,7 +105,7 @@ function canaryStep(replay: Replay, sending: boolean, cancelled: boolean): Repla
       name: "Canary",
       text,
       at: replay.started_at,
-      state: canary && sending ? "here" : cancelled && step < steps.length ? "broken" : "past",
+      state: canary && sending ? "current" : cancelled && step < steps.length ? "cancelled" : "done",
     },
   ];
 }

@@ -105,7 +105,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
                     {label}
                   </Chip>
                 </td>
-                <td className={styles.mini}>
+                <td className={styles.outcomeCell}>
                   <OutcomeBar figures={counts} small />
                   <span className="s t3 nw">
                     {count(counts.passed)} passed,{" "}

@@ -91,7 +91,7 @@ function PermissionRow({ row }: { row: Permission }) {
         </td>
       </tr>
       {row.verdict !== "ok" && (
-        <tr className={styles.under}>
+        <tr className={styles.commandRow}>
           <td />
           <td colSpan={3}>
             {row.verdict === "missing" ? (

@@ -26,7 +26,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
         </span>
       }
     >
-      <div className={styles.about}>
+      <div className={styles.indexNote}>
         <div className="s t2">
           Indexes <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
           still has where nothing was read yet.
@@ -77,7 +77,7 @@ function TopicProgressRow({ one }: { one: TopicProgress }) {
       </td>
       <td className={join("num", styles.optional)}>{count(one.partitions)}</td>
       <td>
-        <span className={styles.read}>
+        <span className={styles.progress}>
           <Meter part={one.of ? one.read / one.of : 1} colour={done ? "var(--passed)" : "var(--warn)"} />
           <span className="nw">
             {count(one.read)} of {count(one.of)}

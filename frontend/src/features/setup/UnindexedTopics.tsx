@@ -8,7 +8,7 @@ import styles from "./Setup.module.css";
 export function UnindexedTopics({ index }: { index: IndexProgress }) {
   if (index.lookalikes.length === 0) return null;
   return (
-    <div className={styles.found}>
+    <div className={styles.unindexed}>
       <div className="s">
         <b>{plural(index.lookalikes.length, "topic")}</b> {index.lookalikes.length === 1 ? "looks" : "look"} like dead
         letters and {index.lookalikes.length === 1 ? "is" : "are"} not followed:{" "}

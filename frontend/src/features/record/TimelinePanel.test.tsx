@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { expect, it } from "vitest";
 import type { DeadLetter } from "../../api/types";
-import { TimelinePanel } from "./Side";
+import { TimelinePanel } from "./TimelinePanel";
 
 const at = (second: number) => `2026-11-22T10:00:0${second}Z`;
 const LETTER = {
