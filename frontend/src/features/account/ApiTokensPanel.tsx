@@ -2,10 +2,10 @@ import { useState } from "react";
 import { useRevokeToken, useTokens, type ApiToken } from "../../api/account";
 import { ago, dateMinute } from "../../lib/format";
 import { useNow, useZone } from "../../lib/zone";
-import { Broken } from "../../ui/Broken";
-import { Button, Confirm, LinkButton } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Chip, Notice, Panel, join } from "../../ui/Panel";
+import { LoadError } from "../../ui/LoadError";
+import { Button, ConfirmDialog, LinkButton } from "../../ui/controls";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, Chip, Notice, Panel, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 import styles from "./Account.module.css";
 import { CreateTokenDialog } from "./CreateTokenDialog";
@@ -35,12 +35,12 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
         </Button>
       }
     >
-      {list.isPending && <Bones rows={3} height={34} />}
+      {list.isPending && <SkeletonRows rows={3} height={34} />}
       {list.isError && !list.data && (
-        <Broken title="The tokens cannot be loaded" error={list.error} onAgain={() => void list.refetch()} />
+        <LoadError title="The tokens cannot be loaded" error={list.error} onAgain={() => void list.refetch()} />
       )}
       {list.isError && list.data && (
-        <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
+        <RefreshError error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
       )}
       {list.data && rows.length === 0 && (
         <Notice title="You have no API token">
@@ -79,19 +79,19 @@ export function ApiTokensPanel({ rights }: { rights: string[] }) {
         />
       )}
       {chosen && (
-        <Confirm
+        <ConfirmDialog
           open
           danger
           title={`Revoke ${chosen.name}?`}
-          yes="Revoke the token"
-          no="Keep it"
+          confirmLabel="Revoke the token"
+          cancelLabel="Keep it"
           busy={revoke.isPending}
           error={revoke.error?.message ?? null}
           onClose={close}
-          onYes={() => revoke.mutate(chosen.id, { onSuccess: close })}
+          onConfirm={() => revoke.mutate(chosen.id, { onSuccess: close })}
         >
           Programs that use it are refused at once. A revoked token cannot be restored.
-        </Confirm>
+        </ConfirmDialog>
       )}
     </Panel>
   );

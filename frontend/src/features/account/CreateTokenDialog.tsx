@@ -3,9 +3,9 @@ import { useState } from "react";
 import { useCreateToken, type CreatedToken } from "../../api/account";
 import { dateMinute, plural } from "../../lib/format";
 import { useZone } from "../../lib/zone";
-import { Button, Confirm, Dialog } from "../../ui/controls";
+import { Button, ConfirmDialog, Dialog } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
-import { Copy } from "../../ui/Copy";
+import { CopyField } from "../../ui/CopyField";
 import { Strip } from "../../ui/Panel";
 import styles from "./Account.module.css";
 import { rightDescription } from "./labels";
@@ -28,15 +28,15 @@ export function CreateTokenDialog({ rights, days: defaultDays, maxDays, onClose 
   const barred =
     name.trim() === "" ? "Name the token first" : scopes.length === 0 ? "Choose at least one right" : undefined;
   return (
-    <Confirm
+    <ConfirmDialog
       open
       title="Create an API token"
-      yes="Create the token"
+      confirmLabel="Create the token"
       barred={barred}
       busy={create.isPending}
       error={create.error?.message ?? null}
       onClose={onClose}
-      onYes={() => create.mutate({ name: name.trim(), scopes, days })}
+      onConfirm={() => create.mutate({ name: name.trim(), scopes, days })}
     >
       <div className={styles.fields}>
         <TextInput
@@ -75,19 +75,19 @@ export function CreateTokenDialog({ rights, days: defaultDays, maxDays, onClose 
           classNames={{ label: controls.label!, input: controls.input! }}
         />
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 
 function CreatedTokenDialog({ token, onClose }: { token: CreatedToken; onClose: () => void }) {
   const { zone } = useZone();
   return (
-    <Dialog open title={`The token ${token.name}`} onClose={onClose} kept>
+    <Dialog open title={`The token ${token.name}`} onClose={onClose} persistent>
       <div className={styles.body}>
         <div className={styles.strip}>
           <Strip tone="warn">Copy it now. It is not shown again.</Strip>
         </div>
-        <Copy text={token.secret} label="API token" />
+        <CopyField text={token.secret} label="API token" />
         <p className="s t3">
           {plural(token.scopes.length, "right")}: {token.scopes.join(", ")}. It expires on{" "}
           {dateMinute(token.expires_at, zone)}. Programs send it as{" "}

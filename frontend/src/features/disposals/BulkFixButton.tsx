@@ -1,16 +1,16 @@
 import { useNavigate } from "react-router";
-import { freshKey, useSelect, type What } from "../../api/replays";
+import { newIdempotencyKey, useCreateSelection, type SelectionRequest } from "../../api/replays";
 import { useMayEdit } from "../../api/session";
 import { Button } from "../../ui/controls";
 
 /** Freeze the chosen records as a selection and open the bulk fix screen. This changes no record. */
-export function BulkFixButton({ what }: { what: What }) {
+export function BulkFixButton({ what }: { what: SelectionRequest }) {
   const may = useMayEdit();
   const navigate = useNavigate();
-  const select = useSelect();
+  const select = useCreateSelection();
   const openBulkFix = () =>
     select.mutate(
-      { what, key: freshKey() },
+      { what, key: newIdempotencyKey() },
       { onSuccess: (selection) => void navigate(`/bulk-fixes/new?selection=${selection.id}`) },
     );
   return (

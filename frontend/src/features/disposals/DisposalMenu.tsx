@@ -1,13 +1,13 @@
 import { useState } from "react";
 import type { Decision } from "../../api/disposals";
-import type { What } from "../../api/replays";
+import type { SelectionRequest } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
 import { Button, MenuButton } from "../../ui/controls";
 import { DECISIONS } from "./decisions";
 import { DisposalDialog } from "./DisposalDialog";
 
 interface Props {
-  what: What;
+  what: SelectionRequest;
   /** The records, for the dialog's title: "this record", "300 records". */
   subject: string;
   /** The decisions to offer; all by default. */

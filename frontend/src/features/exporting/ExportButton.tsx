@@ -2,11 +2,11 @@ import { Radio } from "@mantine/core";
 import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { streamUrl, useExport, useMayNotExport, type Format } from "../../api/exports";
-import { freshKey } from "../../api/replays";
+import { newIdempotencyKey } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
 import { plural } from "../../lib/format";
 import { isUncounted, totalWords, type Total } from "../../lib/total";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 import styles from "./ExportButton.module.css";
 
 /** The server streams an export of up to this many records; a worker writes a larger one to a file. */
@@ -64,7 +64,7 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
   const may = useMayWrite();
   const createExport = useExport();
   const [format, setFormat] = useState<Format>("ndjson");
-  const key = useRef(freshKey());
+  const key = useRef(newIdempotencyKey());
   const isStreamed = total.exact && total.count <= MAX_STREAMED_RECORDS;
   const records = total.exact
     ? plural(total.count, "record")
@@ -81,22 +81,22 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
     onClose();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       open
       title={`Export ${records}`}
-      yes={isStreamed ? "Download" : "Write the file"}
+      confirmLabel={isStreamed ? "Download" : "Write the file"}
       barred={isStreamed || may.allowed ? undefined : may.reason}
       busy={createExport.isPending}
       error={createExport.error?.message ?? null}
       onClose={onClose}
-      onYes={submit}
+      onConfirm={submit}
     >
       <Radio.Group
         aria-label="Format"
         value={format}
         onChange={(next) => {
           setFormat(next as Format);
-          key.current = freshKey();
+          key.current = newIdempotencyKey();
         }}
       >
         <div className={styles.formats}>
@@ -117,7 +117,7 @@ function ExportDialog({ query, total, onClose }: { query: string; total: Total; 
           ? "The file contains the records in index order. The download starts immediately."
           : "The file contains the records indexed so far, in index order. A worker writes it. The Exports screen shows its progress, SHA-256 and manifest."}
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { fileUrl, isOpen, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
+import { fileUrl, isUnfinished, manifestUrl, useMayNotExport, type Export } from "../../api/exports";
 import { useMayWrite } from "../../api/session";
 import { ago, bytes, count, dateMinute, percent } from "../../lib/format";
 import { exportName, shortDigest } from "../../lib/naming";
@@ -26,7 +26,7 @@ export function ExportRow({ job, onEnd }: { job: Export; onEnd: () => void }) {
       </td>
       <td className={`num ${styles.records}`}>
         {count(job.rows)}
-        {isOpen(job) && job.expected !== null && <span className="t3"> of {count(job.expected)}</span>}
+        {isUnfinished(job) && job.expected !== null && <span className="t3"> of {count(job.expected)}</span>}
       </td>
       <td className={`num nw ${styles.size}`}>{bytes(job.size)}</td>
       <td className={`s t2 ${styles.optional}`}>{job.created_by ?? "–"}</td>
@@ -81,7 +81,7 @@ function ExportState({ job }: { job: Export }) {
 function ExportActions({ job, onEnd }: { job: Export; onEnd: () => void }) {
   const may = useMayWrite();
   const barred = useMayNotExport();
-  const end = isOpen(job) ? "Cancel" : job.state === "done" && "Delete";
+  const end = isUnfinished(job) ? "Cancel" : job.state === "done" && "Delete";
   return (
     <div className={styles.actions}>
       {job.state === "done" &&

@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { Link } from "react-router";
-import { isOpen, useEndExport, useExports, type Export } from "../../api/exports";
+import { isUnfinished, useEndExport, useExports, type Export } from "../../api/exports";
 import { plural } from "../../lib/format";
 import { exportName } from "../../lib/naming";
-import { Broken } from "../../ui/Broken";
-import { Confirm, LinkButton } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Notice, PageHead, Panel, join } from "../../ui/Panel";
+import { LoadError } from "../../ui/LoadError";
+import { ConfirmDialog, LinkButton } from "../../ui/controls";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, Notice, PageHead, Panel, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 import { useTitle } from "../../ui/useTitle";
 import { ExportRow } from "./ExportRow";
@@ -30,16 +30,16 @@ export function Exports() {
         note="Files of dead letters. Each file contains the records that matched when it was requested, in index order."
       />
       {list.isError && list.data && (
-        <NotRefreshed
+        <RefreshError
           error={list.error}
           at={list.dataUpdatedAt}
           onAgain={() => void (list.isFetchNextPageError ? list.fetchNextPage() : list.refetch())}
         />
       )}
       <Panel label="Exports">
-        {list.isPending && <Bones rows={6} height={34} />}
+        {list.isPending && <SkeletonRows rows={6} height={34} />}
         {list.isError && !list.data && (
-          <Broken title="The exports could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
+          <LoadError title="The exports could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {list.data && rows.length === 0 && (
           <Notice title="No exports yet">
@@ -78,21 +78,23 @@ export function Exports() {
         )}
       </Panel>
       {chosen && (
-        <Confirm
+        <ConfirmDialog
           open
           danger
-          title={isOpen(chosen) ? `Cancel ${exportName(chosen.id)}?` : `Delete the file of ${exportName(chosen.id)}?`}
-          yes={isOpen(chosen) ? "Cancel the export" : "Delete the file"}
-          no="Keep it"
+          title={
+            isUnfinished(chosen) ? `Cancel ${exportName(chosen.id)}?` : `Delete the file of ${exportName(chosen.id)}?`
+          }
+          confirmLabel={isUnfinished(chosen) ? "Cancel the export" : "Delete the file"}
+          cancelLabel="Keep it"
           busy={end.isPending}
           error={end.error?.message ?? null}
           onClose={close}
-          onYes={() => end.mutate(chosen, { onSuccess: close })}
+          onConfirm={() => end.mutate(chosen, { onSuccess: close })}
         >
-          {isOpen(chosen)
+          {isUnfinished(chosen)
             ? "The partial file is deleted."
             : `${plural(chosen.rows, "record")}. The manifest remains. The file cannot be restored.`}
-        </Confirm>
+        </ConfirmDialog>
       )}
     </>
   );

@@ -3,7 +3,7 @@ import { difference, keptIn, type Difference, type Row } from "../../lib/differe
 import { plural } from "../../lib/format";
 import { LinkButton } from "../../ui/controls";
 import { join } from "../../ui/Panel";
-import { Wrapping } from "../../ui/Wrapping";
+import { WrappingText } from "../../ui/WrappingText";
 import styles from "./Fix.module.css";
 
 const CONTEXT = 2;
@@ -58,10 +58,10 @@ function DifferenceRow({ row }: { row: Row }) {
         {row.pieces.map(({ text, marked }, index) =>
           marked ? (
             <b key={index}>
-              <Wrapping text={text} />
+              <WrappingText text={text} />
             </b>
           ) : (
-            <Wrapping key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />
+            <WrappingText key={index} text={index === row.pieces.length - 1 ? text.replace(/\n$/, "") : text} />
           ),
         )}
       </span>

@@ -10,9 +10,9 @@ import type { Part } from "../../lib/editing";
 import { fixName, replayName } from "../../lib/naming";
 import { itemState } from "../../lib/states";
 import { useNow, useZone } from "../../lib/zone";
-import { Button, Confirm, LinkButton } from "../../ui/controls";
-import { Bones, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
-import { KeyText, Withheld } from "../../ui/Withheld";
+import { Button, ConfirmDialog, LinkButton } from "../../ui/controls";
+import { SkeletonRows, Chip, Notice, PageHead, Panel, Strip } from "../../ui/Panel";
+import { KeyText, WithheldNotice } from "../../ui/WithheldNotice";
 import { useTitle } from "../../ui/useTitle";
 import styles from "./Fix.module.css";
 import { ReplayButton } from "../plan/ReplayButton";
@@ -35,7 +35,7 @@ export function Fix() {
   if (barred)
     return (
       <Panel>
-        <Withheld />
+        <WithheldNotice />
       </Panel>
     );
   const error = fix.error ?? letter.error;
@@ -50,7 +50,7 @@ export function Fix() {
             {error.message}
           </Notice>
         ) : (
-          <Bones rows={10} />
+          <SkeletonRows rows={10} />
         )}
       </Panel>
     );
@@ -227,18 +227,18 @@ function DiscardDraftButton({ id, name }: { id: string; name: string }) {
   return (
     <>
       <Button onClick={() => setAsking(true)}>Discard draft…</Button>
-      <Confirm
+      <ConfirmDialog
         open={asking}
         title={`Discard draft ${name}`}
-        yes="Discard"
+        confirmLabel="Discard"
         danger
         busy={drop.isPending}
         error={drop.error?.message ?? null}
         onClose={() => setAsking(false)}
-        onYes={() => drop.mutate(undefined, { onSuccess: () => setAsking(false) })}
+        onConfirm={() => drop.mutate(undefined, { onSuccess: () => setAsking(false) })}
       >
         The original record is shown again. Records already sent are not affected.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

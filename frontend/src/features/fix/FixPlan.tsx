@@ -1,7 +1,14 @@
 import { useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { useMaySend } from "../../api/health";
-import { freshKey, useCheckAgain, usePlan, useReplay, useReplayAct, useSelect } from "../../api/replays";
+import {
+  newIdempotencyKey,
+  useRecheckPlan,
+  usePlan,
+  useReplay,
+  useReplayAct,
+  useCreateSelection,
+} from "../../api/replays";
 import type { ReplayOptions } from "../../api/replayTypes";
 import type { DeadLetter } from "../../api/types";
 import { PlanPanel } from "../plan/PlanPanel";
@@ -22,9 +29,9 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
   const [wanted, setWanted] = useState<ReplayOptions | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const select = useSelect();
+  const select = useCreateSelection();
   const plan = usePlan();
-  const again = useCheckAgain(replay?.id ?? 0);
+  const again = useRecheckPlan(replay?.id ?? 0);
   const act = useReplayAct(replay?.id ?? 0);
   const options =
     wanted ??
@@ -39,8 +46,8 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
       if (state.pending) await state.flush();
       if (replay) await again.mutateAsync(next);
       else {
-        const selection = await select.mutateAsync({ what: { ids: [letter.id] }, key: freshKey() });
-        const made = await plan.mutateAsync({ selection: selection.id, options: next, key: freshKey() });
+        const selection = await select.mutateAsync({ what: { ids: [letter.id] }, key: newIdempotencyKey() });
+        const made = await plan.mutateAsync({ selection: selection.id, options: next, key: newIdempotencyKey() });
         setParams({ replay: String(made.id) }, { replace: true });
       }
     } catch (failure) {
@@ -76,7 +83,7 @@ export function FixPlan({ letter, state, identical }: { letter: DeadLetter; stat
         error={act.error}
         barred={stale && "Check again first"}
         approval={replay?.approval}
-        onAsk={(why) =>
+        onRequestApproval={(why) =>
           replay?.plan && act.mutate({ act: "ask", body: { reason: why, plan_digest: replay.plan.digest } })
         }
         onApprove={() =>

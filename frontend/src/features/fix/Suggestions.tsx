@@ -1,6 +1,6 @@
 import { useSuggestions } from "../../api/bulkFixes";
 import { fromBase64 } from "../../lib/bytes";
-import { same, type Part } from "../../lib/editing";
+import { sameBytes, type Part } from "../../lib/editing";
 import { Button } from "../../ui/controls";
 import { Panel } from "../../ui/Panel";
 import styles from "./Fix.module.css";
@@ -40,7 +40,7 @@ export function Suggestions({
               </div>
               <span className="sp" />
               <Button
-                barred={same(value, bytes) ? "The edited value already matches" : undefined}
+                barred={sameBytes(value, bytes) ? "The edited value already matches" : undefined}
                 title={suggestion.title}
                 onClick={() => onTake(bytes)}
               >

@@ -1,11 +1,11 @@
 import { Textarea } from "@mantine/core";
 import { Suspense, lazy, useMemo, useState } from "react";
-import { asText, byteOffset, fromHex, fromText, same, toHex, type Part } from "../../lib/editing";
+import { asText, byteOffset, fromHex, fromText, sameBytes, toHex, type Part } from "../../lib/editing";
 import { bytes } from "../../lib/format";
 import { jsonError } from "../../lib/json";
 import { Choice } from "../../ui/controls";
-import { Bones, Notice, Panel } from "../../ui/Panel";
-import { useTogether } from "../../ui/useTogether";
+import { SkeletonRows, Notice, Panel } from "../../ui/Panel";
+import { useSyncedScroll } from "../../ui/useSyncedScroll";
 import { BYTES_MODES, type BytesMode } from "./BytesField";
 import styles from "./Fix.module.css";
 
@@ -27,7 +27,7 @@ export function ValuePanel({
 }) {
   const text = useMemo(() => (value === null ? null : asText(value)), [value]);
   const [mode, setMode] = useState<BytesMode>(value === null ? "null" : text === null ? "hex" : "text");
-  const scrollTogether = useTogether();
+  const scrollTogether = useSyncedScroll();
   const [hexText, setHexText] = useState(() => (value === null ? "" : toHex(value)));
   const before = useMemo(() => {
     const found = original === null ? "" : asText(original);
@@ -74,7 +74,7 @@ export function ValuePanel({
         )
       }
     >
-      <Suspense fallback={<Bones rows={8} height={16} />}>
+      <Suspense fallback={<SkeletonRows rows={8} height={16} />}>
         <div className={styles.panes} onScrollCapture={scrollTogether}>
           <div className={styles.pane}>
             <header className={styles.paneHead}>
@@ -133,7 +133,7 @@ export function ValuePanel({
             )}
           </div>
           <div className={styles.pane} role="group" aria-label="Difference" tabIndex={0}>
-            {same(original, value) ? (
+            {sameBytes(original, value) ? (
               <>
                 <header className={styles.paneHead}>
                   <b>Difference</b>
@@ -142,7 +142,7 @@ export function ValuePanel({
                 <Notice title="No changes">Your changes appear here.</Notice>
               </>
             ) : (
-              <Suspense fallback={<Bones rows={4} height={16} />}>
+              <Suspense fallback={<SkeletonRows rows={4} height={16} />}>
                 <DifferenceView original={before} edited={hex && value !== null ? toHex(value) : after} hex={hex} />
               </Suspense>
             )}

@@ -1,6 +1,6 @@
 import type { Bytes, FixBody, Message } from "../../api/replayTypes";
 import { fromBase64 } from "../../lib/bytes";
-import { same, toBase64, type Part } from "../../lib/editing";
+import { sameBytes, toBase64, type Part } from "../../lib/editing";
 
 /** A header while it is edited. `id` is its React key: names can repeat. */
 export interface HeaderPart {
@@ -36,13 +36,14 @@ export function fixBody(parts: MessageParts, base: string | null): FixBody {
 
 export function sameParts(first: MessageParts, other: MessageParts): boolean {
   return (
-    same(first.key, other.key) &&
+    sameBytes(first.key, other.key) &&
     (first.value === undefined || other.value === undefined
       ? first.value === other.value
-      : same(first.value, other.value)) &&
+      : sameBytes(first.value, other.value)) &&
     first.headers.length === other.headers.length &&
     first.headers.every(
-      (header, at) => header.name === other.headers[at]?.name && same(header.value, other.headers[at]?.value ?? null),
+      (header, at) =>
+        header.name === other.headers[at]?.name && sameBytes(header.value, other.headers[at]?.value ?? null),
     )
   );
 }

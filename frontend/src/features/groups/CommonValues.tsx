@@ -5,7 +5,7 @@ import { count, percent } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
 import { stageColour } from "../../lib/stages";
 import { clauseOfTrait } from "../../lib/trait";
-import { Bones, Meter } from "../../ui/Panel";
+import { SkeletonRows, Meter } from "../../ui/Panel";
 import styles from "./Groups.module.css";
 
 /** The values that are much more frequent in this group than in all others. */
@@ -19,7 +19,7 @@ export function CommonValues({ group, span }: { group: GroupDetail; span: Span }
           {error.message}
         </p>
       )}
-      {!data && !error && <Bones rows={4} height={14} />}
+      {!data && !error && <SkeletonRows rows={4} height={14} />}
       {data?.traits.map((trait) => (
         <div key={trait.field} className={styles.trait} data-testid="trait">
           <div className="cut" title={`${trait.field}: ${trait.value}`}>

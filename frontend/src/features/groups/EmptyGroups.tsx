@@ -1,12 +1,12 @@
 import { useClusters } from "../../api/clusters";
-import { useNewest } from "../../api/deadLetters";
+import { useNewestDeadLetter } from "../../api/deadLetters";
 import { plural } from "../../lib/format";
 import { rangeWords } from "../../lib/ranges";
 import { spanWords, type Span } from "../../lib/span";
 import { Button } from "../../ui/controls";
 import { Glyph, Notice } from "../../ui/Panel";
-import { LastOne } from "../setup/LastOne";
-import { NeverSetUp } from "../setup/NeverSetUp";
+import { NewestRecord } from "../setup/NewestRecord";
+import { SetupSteps } from "../setup/SetupSteps";
 
 interface Props {
   status: string;
@@ -18,7 +18,7 @@ interface Props {
 /** The notice of a tab without groups in the chosen time. */
 export function EmptyGroups({ status, span, counts, onWiden }: Props) {
   const widenButton = span.narrowed && <Button onClick={() => onWiden()}>Back to {rangeWords(span.range)}</Button>;
-  const { data: newest } = useNewest(status === "unresolved");
+  const { data: newest } = useNewestDeadLetter(status === "unresolved");
   const { data: clusters } = useClusters(newest === null);
   if (status !== "unresolved")
     return (
@@ -29,7 +29,7 @@ export function EmptyGroups({ status, span, counts, onWiden }: Props) {
   const hidden = (["muted", "resolved"] as const)
     .filter((state) => counts[state])
     .map((state) => plural(counts[state] ?? 0, `${state} group`));
-  if (newest === null && clusters) return <NeverSetUp clusters={clusters} />;
+  if (newest === null && clusters) return <SetupSteps clusters={clusters} />;
   return (
     <Notice
       title={
@@ -42,7 +42,7 @@ export function EmptyGroups({ status, span, counts, onWiden }: Props) {
       {hidden.length > 0 ? (
         `All failures in this time belong to ${hidden.join(" and ")}.`
       ) : newest ? (
-        <LastOne row={newest} />
+        <NewestRecord row={newest} />
       ) : (
         "Nothing failed."
       )}

@@ -4,7 +4,7 @@ import { useMayWrite, useSession } from "../../api/session";
 import type { Group } from "../../api/types";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 import { MuteDialog } from "./MuteDialog";
 
 interface Props {
@@ -67,22 +67,22 @@ export function GroupActions({ groups, hasShortcuts, onDone }: Props) {
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={close}
-        onYes={(until, reason) => run({ act: "mute", body: { ...until, reason } })}
+        onConfirm={(until, reason) => run({ act: "mute", body: { ...until, reason } })}
       />
-      <Confirm
+      <ConfirmDialog
         open={dialog === "resolve" || dialog === "reopen"}
         title={`${dialog === "reopen" ? "Reopen" : "Resolve"} ${subject}`}
-        asks="Reason"
+        inputLabel="Reason"
         required
-        yes={dialog === "reopen" ? "Reopen" : "Resolve"}
+        confirmLabel={dialog === "reopen" ? "Reopen" : "Resolve"}
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={close}
-        onYes={(reason) => (dialog === "resolve" || dialog === "reopen") && run({ act: dialog, body: { reason } })}
+        onConfirm={(reason) => (dialog === "resolve" || dialog === "reopen") && run({ act: dialog, body: { reason } })}
       >
         {dialog === "resolve" &&
           "It moves to the resolved groups. A new record with the same failure marks it as regressed and moves it back."}
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useMayWrite } from "../../api/session";
 import type { Group, Regrouping } from "../../api/types";
 import { count, plural } from "../../lib/format";
 import type { Span } from "../../lib/span";
-import { Button, Confirm, LinkButton } from "../../ui/controls";
+import { Button, ConfirmDialog, LinkButton } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import { join } from "../../ui/Panel";
 import { BulkFixButton } from "../disposals/BulkFixButton";
@@ -71,15 +71,15 @@ function MergeDialog({
   const [target, setTarget] = useState(String(largest?.id));
   const merge = useRegroup();
   return (
-    <Confirm
+    <ConfirmDialog
       open
       title={`Merge ${plural(groups.length, "group")}`}
-      asks="Reason (optional)"
-      yes="Merge"
+      inputLabel="Reason (optional)"
+      confirmLabel="Merge"
       busy={merge.isPending}
       error={merge.error?.message ?? null}
       onClose={onClose}
-      onYes={(reason) =>
+      onConfirm={(reason) =>
         merge.mutate(
           { act: "merge", groups: groups.map((group) => group.id), into: Number(target), reason },
           { onSuccess: onMerged },
@@ -100,6 +100,6 @@ function MergeDialog({
           classNames={{ label: controls.label!, input: controls.input! }}
         />
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -3,7 +3,7 @@ import { useRegroup } from "../../api/groups";
 import { useMayWrite } from "../../api/session";
 import type { Fingerprint, GroupDetail, Regrouping } from "../../api/types";
 import { count, percent, plural } from "../../lib/format";
-import { Button, Confirm } from "../../ui/controls";
+import { Button, ConfirmDialog } from "../../ui/controls";
 import { Facts } from "../../ui/Panel";
 import styles from "./Groups.module.css";
 import { NormalisedMessage } from "./NormalisedMessage";
@@ -121,15 +121,15 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
       <Button small barred={barred} onClick={() => setDialogOpen(true)}>
         Split off {chosen.length || ""}…
       </Button>
-      <Confirm
+      <ConfirmDialog
         open={isDialogOpen}
         title={`Split off ${plural(chosen.length, "fingerprint")}`}
-        asks="Reason (optional)"
-        yes="Split off"
+        inputLabel="Reason (optional)"
+        confirmLabel="Split off"
         busy={split.isPending}
         error={split.error?.message ?? null}
         onClose={() => setDialogOpen(false)}
-        onYes={(reason) =>
+        onConfirm={(reason) =>
           split.mutate(
             { act: "split", group: group.id, fingerprints: chosen, reason },
             { onSuccess: (regrouping) => (setDialogOpen(false), setTicked(new Set()), onSplit(regrouping)) },
@@ -137,7 +137,7 @@ function MergedFingerprints({ group, onSplit }: { group: GroupDetail; onSplit: (
         }
       >
         They become a separate group with the same owner and state. You can undo this.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -5,10 +5,10 @@ import { count, plural } from "../../lib/format";
 import { inSpan, type Span } from "../../lib/span";
 import { shortClass } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
-import { Broken } from "../../ui/Broken";
+import { LoadError } from "../../ui/LoadError";
 import { Button } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, Panel } from "../../ui/Panel";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, Panel } from "../../ui/Panel";
 import { BulkFixButton } from "../disposals/BulkFixButton";
 import { DisposalMenu } from "../disposals/DisposalMenu";
 import { ReplayButton } from "../plan/ReplayButton";
@@ -41,9 +41,9 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
     return (
       <Panel className={styles.panel}>
         {error ? (
-          <Broken title="This group could not be loaded" error={error} onAgain={() => void refetch()} />
+          <LoadError title="This group could not be loaded" error={error} onAgain={() => void refetch()} />
         ) : (
-          <Bones rows={5} />
+          <SkeletonRows rows={5} />
         )}
       </Panel>
     );
@@ -76,7 +76,7 @@ export function GroupPanel({ id, span, hasTicked, onRegrouped }: Props) {
         </>
       }
     >
-      {error && <NotRefreshed error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
+      {error && <RefreshError error={error} at={dataUpdatedAt} onAgain={() => void refetch()} />}
       <div className={styles.columns}>
         <div>
           <GroupFingerprints group={group} onSplit={onRegrouped} />

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { Group } from "../../api/types";
 import { ago, bucket, count, dateMinute } from "../../lib/format";
 import type { Span } from "../../lib/span";
-import { paint, shortClass } from "../../lib/stages";
+import { stageColours, shortClass } from "../../lib/stages";
 import { useNow, useZone } from "../../lib/zone";
 import { Sparkline } from "../../ui/charts";
 import { LinkButton } from "../../ui/controls";
@@ -29,7 +29,7 @@ export function GroupTable({ groups, chosen, span, ticked, onChoose, onTick, onM
   const now = useNow(10_000);
   const colours = useMemo(
     () =>
-      paint(
+      stageColours(
         [...groups].sort((a, b) => b.events - a.events).map((group) => ({ key: String(group.id), stage: group.stage })),
       ),
     [groups],

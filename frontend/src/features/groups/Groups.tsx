@@ -8,11 +8,11 @@ import { useKeys } from "../../lib/keys";
 import type { Range } from "../../lib/ranges";
 import { inSpan, readSpan, spanWords, widen } from "../../lib/span";
 import { useTicks } from "../../lib/ticks";
-import { Broken } from "../../ui/Broken";
+import { LoadError } from "../../ui/LoadError";
 import { LinkButton, MenuButton, TabRow } from "../../ui/controls";
-import { NotRefreshed } from "../../ui/NotRefreshed";
-import { Bones, PageHead, Panel, Strip } from "../../ui/Panel";
-import { TimeChoice } from "../../ui/TimeChoice";
+import { RefreshError } from "../../ui/RefreshError";
+import { SkeletonRows, PageHead, Panel, Strip } from "../../ui/Panel";
+import { TimeRangeControl } from "../../ui/TimeRangeControl";
 import { useTitle } from "../../ui/useTitle";
 import { EmptyGroups } from "./EmptyGroups";
 import { GroupBulkActions } from "./GroupBulkActions";
@@ -99,7 +99,7 @@ export function Groups() {
             : " "
         }
       >
-        <TimeChoice span={span} onWiden={widenSpan} />
+        <TimeRangeControl span={span} onWiden={widenSpan} />
         <MenuButton
           label={`Sort: ${sort.label} ▾`}
           items={SORTS.map((option) => ({ label: option.label, onClick: () => setParam("sort", option.value) }))}
@@ -126,7 +126,7 @@ export function Groups() {
         </TabRow>
       </div>
       {list.isError && first && (
-        <NotRefreshed error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
+        <RefreshError error={list.error} at={list.dataUpdatedAt} onAgain={() => void list.refetch()} />
       )}
       {lastRegrouping && (
         <Strip tone="accent">
@@ -147,9 +147,9 @@ export function Groups() {
             onMerged={onRegrouped}
           />
         )}
-        {list.isPending && <Bones rows={6} height={42} />}
+        {list.isPending && <SkeletonRows rows={6} height={42} />}
         {list.isError && !first && (
-          <Broken title="The groups could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
+          <LoadError title="The groups could not be loaded" error={list.error} onAgain={() => void list.refetch()} />
         )}
         {first && groups.length === 0 && (
           <EmptyGroups status={status} span={span} counts={counts} onWiden={widenSpan} />

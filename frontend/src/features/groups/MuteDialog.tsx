@@ -1,7 +1,7 @@
 import { NumberInput, Radio } from "@mantine/core";
 import { useState } from "react";
 import type { MuteUntil } from "../../api/groups";
-import { Confirm } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
 import styles from "./Groups.module.css";
 import { MUTE_CHOICES, muteUntil, returnCondition, type MuteChoice } from "./mute";
@@ -15,23 +15,23 @@ interface Props {
   busy: boolean;
   error: string | null;
   onClose: () => void;
-  onYes: (until: MuteUntil, reason: string) => void;
+  onConfirm: (until: MuteUntil, reason: string) => void;
 }
 
 /** A dialog that mutes groups until a time, a number of events, or a decision. */
-export function MuteDialog({ open, subject, busy, error, onClose, onYes }: Props) {
+export function MuteDialog({ open, subject, busy, error, onClose, onConfirm }: Props) {
   const [choice, setChoice] = useState<MuteChoice>("24h");
   const [events, setEvents] = useState<number>(DEFAULT_EVENTS);
   return (
-    <Confirm
+    <ConfirmDialog
       open={open}
       title={`Mute ${subject}`}
-      asks="Reason (optional)"
-      yes="Mute"
+      inputLabel="Reason (optional)"
+      confirmLabel="Mute"
       busy={busy}
       error={error}
       onClose={onClose}
-      onYes={(reason) => onYes(muteUntil(choice, events, Date.now()), reason)}
+      onConfirm={(reason) => onConfirm(muteUntil(choice, events, Date.now()), reason)}
     >
       <div className={styles.dialogFields}>
         <p>
@@ -59,6 +59,6 @@ export function MuteDialog({ open, subject, busy, error, onClose, onYes }: Props
           />
         )}
       </div>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -4,7 +4,7 @@ import { ApiError } from "../../api/client";
 import { useSession, useSessionEnded, useSignIn } from "../../api/session";
 import { Button } from "../../ui/controls";
 import controls from "../../ui/controls.module.css";
-import { Mark } from "../../ui/Mark";
+import { Logo } from "../../ui/Logo";
 import { Strip } from "../../ui/Panel";
 import styles from "./SignIn.module.css";
 
@@ -35,7 +35,7 @@ export function SignIn() {
       >
         <div>
           <h1 className={styles.title}>
-            <Mark /> dlqadmin
+            <Logo /> dlqadmin
           </h1>
           <p className="s t3">
             {session
