@@ -20,8 +20,8 @@ export type {
 export type BulkKind = BulkPreviewBodyRequest["kind"];
 export type BulkStatus = BulkFix["status"];
 /** A worker is at it: look again. */
-export const UNDER_WAY: ReadonlySet<BulkStatus> = new Set(["running", "undoing"]);
-export type Became = Sample["what"];
+export const UNFINISHED: ReadonlySet<BulkStatus> = new Set(["running", "undoing"]);
+export type SampleChange = Sample["what"];
 export type BulkBody = BulkPreviewBodyRequest;
 
 /** What the program would do; nothing is kept by it. */
@@ -47,7 +47,7 @@ export function useBulkFix(id: string) {
   return useQuery({
     queryKey: ["bulk-fix", id],
     queryFn: ({ signal }) => get<BulkFix>(`bulk-fixes/${id}`, undefined, signal),
-    refetchInterval: ({ state }) => (state.data && UNDER_WAY.has(state.data.status) ? 1_000 : false),
+    refetchInterval: ({ state }) => (state.data && UNFINISHED.has(state.data.status) ? 1_000 : false),
   });
 }
 

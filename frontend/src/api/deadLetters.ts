@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient, type QueryFilters } from "@tanstack/react-query";
-import { EVER } from "../lib/ranges";
+import { ALL_TIME } from "../lib/ranges";
 import { followed } from "../lib/streaming";
 import { API, get } from "./client";
 import { getCancellable } from "./searches";
@@ -8,13 +8,13 @@ import type { DeadLetter, DeadLetterPage, Facets, Neighbours, TimeSeries } from 
 export const PAGE_SIZE = 100;
 
 /** What the list of records asks for one filter. */
-const ASKED = ["dead-letters", "dead-letters-total", "facets", "histogram"];
+const LIST_QUERY_KEYS = ["dead-letters", "dead-letters-total", "facets", "histogram"];
 
 /** Ends all that is being asked for a filter, on the server, too; or asks all of it again. */
-export function useAsking(query: string): { cancel: () => void; again: () => void } {
+export function useListRequests(query: string): { cancel: () => void; again: () => void } {
   const client = useQueryClient();
   const each = (act: (filters: QueryFilters) => Promise<void>) =>
-    void Promise.all(ASKED.map((name) => act({ queryKey: [name, query], type: "active" })));
+    void Promise.all(LIST_QUERY_KEYS.map((name) => act({ queryKey: [name, query], type: "active" })));
   return {
     cancel: () => each((filters) => client.cancelQueries(filters)),
     again: () => each((filters) => client.refetchQueries(filters)),
@@ -63,12 +63,12 @@ function useTotal(
 }
 
 /** The newest dead letter of all; null where none was ever indexed. */
-export function useNewest(wanted = true) {
+export function useNewestDeadLetter(wanted = true) {
   return useQuery({
     queryKey: ["dead-letters-newest"],
     enabled: wanted,
     queryFn: ({ signal }) =>
-      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: EVER, limit: "1" }), signal),
+      get<DeadLetterPage>("dead-letters", new URLSearchParams({ from: ALL_TIME, limit: "1" }), signal),
     select: (answer) => (answer.partial ? undefined : (answer.results[0] ?? null)),
     ...followed(15_000),
   });

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
 import type { Selection } from "./replayTypes";
-import type { What } from "./replays";
+import type { SelectionRequest } from "./replays";
 import type { DisposalActDocument as DisposalAct, DisposalDocument as Disposal } from "./schema";
 
 export type { DisposalDocument as Disposal, DisposalActDocument as DisposalAct } from "./schema";
@@ -10,9 +10,9 @@ export type Decision = "discard" | "park" | "handled_elsewhere" | "restore";
 export type Disposed = Disposal["kind"];
 
 /** One decision as it is asked for; `key` names it, so that asking again does it once. */
-interface Asked {
+interface DecisionRequest {
   decision: Decision;
-  what: What;
+  what: SelectionRequest;
   reason: string;
   key: string;
 }
@@ -21,7 +21,7 @@ interface Asked {
 export function useDecide() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: async ({ decision, what, reason, key }: Asked) => {
+    mutationFn: async ({ decision, what, reason, key }: DecisionRequest) => {
       const { id: selection } = await send<Selection>("POST", "selections", what, key);
       return decision === "restore"
         ? send<DisposalAct>("POST", "disposals/restore", { selection, reason }, key)

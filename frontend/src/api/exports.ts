@@ -8,8 +8,8 @@ export type { ExportDocument as Export } from "./schema";
 export type Format = Export["format"];
 
 const KEY = ["exports"];
-const SOON_MS = 1_000;
-const LATER_MS = 15_000;
+const ACTIVE_POLL_MS = 1_000;
+const IDLE_POLL_MS = 15_000;
 
 /** Exports, newest first; asked for again every second while one of them is not over. */
 export function useExports() {
@@ -20,7 +20,7 @@ export function useExports() {
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
     refetchInterval: (query) =>
-      query.state.data?.pages.some((page) => page.results.some(isOpen)) ? SOON_MS : LATER_MS,
+      query.state.data?.pages.some((page) => page.results.some(isUnfinished)) ? ACTIVE_POLL_MS : IDLE_POLL_MS,
   });
 }
 
@@ -38,7 +38,9 @@ export function useEndExport() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (one: Export) =>
-      isOpen(one) ? send<Export>("POST", `exports/${one.id}/cancel`) : send<Export>("DELETE", `exports/${one.id}`),
+      isUnfinished(one)
+        ? send<Export>("POST", `exports/${one.id}/cancel`)
+        : send<Export>("DELETE", `exports/${one.id}`),
     onSettled: () => client.invalidateQueries({ queryKey: KEY }),
   });
 }
@@ -50,7 +52,7 @@ export function useMayNotExport(): string | undefined {
   return data?.role === "operator" ? unread : "Needs the role operator";
 }
 
-export function isOpen(one: Export): boolean {
+export function isUnfinished(one: Export): boolean {
   return one.state === "queued" || one.state === "running";
 }
 

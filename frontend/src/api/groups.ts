@@ -53,10 +53,10 @@ export function useCommon(id: number, { from, to }: Time) {
 }
 
 export function useNote(group: number) {
-  const again = useAskAgain();
+  const invalidateGroups = useInvalidateGroups();
   return useMutation({
     mutationFn: (text: string) => send<unknown>("POST", `groups/${group}/notes`, { text }),
-    onSuccess: again,
+    onSuccess: invalidateGroups,
   });
 }
 
@@ -73,11 +73,11 @@ export type GroupsAct =
 
 /** One act on several groups. */
 export function useGroupsAct() {
-  const again = useAskAgain();
+  const invalidateGroups = useInvalidateGroups();
   return useMutation({
     mutationFn: ({ groups, act, body }: GroupsAct & { groups: readonly number[] }) =>
       send<{ changed: number }>("POST", `groups/${act}`, { groups, ...body }),
-    onSuccess: again,
+    onSuccess: invalidateGroups,
   });
 }
 
@@ -88,7 +88,7 @@ export type Regroup =
 
 /** Merges, splits, and takes either back. */
 export function useRegroup() {
-  const again = useAskAgain();
+  const invalidateGroups = useInvalidateGroups();
   return useMutation({
     mutationFn: (what: Regroup) => {
       if (what.act === "undo") return send<Regrouping>("POST", `regroupings/${what.regrouping}/undo`);
@@ -99,12 +99,12 @@ export function useRegroup() {
         });
       return send<Regrouping>("POST", "groups/merge", { groups: what.groups, into: what.into, reason: what.reason });
     },
-    onSuccess: again,
+    onSuccess: invalidateGroups,
   });
 }
 
 /** Everything that shows groups is asked for again; nobody waits for it, as what asked may be gone from the screen by then. */
-function useAskAgain() {
+function useInvalidateGroups() {
   const client = useQueryClient();
   return () =>
     ["groups", "group", "group-common", "group-counts", "summary", "attention"].forEach(

@@ -5,13 +5,13 @@ import type { Attention, Balance, Errors, Heat, StageFlow, Summary } from "./typ
 
 export type StackBy = "exception" | "group" | "stage" | "topic";
 
-const EVERY_MS = 10_000;
+const POLL_MS = 10_000;
 
 export function useBalance() {
   return useQuery({
     queryKey: ["balance"],
     queryFn: ({ signal }) => get<Balance>("metrics/balance", undefined, signal),
-    ...followed(EVERY_MS),
+    ...followed(POLL_MS),
   });
 }
 
@@ -20,7 +20,7 @@ export function useErrorSeries(from: string, to: string, by: StackBy) {
     queryKey: ["errors", from, to, by],
     queryFn: ({ signal }) => get<Errors>("metrics/errors", new URLSearchParams({ from, to, by }), signal),
     placeholderData: keepPreviousData,
-    ...followed(EVERY_MS),
+    ...followed(POLL_MS),
   });
 }
 
@@ -29,7 +29,7 @@ export function useHeat(from: string, to: string) {
     queryKey: ["heat", from, to],
     queryFn: ({ signal }) => get<Heat>("metrics/heat", new URLSearchParams({ from, to }), signal),
     placeholderData: keepPreviousData,
-    ...followed(EVERY_MS),
+    ...followed(POLL_MS),
   });
 }
 
@@ -38,7 +38,7 @@ export function useSummary(from: string, to: string) {
     queryKey: ["summary", from, to],
     queryFn: ({ signal }) => get<Summary>("metrics/summary", new URLSearchParams({ from, to }), signal),
     placeholderData: keepPreviousData,
-    ...followed(EVERY_MS),
+    ...followed(POLL_MS),
   });
 }
 
@@ -46,7 +46,7 @@ export function useAttention() {
   return useQuery({
     queryKey: ["attention"],
     queryFn: ({ signal }) => get<Attention>("metrics/attention", undefined, signal),
-    ...followed(EVERY_MS),
+    ...followed(POLL_MS),
   });
 }
 
@@ -57,6 +57,6 @@ export function useStageFlow(connector: string | undefined) {
       get<StageFlow>("metrics/stages", new URLSearchParams({ connector: connector ?? "" }), signal),
     enabled: connector !== undefined,
     placeholderData: keepPreviousData,
-    ...followed(EVERY_MS),
+    ...followed(POLL_MS),
   });
 }

@@ -6,7 +6,7 @@ export type { ClockDocument as RetentionClock, ClockCounts as RetentionTally } f
 
 export type UnknownReason = NonNullable<RetentionClock["reason"]>;
 
-const EVERY_MS = 60_000;
+const POLL_MS = 60_000;
 
 export function useRetention(id: number) {
   return useQuery({
@@ -17,7 +17,7 @@ export function useRetention(id: number) {
         undefined,
         signal,
       ),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   });
 }
 
@@ -31,6 +31,6 @@ export function useGroupRetention(id: number) {
         undefined,
         signal,
       ),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   });
 }

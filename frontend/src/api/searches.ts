@@ -1,6 +1,6 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, send } from "./client";
-import { freshKey } from "./replays";
+import { newIdempotencyKey } from "./replays";
 import type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion } from "./schema";
 
 export type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion } from "./schema";
@@ -9,7 +9,7 @@ const SAVED = ["saved-searches"];
 
 /** Reads what may take long; when the reader cancels it or leaves, the server ends its query, too. */
 export function getCancellable<T>(path: string, params: URLSearchParams, signal: AbortSignal): Promise<T> {
-  const id = freshKey();
+  const id = newIdempotencyKey();
   const named = new URLSearchParams(params);
   named.set("query_id", id);
   const cancel = () => void send("DELETE", `queries/${id}`).catch(() => undefined); // it ends by itself after its time-out
@@ -46,7 +46,7 @@ export function useSaveSearch() {
   });
 }
 
-export function useForgetSearch() {
+export function useDeleteSearch() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: number) => send<void>("DELETE", `saved-searches/${id}`),

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNarrow } from "../lib/narrow";
+import { useIsNarrowWindow } from "../lib/narrowWindow";
 import { get, send } from "./client";
 import type { Session } from "./types";
 
@@ -29,7 +29,7 @@ export function useSessionEnded(): boolean {
 /** Whether the signed-in person may write, and the sentence that says why not. */
 export function useMayWrite(): { allowed: boolean; reason: string } {
   const { data } = useSession();
-  const narrow = useNarrow();
+  const narrow = useIsNarrowWindow();
   if (data?.read_only) return { allowed: false, reason: "This cluster is read-only" };
   if (data?.role !== "operator") return { allowed: false, reason: "Needs the role operator" };
   return { allowed: !narrow, reason: "Writing needs a window at least 800 px wide" };

@@ -9,9 +9,9 @@ import type { Session } from "../api/types";
 import { Overview } from "../features/overview/Overview";
 import { SignIn } from "../features/signin/SignIn";
 import { ZoneProvider } from "../lib/zone";
-import { Broken } from "../ui/Broken";
+import { LoadError } from "../ui/LoadError";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
-import { Bones, Panel } from "../ui/Panel";
+import { SkeletonRows, Panel } from "../ui/Panel";
 import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
 
@@ -22,8 +22,10 @@ const Fix = lazy(() => import("../features/fix/Fix").then((module) => ({ default
 const BulkFix = lazy(() => import("../features/bulkfix/BulkFix").then((module) => ({ default: module.BulkFix })));
 const BulkJob = lazy(() => import("../features/bulkfix/BulkJob").then((module) => ({ default: module.BulkJob })));
 const Replays = lazy(() => import("../features/replays/Replays").then((module) => ({ default: module.Replays })));
-const NewReplay = lazy(() => import("../features/replays/New").then((module) => ({ default: module.NewReplay })));
-const Job = lazy(() => import("../features/replays/Job").then((module) => ({ default: module.Job })));
+const NewReplay = lazy(() => import("../features/replays/NewReplay").then((module) => ({ default: module.NewReplay })));
+const ReplayDetail = lazy(() =>
+  import("../features/replays/ReplayDetail").then((module) => ({ default: module.ReplayDetail })),
+);
 const Connectors = lazy(() =>
   import("../features/connectors/Connectors").then((module) => ({ default: module.Connectors })),
 );
@@ -49,7 +51,7 @@ export function App() {
         <ZoneProvider>
           <BrowserRouter>
             <RootBoundary>
-              <Gate />
+              <SessionGate />
             </RootBoundary>
           </BrowserRouter>
         </ZoneProvider>
@@ -63,12 +65,12 @@ function RootBoundary({ children }: { children: ReactNode }) {
   return <ErrorBoundary resetKey={useLocation().pathname}>{children}</ErrorBoundary>;
 }
 
-function Gate() {
+function SessionGate() {
   const session = useSession();
-  if (session.isPending) return <Bones rows={3} />;
+  if (session.isPending) return <SkeletonRows rows={3} />;
   if (session.isError && !session.data && !isSignedOut(session.error)) {
     return (
-      <Broken title="The dashboard does not respond" error={session.error} onAgain={() => void session.refetch()} />
+      <LoadError title="The dashboard does not respond" error={session.error} onAgain={() => void session.refetch()} />
     );
   }
   if (!session.data?.authenticated) return <SignIn />;
@@ -78,7 +80,7 @@ function Gate() {
       <Suspense
         fallback={
           <Panel>
-            <Bones rows={8} />
+            <SkeletonRows rows={8} />
           </Panel>
         }
       >
@@ -93,7 +95,7 @@ function Gate() {
           <Route path="/bulk-fixes/:id" element={<BulkJob />} />
           <Route path="/replays" element={<Replays />} />
           <Route path="/replays/new" element={<NewReplay />} />
-          <Route path="/replays/:id" element={<Job />} />
+          <Route path="/replays/:id" element={<ReplayDetail />} />
           <Route path="/connectors" element={<Connectors />} />
           <Route path="/connectors/:name" element={<Connectors />} />
           <Route path="/exports" element={<Exports />} />

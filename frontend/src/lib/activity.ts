@@ -6,10 +6,10 @@ const INPUTS = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"] 
  *
  * The screens refresh by themselves. The server ends a session whose user does nothing, so requests say whether somebody is there.
  */
-export const isPersonActive = followInput(window);
+export const isPersonActive = watchInput(window);
 
 /** Follows a person's input; returns a function that says whether the last one was within a minute. */
-export function followInput(target: Pick<Window, "addEventListener">, now: () => number = Date.now): () => boolean {
+export function watchInput(target: Pick<Window, "addEventListener">, now: () => number = Date.now): () => boolean {
   let last = -Infinity;
   const note = (event: Event) => {
     if (event.isTrusted) last = now(); // a script's event is no person's

@@ -24,8 +24,8 @@ export interface BudgetLine {
 }
 
 const UNLIMITED = "unlimited";
-const FAILS = "fails on the next error";
-const UNTOLD = "not reported yet";
+const FAILS_NEXT = "fails on the next error";
+const NOT_REPORTED = "not reported yet";
 const WINDOWS: Record<number, string> = { 60_000: "per minute", 3_600_000: "per hour", 86_400_000: "per day" };
 const DECIDES: Record<string, string> = {
   processing: "transforms, processors and put",
@@ -49,12 +49,12 @@ export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits
   const failed = risk === "failed";
   const plain = (words: string, label = ""): BudgetLine[] => [{ label, words, used: 0, empty: false }];
   if (decided_by === "handlers")
-    return plain(failed ? "a handler decided" : risk === "fail_fast" ? FAILS : "a handler decides");
-  if (!total && !rate) return plain(UNTOLD);
+    return plain(failed ? "a handler decided" : risk === "fail_fast" ? FAILS_NEXT : "a handler decides");
+  if (!total && !rate) return plain(NOT_REPORTED);
   const zero = [total?.limit === 0 && "in all", rate?.limit === 0 && windowWords(window_ms)].filter(
     (label) => label !== false,
   );
-  if (zero.length > 0) return plain(failed ? "no error is tolerated" : FAILS, `0 ${zero.join(" and ")}`);
+  if (zero.length > 0) return plain(failed ? "no error is tolerated" : FAILS_NEXT, `0 ${zero.join(" and ")}`);
   const limits: [string, Limit | null][] = [
     ["in all", total],
     [windowWords(window_ms), rate],
@@ -84,7 +84,7 @@ export function worstTask<T extends { budget: { risk: string; left: number | nul
 }
 
 /** What can be said where no task is near to failing, from all tasks' risks: that none is, only if each has told so. */
-export function harmlessWords(risks: readonly string[]): string {
+export function noRiskWords(risks: readonly string[]): string {
   if (risks.length === 0) return "There is no task.";
   if (risks.every((risk) => risk === "unused"))
     return "No task has used any of its error budget, and none fails on its next error.";
@@ -122,7 +122,7 @@ function lineOf(label: string, { limit, used }: Limit, failed: boolean): BudgetL
   const words = `${count(left)} of ${count(limit)} left`;
   return {
     label,
-    words: left === 0 && !failed ? `${words}: ${FAILS}` : words,
+    words: left === 0 && !failed ? `${words}: ${FAILS_NEXT}` : words,
     used: Math.min(1, used / limit),
     empty: left === 0,
   };

@@ -32,7 +32,7 @@ export function cells(bytes: Uint8Array): Cell[] {
 }
 
 /** Lines of at most `width` characters, exactly as they were sent. */
-export function wrapped(all: readonly Cell[], width: number): Line[] {
+export function wrappedLines(all: readonly Cell[], width: number): Line[] {
   const lines: Line[] = [];
   for (let start = 0; start < all.length; start += width) {
     const part = all.slice(start, start + width);
@@ -42,7 +42,7 @@ export function wrapped(all: readonly Cell[], width: number): Line[] {
 }
 
 /** Lines broken after JSON's own punctuation for reading; every character stays what and where it was. */
-export function broken(all: readonly Cell[], width: number): Line[] {
+export function prettyLines(all: readonly Cell[], width: number): Line[] {
   const lines: Line[] = [];
   let line: Cell[] = [];
   let depth = 0;

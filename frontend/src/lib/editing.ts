@@ -43,7 +43,7 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /** Null is not empty. */
-export function same(one: Part, other: Part): boolean {
+export function sameBytes(one: Part, other: Part): boolean {
   if (one === null || other === null) return one === other;
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }

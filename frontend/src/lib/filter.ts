@@ -1,7 +1,7 @@
 /** What a list of dead letters is narrowed by, as it stands in the page's address. */
 import { FIELDS, type Field, type FieldRow } from "./fields";
 import type { Zone } from "./format";
-import { dropped, pieces, said, written } from "./query";
+import { withoutValue, splitClauses, parseClause, formatClause } from "./query";
 import { inUtc } from "./ranges";
 
 /** One chip of the query bar: a clause of the query language. */
@@ -24,7 +24,7 @@ const RELATIVE = /^(?:now)?(-\d{1,6}[smhdw])$/;
 
 export function readFilter(params: URLSearchParams): Filter {
   const off = new Set((params.get("off") ?? "").split(","));
-  const clauses: Clause[] = pieces(params.get("q") ?? "").map(({ text }, index) => ({
+  const clauses: Clause[] = splitClauses(params.get("q") ?? "").map(({ text }, index) => ({
     text,
     off: off.has(String(index)),
   }));
@@ -35,7 +35,7 @@ export function readFilter(params: URLSearchParams): Filter {
     const field = exclude ? bare.slice(4) : bare;
     if (isField(field) && value) clauses.push({ text: clauseOf(field, value, exclude), off: isOff });
     if (name === "text" && value)
-      clauses.push({ text: written({ field: null, values: [value], exclude: false }), off: false });
+      clauses.push({ text: formatClause({ field: null, values: [value], exclude: false }), off: false });
   }
   return {
     clauses,
@@ -56,7 +56,7 @@ export function writeFilter(filter: Filter): URLSearchParams {
 }
 
 /** The filter as the API takes it: bounded in time, without what is switched off. */
-export function askFilter(filter: Filter): string {
+export function apiQuery(filter: Filter): string {
   const params = new URLSearchParams();
   const query = queryOf(filter);
   if (query) params.set("q", query);
@@ -74,15 +74,15 @@ export function queryOf(filter: Filter): string {
 }
 
 /** The query with its time, as it is kept for later. */
-export function keptQuery(filter: Filter): string {
+export function savedQuery(filter: Filter): string {
   const short = (bound: string) => RELATIVE.exec(bound)?.[1] ?? bound;
   const times = [`after:${short(filter.from)}`, ...(filter.to === "now" ? [] : [`before:${short(filter.to)}`])];
   return [queryOf(filter), ...times].filter(Boolean).join(" ");
 }
 
 /** A query that was kept, in place of everything. */
-export function openQuery(query: string): Filter {
-  return typed({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
+export function filterOfSaved(query: string): Filter {
+  return withTyped({ clauses: [], from: DEFAULT_FROM, to: "now" }, query, "utc");
 }
 
 /** The field's name on screens. */
@@ -91,24 +91,24 @@ export function labelOf(field: Field): string {
 }
 
 /** How a facet's value stands in the filter: included, excluded, or not at all. */
-export function stands(filter: Filter, field: Field, value: string): "in" | "out" | null {
+export function clauseState(filter: Filter, field: Field, value: string): "in" | "out" | null {
   const name = nameOf(field);
-  const found = filter.clauses.find((clause) => !clause.off && says(clause, name, valueOf(field, value)));
+  const found = filter.clauses.find((clause) => !clause.off && hasValue(clause, name, valueOf(field, value)));
   if (!found) return null;
-  return said(found.text).exclude ? "out" : "in";
+  return parseClause(found.text).exclude ? "out" : "in";
 }
 
 /** Adds the clause, or takes it away when it is there already; its opposite never stays beside it. */
 export function toggle(filter: Filter, field: Field, value: string, exclude: boolean): Filter {
-  const there = stands(filter, field, value) === (exclude ? "out" : "in");
-  const clauses = filter.clauses.flatMap((clause) => without(clause, nameOf(field), valueOf(field, value)));
+  const there = clauseState(filter, field, value) === (exclude ? "out" : "in");
+  const clauses = filter.clauses.flatMap((clause) => withoutClauseValue(clause, nameOf(field), valueOf(field, value)));
   return { ...filter, clauses: there ? clauses : [...clauses, { text: clauseOf(field, value, exclude), off: false }] };
 }
 
 /** What was typed, added to the filter; a time, read in the zone, becomes the filter's own. */
-export function typed(filter: Filter, input: string, zone: Zone): Filter {
-  return pieces(input).reduce((sum, { text }) => {
-    const { field, values, exclude } = said(text);
+export function withTyped(filter: Filter, input: string, zone: Zone): Filter {
+  return splitClauses(input).reduce((sum, { text }) => {
+    const { field, values, exclude } = parseClause(text);
     const time = values.length === 1 && !exclude ? values[0] : undefined;
     if (time && (field === "after" || field === "before") && isTime(time)) {
       const bound = RELATIVE.test(time) ? `now${RELATIVE.exec(time)?.[1]}` : inUtc(time, zone);
@@ -119,8 +119,10 @@ export function typed(filter: Filter, input: string, zone: Zone): Filter {
 }
 
 /** Whether the bytes of records must be looked into, which takes its time. */
-export function isProbed(filter: Filter): boolean {
-  return filter.clauses.some((clause) => !clause.off && /^(?:value|header)\../.test(said(clause.text).field ?? ""));
+export function readsRecordBytes(filter: Filter): boolean {
+  return filter.clauses.some(
+    (clause) => !clause.off && /^(?:value|header)\../.test(parseClause(clause.text).field ?? ""),
+  );
 }
 
 /** An address of the records screen for one clause. */
@@ -137,19 +139,19 @@ export function recordsOf(values: Partial<Record<Field, string>>, from?: string)
 }
 
 /** The clause without one of its values; none when that was its only one. */
-function without(clause: Clause, name: string, value: string): Clause[] {
-  if (!says(clause, name, value)) return [clause];
-  const text = dropped(clause.text, value);
+function withoutClauseValue(clause: Clause, name: string, value: string): Clause[] {
+  if (!hasValue(clause, name, value)) return [clause];
+  const text = withoutValue(clause.text, value);
   return text === null ? [] : [{ ...clause, text }];
 }
 
-function says(clause: Clause, name: string, value: string): boolean {
-  const { field, values } = said(clause.text);
+function hasValue(clause: Clause, name: string, value: string): boolean {
+  const { field, values } = parseClause(clause.text);
   return field === name && values.includes(value);
 }
 
 function clauseOf(field: Field, value: string, exclude: boolean): string {
-  return written({ field: nameOf(field), values: [valueOf(field, value)], exclude });
+  return formatClause({ field: nameOf(field), values: [valueOf(field, value)], exclude });
 }
 
 /** The field's name in a query. */

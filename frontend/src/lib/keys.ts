@@ -5,7 +5,7 @@ type Listener = (event: KeyboardEvent) => void;
 /** By name of the key: "j", "Enter", two in a row as "g d", with Ctrl or ⌘ as "Mod+k". */
 type Handlers = Record<string, Listener>;
 
-const FOLLOW_MS = 1_500;
+const SEQUENCE_MS = 1_500;
 const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta"]);
 const PRESSABLE = "a, button, [role=tab], [role=option], [role=menuitem], summary, input, select";
 const screens = new Set<() => Handlers>();
@@ -37,7 +37,7 @@ function pressed(event: KeyboardEvent): void {
   )
     return;
   const all = [...screens].map((read) => read());
-  const names = held ? [`Mod+${event.key.toLowerCase()}`] : [...following(event.key), event.key];
+  const names = held ? [`Mod+${event.key.toLowerCase()}`] : [...sequenceNames(event.key), event.key];
   const name = names.find((one) => all.some((handlers) => handlers[one] !== undefined));
   const opens = !held && all.some((handlers) => Object.keys(handlers).some((one) => one.startsWith(`${event.key} `)));
   before = opens && name === undefined ? { key: event.key, at: Date.now() } : { key: "", at: 0 };
@@ -45,8 +45,8 @@ function pressed(event: KeyboardEvent): void {
 }
 
 /** The name of the second of two keys, if the first was pressed just before. */
-function following(key: string): string[] {
-  return before.key && Date.now() - before.at <= FOLLOW_MS ? [`${before.key} ${key}`] : [];
+function sequenceNames(key: string): string[] {
+  return before.key && Date.now() - before.at <= SEQUENCE_MS ? [`${before.key} ${key}`] : [];
 }
 
 /** Does the key write into a field, press what has the focus, or give up columns chosen in a chart? */

@@ -33,24 +33,24 @@ export function shares(figures: Figures): Share[] {
   return parts.filter((part) => part.count > 0);
 }
 
-export function sentOf(figures: Figures): number {
+export function sentCount(figures: Figures): number {
   return figures.passed + figures.failed_again + figures.unknown + figures.waiting;
 }
 
-export function settledOf(figures: Figures): number {
+export function settledCount(figures: Figures): number {
   return figures.passed + figures.failed_again + figures.unknown;
 }
 
 /** "139 + 3 + 2 + 13 = 157 sent; 157 + 146 queued + 0 skipped = 303". */
-export function addingUp(figures: Figures, format: (value: number) => string): string {
-  const sent = sentOf(figures);
+export function countEquation(figures: Figures, format: (value: number) => string): string {
+  const sent = sentCount(figures);
   const parts = [figures.passed, figures.failed_again, figures.unknown, figures.waiting].map(format).join(" + ");
   const sending = figures.sending > 0 ? ` + ${format(figures.sending)} sending` : "";
   return `${parts} = ${format(sent)} sent; ${format(sent)}${sending} + ${format(figures.queued + figures.planned)} queued + ${format(figures.skipped)} skipped = ${format(figures.total)}`;
 }
 
 /** How much longer the rest takes at its rate; null when nothing runs, nothing is left or there is no limit. */
-export function leftMs(figures: Figures, rate: number, status: string): number | null {
+export function remainingMs(figures: Figures, rate: number, status: string): number | null {
   const left = figures.queued + figures.sending;
   return status === "running" && rate > 0 && left > 0 ? (1000 * left) / rate : null;
 }

@@ -1,5 +1,5 @@
 /** One thing the command palette leads to. */
-export interface Place {
+export interface PaletteEntry {
   section: string;
   label: string;
   note?: string;
@@ -12,7 +12,7 @@ export interface Coordinates {
   offset: number;
 }
 
-const MOST_OF_A_SECTION = 8;
+const MAX_PER_SECTION = 8;
 
 /** "orders.dlq / 3 / 918,221" → its parts; null if it is anything else. */
 export function coordinates(text: string): Coordinates | null {
@@ -29,7 +29,7 @@ export interface Source {
 }
 
 /** What the list alone does not say: that names are still to come or did not, or among which there was nothing. */
-export function noteOf(sources: readonly Source[], found: number): string {
+export function paletteNote(sources: readonly Source[], found: number): string {
   const named = (state: Source["state"]) =>
     listed(
       sources.filter((one) => one.state === state).map((one) => one.name),
@@ -50,7 +50,7 @@ function listed(names: readonly string[], joint: string): string {
 }
 
 /** The places whose label has every word, those that begin with the first word before others, some of each section. */
-export function matching(places: readonly Place[], text: string): Place[] {
+export function matchingEntries(places: readonly PaletteEntry[], text: string): PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const first = words[0] ?? "";
   const hits = places.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
@@ -58,6 +58,6 @@ export function matching(places: readonly Place[], text: string): Place[] {
   return sections.flatMap((section) => {
     const own = hits.filter((place) => place.section === section);
     const begins = own.filter((place) => place.label.toLowerCase().startsWith(first));
-    return [...new Set([...begins, ...own])].slice(0, MOST_OF_A_SECTION);
+    return [...new Set([...begins, ...own])].slice(0, MAX_PER_SECTION);
   });
 }

@@ -9,7 +9,7 @@ export const RANGES = [
 ] as const;
 
 /** A beginning before every record, for figures that count since the start. */
-export const EVER = "now-2000w";
+export const ALL_TIME = "now-2000w";
 
 export type Range = (typeof RANGES)[number]["value"];
 
@@ -31,7 +31,7 @@ export interface Bounds {
 }
 
 /** The three longest ranges that are shorter and end at the same time: what to try when it was too much. */
-export function shorter({ from, to }: Bounds): (Bounds & { span: string })[] {
+export function shorterRanges({ from, to }: Bounds): (Bounds & { span: string })[] {
   const length = momentOf(to) - momentOf(from);
   const starts = (span: string) =>
     to === "now" ? { from: `now-${span}`, to } : { from: isoAt(momentOf(to) - agoOf(span)), to: isoAt(momentOf(to)) };
@@ -50,7 +50,7 @@ export function inUtc(time: string, zone: Zone): string {
 
 /** Bounds as a sentence has them: "in the last 7 d", "between 20 Nov 10:00 and 21 Nov 10:00". */
 export function boundsWords({ from, to }: Bounds, zone: Zone): string {
-  if (from === EVER && to === "now") return "since the start";
+  if (from === ALL_TIME && to === "now") return "since the start";
   const back = /^now-(\d+)([smhdw])$/.exec(from);
   if (to === "now" && back) return `in the last ${back[1]} ${back[2] === "m" ? "min" : back[2]}`;
   return `between ${boundWords(from, zone)} and ${boundWords(to, zone)}`;
@@ -58,7 +58,7 @@ export function boundsWords({ from, to }: Bounds, zone: Zone): string {
 
 /** A relative bound as it is, an absolute one in the zone. */
 export function boundWords(bound: string, zone: Zone): string {
-  if (bound === EVER) return "the start";
+  if (bound === ALL_TIME) return "the start";
   return bound.startsWith("now") ? bound : dateMinute(bound, zone);
 }
 

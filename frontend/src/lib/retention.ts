@@ -10,7 +10,7 @@ export const REASONS: Record<string, string> = {
 };
 
 /** "6 d 23 h", "2 h 40 min", "33 min": a length of time with the next smaller unit, never longer than it is. */
-export function remaining(millis: number): string {
+export function remainingWords(millis: number): string {
   const minutes = Math.max(0, Math.floor(millis / 60_000));
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60)];
   if (days > 0) return parts([days, "d"], [hours % 24, "h"]);
@@ -33,7 +33,7 @@ interface Tally {
 }
 
 /** What is known of many records, each called `one`: "all 12 dead letters gone", "3 dead letters gone, the next may leave in 2 h". */
-export function tallyWords(tally: Tally, one: string, now: number): string {
+export function retentionSummary(tally: Tally, one: string, now: number): string {
   const all = tally.leaves + tally.overdue + tally.gone + tally.kept + tally.unknown;
   if (all === 0) return `no ${one}`;
   const many = (n: number) => `${n === all && n > 1 ? "all " : ""}${plural(n, one)}`;
@@ -41,7 +41,7 @@ export function tallyWords(tally: Tally, one: string, now: number): string {
     tally.gone > 0 && `${many(tally.gone)} gone`,
     tally.overdue > 0 && `${many(tally.overdue)} may leave at any moment`,
     tally.next &&
-      `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remaining(Date.parse(tally.next) - now)}`,
+      `${tally.gone + tally.overdue > 0 ? "the next" : `first ${one}`} may leave in ${remainingWords(Date.parse(tally.next) - now)}`,
     tally.kept > 0 && `${many(tally.kept)} kept forever`,
     tally.unknown > 0 && `unknown of ${many(tally.unknown)}: ${whyUnknown(tally.reasons)}`,
   ];

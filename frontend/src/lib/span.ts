@@ -40,19 +40,19 @@ export function spanWords(span: Span): string {
 
 /** An address of the records screen, in this time. */
 export function inSpan(address: string, span: Span): string {
-  return adding(address, { from: span.from !== DEFAULT_FROM && span.from, to: span.to !== "now" && span.to });
+  return withParams(address, { from: span.from !== DEFAULT_FROM && span.from, to: span.to !== "now" && span.to });
 }
 
 /** An address of a screen that offers ranges, in this time. */
 export function withSpan(address: string, span: Span): string {
-  return adding(address, {
+  return withParams(address, {
     range: span.from !== DEFAULT_FROM && span.range,
     from: span.narrowed && span.from,
     to: span.narrowed && span.to,
   });
 }
 
-function adding(address: string, values: Record<string, string | false>): string {
+function withParams(address: string, values: Record<string, string | false>): string {
   const [path = "", query] = address.split("?");
   const params = new URLSearchParams(query);
   for (const [name, value] of Object.entries(values)) if (value !== false) params.set(name, value);

@@ -12,7 +12,7 @@ export function stageColour(stage: string | null | undefined, rank = 0): string 
 }
 
 /** Colours for items that come with a stage, in their order: the first of a stage has its main colour. */
-export function paint(items: readonly { key: string; stage?: string | null }[]): Map<string, string> {
+export function stageColours(items: readonly { key: string; stage?: string | null }[]): Map<string, string> {
   const ranks = new Map<string, number>();
   const colours = new Map<string, string>();
   for (const { key, stage } of items) {
@@ -23,7 +23,7 @@ export function paint(items: readonly { key: string; stage?: string | null }[]):
   return colours;
 }
 
-interface Counted {
+interface CountedStage {
   index: number;
   type: string;
   class: string;
@@ -32,7 +32,7 @@ interface Counted {
 }
 
 /** The failures that one task has at a stage; undefined where it has another stage in that place. */
-export function failedAt(stage: Counted, stages: readonly Counted[]): number | undefined {
+export function failedAt(stage: CountedStage, stages: readonly CountedStage[]): number | undefined {
   const own = stages[stage.index];
   return own && own.type === stage.type && own.class === stage.class && own.name === stage.name
     ? own.failed

@@ -1,4 +1,4 @@
-interface Dated {
+interface TimedEvent {
   at: string;
 }
 
@@ -6,7 +6,7 @@ interface Dated {
  * What happened, and what else did, by time. The order of the first stays: its times are of several clocks, of which
  * the last is that of the others.
  */
-export function merged<T extends Dated>(first: readonly T[], others: readonly T[]): T[] {
+export function mergedByTime<T extends TimedEvent>(first: readonly T[], others: readonly T[]): T[] {
   const last = Date.parse(first.at(-1)?.at ?? "");
   let before = -Infinity;
   const own = first.map((event) => {

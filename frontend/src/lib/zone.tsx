@@ -7,15 +7,15 @@ interface ZoneState {
 }
 
 const Context = createContext<ZoneState>({ zone: "utc", setZone: () => undefined });
-const STORED = "dlqadmin.zone";
+const STORAGE_KEY = "dlqadmin.zone";
 
 export function ZoneProvider({ children }: { children: ReactNode }) {
-  const [zone, set] = useState<Zone>(() => (localStorage.getItem(STORED) === "local" ? "local" : "utc"));
+  const [zone, set] = useState<Zone>(() => (localStorage.getItem(STORAGE_KEY) === "local" ? "local" : "utc"));
   const state = useMemo(
     () => ({
       zone,
       setZone: (next: Zone) => {
-        localStorage.setItem(STORED, next);
+        localStorage.setItem(STORAGE_KEY, next);
         set(next);
       },
     }),

@@ -3,8 +3,8 @@ import { Fragment, type ReactNode } from "react";
 import { Link } from "react-router";
 import { count, dateMinute, type Zone } from "../lib/format";
 import styles from "./HeatMap.module.css";
-import { marks } from "./scales";
-import { useNarrowing } from "./useNarrowing";
+import { timeTicks } from "./scales";
+import { useColumnBrush } from "./useColumnBrush";
 
 export interface HeatRow {
   key: string;
@@ -32,7 +32,7 @@ export function HeatMap({ rows, heads, from, bucketMs, zone, label, onNarrow }: 
   const size = Math.max(1, ...rows.map((row) => row.points.length));
   const most = Math.max(1, ...rows.flatMap((row) => row.points));
   const { ref, width } = useElementSize();
-  const { over, chosen, handlers } = useNarrowing({
+  const { over, chosen, handlers } = useColumnBrush({
     size,
     onPick: (first, last) => onNarrow(from + first * bucketMs, from + (last + 1) * bucketMs),
   });
@@ -110,7 +110,7 @@ export function HeatMap({ rows, heads, from, bucketMs, zone, label, onNarrow }: 
         </Fragment>
       ))}
       <span className={`xs t3 ${styles.marks}`} aria-hidden="true" ref={ref}>
-        {marks(from, bucketMs, size, zone, width || 640).map(({ at, text }) => (
+        {timeTicks(from, bucketMs, size, zone, width || 640).map(({ at, text }) => (
           <i key={at} style={{ left: `${(100 * at) / size}%`, ...(at === 0 && { transform: "none" }) }}>
             {text}
           </i>

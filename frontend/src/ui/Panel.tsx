@@ -121,7 +121,7 @@ export function Strip({ tone, children }: { tone: Tone; children: ReactNode }) {
 }
 
 /** Grey rows of the height that the answer will have. */
-export function Bones({ rows, height = 20 }: { rows: number; height?: number }) {
+export function SkeletonRows({ rows, height = 20 }: { rows: number; height?: number }) {
   return (
     <div className={styles.bones} role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (

@@ -177,55 +177,55 @@ export function MenuButton({
   );
 }
 
-interface ConfirmProps {
+interface ConfirmDialogProps {
   open: boolean;
   title: string;
   children?: ReactNode;
   /** The label of a text to be given with it; without it only a yes is asked for. */
-  asks?: string;
+  inputLabel?: string;
   required?: boolean;
-  yes: string;
+  confirmLabel: string;
   /** What leaving it does, where "Cancel" could be mistaken for the act. */
-  no?: string;
+  cancelLabel?: string;
   danger?: boolean;
   /** Why it can't be done by this person or here. */
   barred?: string | undefined;
   busy: boolean;
   error: string | null;
   onClose: () => void;
-  onYes: (text: string) => void;
+  onConfirm: (text: string) => void;
 }
 
-export function Confirm({
+export function ConfirmDialog({
   open,
   title,
   children,
-  asks,
+  inputLabel,
   required,
-  yes,
-  no = "Cancel",
+  confirmLabel,
+  cancelLabel = "Cancel",
   danger,
   barred,
   busy,
   error,
   onClose,
-  onYes,
-}: ConfirmProps) {
+  onConfirm,
+}: ConfirmDialogProps) {
   const [text, setText] = useState("");
   const missing = required && text.trim() === "";
   return (
-    <Dialog open={open} title={title} onClose={onClose} onGone={() => setText("")}>
+    <Dialog open={open} title={title} onClose={onClose} onClosed={() => setText("")}>
       <form
         className={styles.dialogBody}
         onSubmit={(event) => {
           event.preventDefault();
-          if (!missing && !barred) onYes(text.trim());
+          if (!missing && !barred) onConfirm(text.trim());
         }}
       >
         {children && <div className="t2">{children}</div>}
-        {asks && (
+        {inputLabel && (
           <Textarea
-            label={asks}
+            label={inputLabel}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             autosize={false}
@@ -241,14 +241,14 @@ export function Confirm({
           </div>
         )}
         <div className="row" style={{ justifyContent: "flex-end" }}>
-          <Button onClick={onClose}>{no}</Button>
+          <Button onClick={onClose}>{cancelLabel}</Button>
           <Button
             kind={danger ? "danger" : "primary"}
             type="submit"
             busy={busy}
             barred={barred ?? (missing ? "Enter a reason first" : undefined)}
           >
-            {yes}
+            {confirmLabel}
           </Button>
         </div>
       </form>
@@ -261,26 +261,26 @@ interface DialogProps {
   title: string;
   children: ReactNode;
   /** A click beside it or Escape does not close it. */
-  kept?: boolean;
+  persistent?: boolean;
   onClose: () => void;
-  onGone?: () => void;
+  onClosed?: () => void;
 }
 
 /** A window above the screen. */
-export function Dialog({ open, title, children, kept = false, onClose, onGone }: DialogProps) {
+export function Dialog({ open, title, children, persistent = false, onClose, onClosed }: DialogProps) {
   return (
     <Modal
       opened={open}
       onClose={onClose}
       title={title}
       centered
-      closeOnClickOutside={!kept}
-      closeOnEscape={!kept}
+      closeOnClickOutside={!persistent}
+      closeOnEscape={!persistent}
       closeButtonProps={{ "aria-label": "Close" }}
       transitionProps={{ duration: 0 }}
       classNames={{ content: styles.dialog!, title: styles.dialogTitle!, header: styles.dialogHead! }}
       styles={{ body: { padding: 0 } }}
-      {...(onGone && { onExitTransitionEnd: onGone })}
+      {...(onClosed && { onExitTransitionEnd: onClosed })}
     >
       {children}
     </Modal>

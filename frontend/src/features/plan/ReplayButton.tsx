@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import { useNavigate } from "react-router";
-import { freshKey, useSelect, type What } from "../../api/replays";
+import { newIdempotencyKey, useCreateSelection, type SelectionRequest } from "../../api/replays";
 import { useMaySend } from "../../api/health";
 import { useKeys } from "../../lib/keys";
 import { Button } from "../../ui/controls";
 
 interface Props {
-  what: What;
+  what: SelectionRequest;
   primary?: boolean;
   /** Why these cannot be replayed, whoever asks. */
   barred?: string | undefined;
@@ -17,11 +17,11 @@ interface Props {
 export function ReplayButton({ what, primary, barred, children }: Props) {
   const may = useMaySend();
   const navigate = useNavigate();
-  const select = useSelect();
+  const select = useCreateSelection();
   const stop = may.allowed ? barred : may.reason;
   const go = () =>
     select.mutate(
-      { what, key: freshKey() },
+      { what, key: newIdempotencyKey() },
       { onSuccess: (selection) => void navigate(`/replays/new?selection=${selection.id}`) },
     );
   useKeys({ r: () => void (!stop && !select.isPending && go()) });

@@ -158,7 +158,7 @@ async function run(options: Partial<ReplayOptions>, tick = true): Promise<unknow
     if (box && tick) await act(() => box.click());
     await act(() => host.querySelector("form")?.requestSubmit());
   };
-  await shown({ options: { ...OPTIONS, ...options }, offerResolving: true, onRun }, send, { reason: "INC-7" });
+  await shown({ options: { ...OPTIONS, ...options }, offerGroupResolution: true, onRun }, send, { reason: "INC-7" });
   return onRun.mock.calls;
 }
 

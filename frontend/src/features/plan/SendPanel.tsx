@@ -5,9 +5,9 @@ import type { Approval, Plan, ReplayOptions } from "../../api/replayTypes";
 import { plural, span } from "../../lib/format";
 import { Button, LinkButton } from "../../ui/controls";
 import { Panel, Strip } from "../../ui/Panel";
-import { Agreeing } from "./Agreeing";
-import { Line } from "./Line";
-import { MoreOptions } from "./MoreOptions";
+import { PlanApproval } from "./PlanApproval";
+import { OptionRow } from "./OptionRow";
+import { AdvancedOptions } from "./AdvancedOptions";
 import styles from "./Plan.module.css";
 
 export const SAFE_RATE = 100;
@@ -20,7 +20,7 @@ interface Props {
   /** Drafts are offered only where the records may have some. */
   offerDrafts?: boolean;
   /** Groups may be resolved by what becomes of the records. */
-  offerResolving?: boolean;
+  offerGroupResolution?: boolean;
   busy: boolean;
   error: Error | null;
   /** Why Run waits, beyond what the plan says. */
@@ -30,7 +30,7 @@ interface Props {
   onRun: (reason: string, typed: string, resolveGroups: boolean) => void;
   /** A second person's agreement, where the plan may need it. */
   approval?: Approval | undefined;
-  onAsk?: (reason: string) => void;
+  onRequestApproval?: (reason: string) => void;
   onApprove?: () => void;
   onReject?: (reason: string) => void;
 }
@@ -42,14 +42,14 @@ export function SendPanel({
   options,
   onOptions,
   offerDrafts,
-  offerResolving,
+  offerGroupResolution,
   busy,
   error,
   barred,
   onCheck,
   onRun,
   approval,
-  onAsk,
+  onRequestApproval,
   onApprove,
   onReject,
 }: Props) {
@@ -78,7 +78,7 @@ export function SendPanel({
             : word && typed.trim() !== word
               ? `Type ${word} first`
               : undefined));
-  const resolvable = offerResolving === true && !options.shadow && !options.target_cluster;
+  const resolvable = offerGroupResolution === true && !options.shadow && !options.target_cluster;
   const agreed = approval?.needed === true; // what a second person agrees to is in the plan
   const resolving = agreed ? (options.resolve_groups ?? false) : resolves;
   const speed = own ? "own" : options.rate === 0 ? "none" : "safe";
@@ -105,11 +105,11 @@ export function SendPanel({
         onSubmit={(event) => {
           event.preventDefault();
           if (!plan || stop) return;
-          if (asks) onAsk?.(reason.trim());
+          if (asks) onRequestApproval?.(reason.trim());
           else onRun(reason.trim(), typed.trim(), resolvable && resolving);
         }}
       >
-        <Line label="Target">
+        <OptionRow label="Target">
           <Radio.Group aria-label="Target" value={target} onChange={turn}>
             <div className={styles.choices}>
               <Radio size="xs" value="origin" label="origin topic" disabled={!may.allowed} />
@@ -129,8 +129,8 @@ export function SendPanel({
               classNames={{ input: styles.input! }}
             />
           )}
-        </Line>
-        <Line label="Speed">
+        </OptionRow>
+        <OptionRow label="Speed">
           <Radio.Group
             aria-label="Speed"
             value={speed}
@@ -162,9 +162,9 @@ export function SendPanel({
               classNames={{ input: styles.input! }}
             />
           )}
-        </Line>
+        </OptionRow>
         {offerDrafts && (
-          <Line label="Drafts">
+          <OptionRow label="Drafts">
             <Checkbox
               size="xs"
               label={
@@ -176,15 +176,15 @@ export function SendPanel({
               disabled={!may.allowed}
               onChange={(event) => set({ use_fixes: event.currentTarget.checked })}
             />
-          </Line>
+          </OptionRow>
         )}
         {!more && options.steps !== undefined && (
-          <Line label="Canary">
-            <span className="s">{canaryWords(options)}</span>
-          </Line>
+          <OptionRow label="Canary">
+            <span className="s">{canarySummary(options)}</span>
+          </OptionRow>
         )}
-        {more && <MoreOptions options={options} disabled={!may.allowed} set={set} />}
-        <Line label="Headers">
+        {more && <AdvancedOptions options={options} disabled={!may.allowed} set={set} />}
+        <OptionRow label="Headers">
           <span className="s">
             {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}
             {plan ? (
@@ -196,9 +196,9 @@ export function SendPanel({
           <span className="s">
             <LinkButton onClick={() => setMore(!more)}>{more ? "Fewer options" : "More options"}</LinkButton>
           </span>
-        </Line>
+        </OptionRow>
         {plan && resolvable && (
-          <Line label="Groups">
+          <OptionRow label="Groups">
             <Checkbox
               size="xs"
               label="resolve each group whose chosen records all pass"
@@ -208,10 +208,10 @@ export function SendPanel({
                 agreed ? set({ resolve_groups: event.currentTarget.checked }) : setResolves(event.currentTarget.checked)
               }
             />
-          </Line>
+          </OptionRow>
         )}
         {!asked && (
-          <Line label="Reason">
+          <OptionRow label="Reason">
             <TextInput
               aria-label="Reason"
               value={reason}
@@ -220,10 +220,10 @@ export function SendPanel({
               onChange={(event) => setReason(event.currentTarget.value)}
               classNames={{ input: styles.input! }}
             />
-          </Line>
+          </OptionRow>
         )}
         {plan && word && (
-          <Line label="Confirm">
+          <OptionRow label="Confirm">
             <TextInput
               aria-label={`Type ${word}`}
               value={typed}
@@ -232,11 +232,11 @@ export function SendPanel({
               onChange={(event) => setTyped(event.currentTarget.value)}
               classNames={{ input: styles.input! }}
             />
-          </Line>
+          </OptionRow>
         )}
         {error && <Strip tone="failed">{error.message}</Strip>}
         {plan && approval?.needed && (
-          <Agreeing
+          <PlanApproval
             approval={approval}
             busy={busy}
             error={error}
@@ -274,7 +274,7 @@ export function SendPanel({
   );
 }
 
-function canaryWords({ steps = [], breaker_percent }: ReplayOptions): string {
+function canarySummary({ steps = [], breaker_percent }: ReplayOptions): string {
   const pause =
     breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
   return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, outcomes awaited between` : "none, all at once"}${pause}`;

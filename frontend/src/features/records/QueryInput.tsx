@@ -1,6 +1,6 @@
 import { useId, useState, type KeyboardEvent, type Ref } from "react";
 import { useCompletion } from "../../api/searches";
-import { character, unit } from "../../lib/query";
+import { toCharacterIndex, toUtf16Index } from "../../lib/query";
 import { join } from "../../ui/Panel";
 import styles from "./QueryBar.module.css";
 
@@ -13,17 +13,17 @@ interface Props {
   onChange: (text: string) => void;
   onCommit: () => void;
   /** Backspace before the first character. */
-  onTakeBack: () => void;
+  onEditLast: () => void;
 }
 
 /** The line to type in, with what may stand at its cursor below it. */
-export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props) {
+export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props) {
   const [cursor, setCursor] = useState(0);
   const [open, setOpen] = useState(false);
   const [chosen, setChosen] = useState(-1);
   const list = useId();
   const at = Math.min(cursor, value.length);
-  const { data, isPlaceholderData: isStale } = useCompletion(value, character(value, at), open);
+  const { data, isPlaceholderData: isStale } = useCompletion(value, toCharacterIndex(value, at), open);
   const items = open ? (data?.items ?? []) : [];
   const picked = items[chosen];
   const look = (input: HTMLInputElement) => {
@@ -33,8 +33,8 @@ export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props
   };
   const take = (text: string) => {
     if (!data || isStale) return; // its places are those of an earlier text
-    const head = value.slice(0, unit(value, data.start)) + text + (/[:.]$/.test(text) ? "" : " ");
-    onChange(head + value.slice(unit(value, data.end)).trimStart());
+    const head = value.slice(0, toUtf16Index(value, data.start)) + text + (/[:.]$/.test(text) ? "" : " ");
+    onChange(head + value.slice(toUtf16Index(value, data.end)).trimStart());
     setCursor(head.length);
     setOpen(/[:.]$/.test(text));
     setChosen(-1);
@@ -54,10 +54,10 @@ export function QueryInput({ ref, value, onChange, onCommit, onTakeBack }: Props
       onCommit();
     } else if (event.key === "Escape" && open) setOpen(false);
     else if (event.key === "Escape") event.currentTarget.blur();
-    else if (event.key === "Backspace" && value === "") onTakeBack();
+    else if (event.key === "Backspace" && value === "") onEditLast();
   };
   return (
-    <span className={styles.typing}>
+    <span className={styles.inputBox}>
       <input
         ref={ref}
         value={value}

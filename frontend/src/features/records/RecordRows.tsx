@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import type { DeadLetterRow } from "../../api/types";
 import { useZone } from "../../lib/zone";
 import { join } from "../../ui/Panel";
-import { COLUMNS, USUAL, gridOf, type Column } from "./columns";
+import { COLUMNS, DEFAULT_COLUMNS, gridOf, type Column } from "./columns";
 import styles from "./Records.module.css";
 
 interface Props {
@@ -24,7 +24,9 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   const narrow = useMediaQuery("(max-width: 800px)") === true;
   const medium = useMediaQuery("(max-width: 1600px)") === true;
   const shown = COLUMNS.filter(
-    ({ id }) => (narrow ? USUAL : columns).includes(id) && !(medium && columns === USUAL && id === "connector"),
+    ({ id }) =>
+      (narrow ? DEFAULT_COLUMNS : columns).includes(id) &&
+      !(medium && columns === DEFAULT_COLUMNS && id === "connector"),
   );
   const grid = narrow ? undefined : gridOf(shown);
   const head = narrow ? 0 : 30;
@@ -64,7 +66,7 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
           return (
             row && (
               <Fragment key={row.id}>
-                <Row
+                <RecordRow
                   row={row}
                   columns={shown}
                   grid={grid}
@@ -95,7 +97,7 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   );
 }
 
-interface RowProps {
+interface RecordRowProps {
   row: DeadLetterRow;
   columns: readonly Column[];
   grid: CSSProperties | undefined;
@@ -105,7 +107,7 @@ interface RowProps {
   to: string;
 }
 
-function Row({ row, columns, grid, top, current, ticked, to }: RowProps) {
+function RecordRow({ row, columns, grid, top, current, ticked, to }: RecordRowProps) {
   const { zone } = useZone();
   return (
     <Link

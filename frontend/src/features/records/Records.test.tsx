@@ -5,7 +5,7 @@ import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { DeadLetterPage, DeadLetterRow } from "../../api/types";
-import { EVER } from "../../lib/ranges";
+import { ALL_TIME } from "../../lib/ranges";
 import { settle } from "../../testing";
 import { Records } from "./Records";
 
@@ -202,7 +202,7 @@ it("no match is told against all of the time", async () => {
 
 it("a quiet time is told with the last failure before it", async () => {
   const last = { ...ROW, topic: "orders.dlq", failed_at: new Date(Date.now() - 3 * 86_400_000).toISOString() };
-  answers = (path, params) => lists(path, params.get("from") === EVER ? { ...PAGE, results: [last] } : NONE);
+  answers = (path, params) => lists(path, params.get("from") === ALL_TIME ? { ...PAGE, results: [last] } : NONE);
   await show("/records?from=now-6h");
   await settle();
   expect(text()).toContain("No failures in the last 6 h.");

@@ -6,6 +6,6 @@ export function isPartial(pages: readonly DeadLetterPage[]): boolean {
 }
 
 /** How many records' bytes were looked into; null where the query needs none. */
-export function lookedInto(pages: readonly DeadLetterPage[]): number | null {
+export function searchedCount(pages: readonly DeadLetterPage[]): number | null {
   return pages.reduce<number | null>((sum, page) => (page.searched === null ? sum : (sum ?? 0) + page.searched), null);
 }

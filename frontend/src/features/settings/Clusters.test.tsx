@@ -4,7 +4,7 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { ClusterList, Trial } from "../../api/clusters";
+import type { ClusterList, ConnectionTest } from "../../api/clusters";
 import { settle } from "../../testing";
 import { Clusters } from "./Clusters";
 
@@ -61,7 +61,7 @@ const LIST: ClusterList = {
     text: { records_behind: 0, seconds_behind: 0 },
   },
 };
-const TRIAL: Trial = {
+const TRIAL: ConnectionTest = {
   reached: true,
   kind: "ok",
   verdict: "1 broker reached over TLS; 2 topics can be seen.",
