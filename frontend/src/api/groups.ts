@@ -17,7 +17,7 @@ export function useGroups(query: string) {
   });
 }
 
-/** The present counts of groups, asked again every `everyMs`. */
+/** Poll the counts of groups every `everyMs`. */
 export function useGroupCounts(query: string, everyMs: number) {
   return useQuery({
     queryKey: ["group-counts", query],
@@ -32,7 +32,7 @@ interface Time {
   to: string;
 }
 
-/** One group; while another time of it is asked for, as it was, but never as another group. */
+/** Load a group; a new time range keeps the old data until it is loaded, another group does not. */
 export function useGroup(id: number | undefined, { from, to }: Time) {
   return useQuery({
     queryKey: ["group", id, from, to],
@@ -70,7 +70,7 @@ export type GroupsAct =
   | { act: "mute"; body: MuteUntil & { reason: string } }
   | { act: "assign"; body: { username: string | null } };
 
-/** One act on several groups. */
+/** Change several groups. */
 export function useGroupsAct() {
   const invalidateGroups = useInvalidateGroups();
   return useMutation({
@@ -85,7 +85,7 @@ export type Regroup =
   | { act: "split"; group: number; fingerprints: readonly number[]; reason: string }
   | { act: "undo"; regrouping: number };
 
-/** Merges, splits, and takes either back. */
+/** Merge or split groups, or undo that. */
 export function useRegroup() {
   const invalidateGroups = useInvalidateGroups();
   return useMutation({
@@ -102,7 +102,7 @@ export function useRegroup() {
   });
 }
 
-/** Everything that shows groups is asked for again; nobody waits for it, as what asked may be gone from the screen by then. */
+/** Refetch all data about groups. Do not wait for it, because the caller may be unmounted by then. */
 function useInvalidateGroups() {
   const client = useQueryClient();
   return () =>

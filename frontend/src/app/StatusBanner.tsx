@@ -6,9 +6,9 @@ import { Strip } from "../ui/Panel";
 
 const BEHIND_RECORDS = 1_000;
 const BEHIND_S = 30;
-const SILENCE_MS = 15_000; // health is asked every five seconds
+const SILENCE_MS = 15_000; // three missed polls: health is polled every five seconds
 
-/** Is the list of records so far behind the dead letter topics that it should be said? */
+/** Return whether the index is far enough behind the topics for a warning. */
 export function isIndexBehind({ index }: Health): boolean {
   return (index.records_behind ?? 0) > BEHIND_RECORDS || (index.seconds_behind ?? 0) > BEHIND_S;
 }
@@ -17,7 +17,7 @@ export function secondsBehind(seconds: number): string {
   return seconds < 10 ? `${Math.max(0, seconds).toFixed(1)} s` : span(seconds * 1000);
 }
 
-/** What does not hold at present, above every screen: the gravest alone, with what still does. */
+/** The most severe current problem, shown above every screen. */
 export function StatusBanner() {
   const { data: health, isError, dataUpdatedAt } = useHealth();
   const now = useNow(1_000);

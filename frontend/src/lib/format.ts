@@ -20,7 +20,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** What somebody said, in quotes, at the end of a sentence. */
+/** Quote text at the end of a sentence. */
 export function quoted(text: string): string {
   return `“${text}”${/[.!?…]$/.test(text) ? "" : "."}`;
 }

@@ -115,7 +115,7 @@ export function itemState(state: string): { label: string; glyph: string; tone: 
   return ITEMS[state] ?? { label: state, glyph: "?", tone: "unknown" };
 }
 
-/** What a dead letter's last replay did with it, or a person instead. */
+/** Return the words for a dead letter's mark. */
 export function replayStateWords(state: string): string {
   return state === "none" ? "not replayed" : state.replaceAll("_", " ");
 }
@@ -124,7 +124,7 @@ export function replayStatus(status: string): { label: string; glyph: string; to
   return REPLAYS[status] ?? { label: status, glyph: "?", tone: "unknown" };
 }
 
-/** What a state's reason means; without one, what the state itself rests on. */
+/** Return the meaning of a reason, or of the state if there is none. */
 export function reasonWords(state: string, reason: string): string {
   if (state === "failed_again" && reason === "skipped") return "tolerated without a dead letter";
   if (reason !== "") return REASONS[reason] ?? reason.replaceAll("_", " ");
@@ -149,7 +149,7 @@ export function taskState(state: string): { glyph: string; tone: Tone } {
   return TASKS[state] ?? { glyph: "?", tone: "unknown" };
 }
 
-/** How near a task is to failing by its errors. */
+/** Return the display of a task's error budget risk. */
 export function budgetRisk(risk: string): { label: string; glyph: string; tone: Tone } {
   return RISKS[risk] ?? { label: risk.replaceAll("_", " "), glyph: "?", tone: "unknown" };
 }

@@ -11,7 +11,7 @@ const ORDER: { value: OrderGuard; label: string }[] = [
   { value: "anyway", label: "send anyway" },
 ];
 
-/** What most people leave as it is. */
+/** Replay options that most people leave at their defaults. */
 export function AdvancedOptions({
   options,
   disabled,
@@ -117,7 +117,7 @@ export function AdvancedOptions({
 
 interface LimitInputProps {
   label: string;
-  /** What stands in the field when there is no limit. */
+  /** The placeholder when there is no limit. */
   empty: string;
   suffix: string;
   max: number;
@@ -126,7 +126,7 @@ interface LimitInputProps {
   onValue: (value: number | null) => void;
 }
 
-/** A number that is sent when the field is left; empty is no limit. */
+/** A number that is submitted on blur; an empty field means no limit. */
 function LimitInput({ label, empty, suffix, max, value, disabled, onValue }: LimitInputProps) {
   return (
     <NumberInput

@@ -16,7 +16,7 @@ interface Props {
   onReject: (reason: string) => void;
 }
 
-/** Whether a second person agreed to this plan; and what that person does. */
+/** The state of a plan's approval, with buttons for the second person. */
 export function PlanApproval({ approval, busy, error, barred, onApprove, onReject }: Props) {
   const { zone } = useZone();
   const { data: me } = useSession();

@@ -17,14 +17,14 @@ interface Props {
   plan: Plan | null | undefined;
   checking: boolean;
   error: Error | null;
-  /** Why the plan no longer describes what would be sent. */
+  /** The reason why the plan is out of date. */
   stale: string | undefined;
   onCheck: (() => void) | undefined;
-  /** What stands here before anything was checked. */
+  /** The text before the first check. */
   before?: string;
 }
 
-/** The dry run: what would be sent where, what is left out, and what speaks against it. */
+/** The plan of a replay: checks, consumer groups and record counts per target. */
 export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Props) {
   const { zone } = useZone();
   return (

@@ -17,25 +17,25 @@ interface Props {
   count: number;
   options: ReplayOptions;
   onOptions: (options: ReplayOptions) => void;
-  /** Drafts are offered only where the records may have some. */
+  /** Show the option to send drafts. */
   offerDrafts?: boolean;
-  /** Groups may be resolved by what becomes of the records. */
+  /** Show the option to resolve groups whose records all pass. */
   offerGroupResolution?: boolean;
   busy: boolean;
   error: Error | null;
-  /** Why Run waits, beyond what the plan says. */
+  /** A reason to disable the Replay button, beyond the plan's checks. */
   barred: string | undefined;
   onCheck: () => void;
-  /** `typed` is what the plan wants typed before it is run. */
+  /** `typed` is the confirmation text that the plan asks for. */
   onRun: (reason: string, typed: string, resolveGroups: boolean) => void;
-  /** A second person's agreement, where the plan may need it. */
+  /** The state of a second person's approval, if plans can need one. */
   approval?: Approval | undefined;
   onRequestApproval?: (reason: string) => void;
   onApprove?: () => void;
   onReject?: (reason: string) => void;
 }
 
-/** How it is sent, and the one button that sends it. */
+/** The form of a replay's options, with the button that starts it. */
 export function SendPanel({
   plan,
   count,
@@ -79,7 +79,7 @@ export function SendPanel({
               ? `Type ${word} first`
               : undefined));
   const resolvable = offerGroupResolution === true && !options.shadow && !options.target_cluster;
-  const agreed = approval?.needed === true; // what a second person agrees to is in the plan
+  const agreed = approval?.needed === true; // the approver must see this option, so it is part of the plan
   const resolving = agreed ? (options.resolve_groups ?? false) : resolves;
   const speed = own ? "own" : options.rate === 0 ? "none" : "safe";
   const target = options.shadow ? "shadow" : other ? "other" : "origin";

@@ -30,7 +30,7 @@ import styles from "./Record.module.css";
 import { SourcePanel } from "./SourcePanel";
 import { TimelinePanel } from "./TimelinePanel";
 
-/** Why did this one fail, at which stage and byte, and what stood beside it? */
+/** The page of one dead letter: pipeline, payload, error and neighbours. */
 export function Record() {
   const { id = "" } = useParams();
   const [params] = useSearchParams();
@@ -89,7 +89,7 @@ export function Record() {
   );
 }
 
-/** What was decided about it instead of a replay, if something was. */
+/** The disposal of the record, if there is one. */
 function RecordDisposal({ letter }: { letter: DeadLetter }) {
   const disposal = useReplaysOf(letter.id).data?.disposal;
   return disposal ? <DisposedStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
@@ -179,20 +179,20 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
   );
 }
 
-/** Why there are no bytes to send. */
+/** The reasons for missing bytes. */
 const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
   expired: "expired",
   unknown: "unknown",
   forbidden: "not fetched: not allowed",
 };
 
-/** Actions on a record; one whose bytes are gone says so. */
+/** The actions on a record. They stay visible and disabled if its bytes are missing. */
 function RecordActions({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
   const gone = MISSING_BYTES[letter.original] && `Cannot be replayed: ${MISSING_BYTES[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
-  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left
+  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source record needs no bytes from Kafka: the fix runs through its remaining stages
   return (
     <>
       <SetAside

@@ -11,7 +11,7 @@ interface Props {
   onOlder: (() => void) | undefined;
 }
 
-/** How many rows are loaded, what keys do with them, and the way to older ones. */
+/** The number of loaded rows, the keyboard shortcuts, and a button for older rows. */
 export function RecordListFooter({ loaded, partial, loading, onOlder }: Props) {
   return (
     <div className={join("row s t3", styles.footer)}>

@@ -7,7 +7,7 @@ import { OutcomeBar } from "./OutcomeBar";
 import { ResolvableGroups } from "./ResolvableGroups";
 import styles from "./Replays.module.css";
 
-/** What became of all items; the figures add up in sight. */
+/** The counts of a replay by outcome, with the sum that shows that they are complete. */
 export function OutcomePanel({ replay }: { replay: Replay }) {
   const { counts } = replay;
   const figures = [

@@ -7,7 +7,7 @@ import { Button } from "../../ui/controls";
 import { SkeletonRows, Chip, Meter, PageHead, Panel, Strip } from "../../ui/Panel";
 import styles from "./Replays.module.css";
 
-/** How far the plan of a large selection is. */
+/** The progress of planning a large selection. */
 export function PlanningProgress({ replay }: { replay: Replay }) {
   const may = useMayWrite();
   const act = useReplayAct(replay.id);

@@ -83,7 +83,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
   );
 }
 
-/** Stops, slows and speeds it up; each says what it did. */
+/** Buttons to pause, resume, cancel and change the speed; the result appears below them. */
 function ReplayControls({ replay }: { replay: Replay }) {
   const may = useMayWrite();
   const send = useMaySend();
@@ -93,7 +93,7 @@ function ReplayControls({ replay }: { replay: Replay }) {
   const [said, setSaid] = useState("");
   const barred = may.allowed ? undefined : may.reason;
   const held = replay.status === "paused";
-  const stays = held && !send.allowed ? send.reason : barred; // it can be paused and cancelled while Kafka is away
+  const stays = held && !send.allowed ? send.reason : barred; // pausing and cancelling work without Kafka
   const sending = held || replay.status === "running";
   const run = (what: ReplayAct) =>
     act.mutate(what, { onSuccess: (answer) => (setSaid(answer.said ?? ""), setAsking(false), setPassing(false)) });

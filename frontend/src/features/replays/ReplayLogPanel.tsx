@@ -49,7 +49,7 @@ export function ReplayLogPanel({
   );
 }
 
-/** Whether the figures come by themselves, and since when they do not. */
+/** The state of the live updates. */
 function StreamStatus({ live }: { live: StreamState | null }) {
   const now = useNow(1_000);
   if (!live) return <span className="s t3">settled</span>;

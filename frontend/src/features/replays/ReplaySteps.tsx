@@ -23,7 +23,7 @@ const STATE_WORDS: Record<StepState, string> = {
   cancelled: "ended",
 };
 
-/** Freeze, check, canary, the rest, watch, done: where the replay stands. */
+/** The steps of a replay: freeze, check, canary, rest, watch, done. */
 export function ReplaySteps({ replay }: { replay: Replay }) {
   const { zone } = useZone();
   return (
@@ -91,7 +91,7 @@ function isInCanary(replay: Replay): boolean {
   return replay.canary !== null;
 }
 
-/** The canary's place, where there is one. */
+/** Return the canary's step, or none if the replay has no canary. */
 function canaryStep(replay: Replay, sending: boolean, cancelled: boolean): ReplayStep[] {
   const { steps, step, canary } = replay;
   if (steps.length === 0) return [];

@@ -15,7 +15,7 @@ import styles from "./Replays.module.css";
 
 const TABS = ["all", "running", "paused", "watching", "planned", "done", "cancelled"];
 
-/** What was sent back, by whom, and what became of it? */
+/** The list of replays with their outcomes. */
 export function Replays() {
   const [params, setParams] = useSearchParams();
   const status = TABS.find((tab) => tab === params.get("status")) ?? "all";
@@ -139,7 +139,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
   );
 }
 
-/** One's own unfinished work. */
+/** The signed-in user's drafts. */
 function DraftsPanel() {
   const { data } = useFixes();
   const now = useNow(10_000);

@@ -6,7 +6,7 @@ import { plural } from "../../lib/format";
 import { replayName } from "../../lib/naming";
 import { Button } from "../../ui/controls";
 
-/** Groups of which all that was sent passed, each with the offer to resolve it. */
+/** Groups whose replayed records all passed, each with a button to resolve it. */
 export function ResolvableGroups({ replay }: { replay: Replay }) {
   const list = useResolvable(String(replay.id), replay.status === "done" && replay.counts.passed > 0);
   const act = useGroupsAct();

@@ -16,7 +16,7 @@ const PROTOCOLS: Record<string, string> = {
 };
 const EXPIRY_WARNING_MS = 30 * 86_400_000;
 
-/** How clients connect to one cluster, and a button that tries it. */
+/** A cluster's connection settings, with a button that tests the connection. */
 export function ClusterPanel({ cluster }: { cluster: Cluster }) {
   const { data: session } = useSession();
   const test = useTestCluster();

@@ -10,7 +10,7 @@ const VERDICTS = {
   not_checked: { glyph: "?", tone: "waiting", says: "not checked" },
 } as const;
 
-/** How the trial went in plain words, and what is allowed there. */
+/** The result of a connection test, with the Kafka permissions that the dashboard needs. */
 export function ConnectionTestResult({ result, isStale }: { result: ConnectionTest; isStale: boolean }) {
   const missing = result.permissions.filter((one) => one.verdict === "missing").length;
   return (

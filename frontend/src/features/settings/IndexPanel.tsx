@@ -6,7 +6,7 @@ import { Meter, Notice, Panel, join } from "../../ui/Panel";
 import { UnindexedTopics } from "../setup/UnindexedTopics";
 import styles from "./Clusters.module.css";
 
-/** Which topics the index follows, from where, and how far it is in each. */
+/** The indexed topics and the indexer's progress in each. */
 export function IndexPanel({ index }: { index: IndexProgress }) {
   const words = index.text.records_behind ?? 0;
   return (

@@ -3,7 +3,7 @@ import type { DeadLetterRow } from "../../api/types";
 import { ago } from "../../lib/format";
 import { useNow } from "../../lib/zone";
 
-/** "Last one 3 d ago, orders.dlq." */
+/** "Newest: 3 d ago, orders.dlq." */
 export function NewestRecord({ row }: { row: DeadLetterRow }) {
   const now = useNow(10_000);
   return (

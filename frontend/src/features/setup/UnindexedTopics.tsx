@@ -4,7 +4,7 @@ import { CopyField } from "../../ui/CopyField";
 import { topicSetting } from "./topicSetting";
 import styles from "./Setup.module.css";
 
-/** Topics that are called as dead letter topics are and are not followed, with the setting that follows them. */
+/** Topics whose names look like dead letter topics but which are not indexed, with the setting that adds them. */
 export function UnindexedTopics({ index }: { index: IndexProgress }) {
   if (index.lookalikes.length === 0) return null;
   return (
