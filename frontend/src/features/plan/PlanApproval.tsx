@@ -10,7 +10,7 @@ interface Props {
   approval: Approval;
   busy: boolean;
   error: Error | null;
-  /** Why this plan can't be agreed to. */
+  /** The reason why nobody can approve this plan now. */
   barred: string | undefined;
   onApprove: () => void;
   onReject: (reason: string) => void;

@@ -8,9 +8,9 @@ import { ConsumerGroupTable } from "./ConsumerGroupTable";
 import styles from "./Plan.module.css";
 
 const LEVELS: Record<CheckLevel, { glyph: string; tone: Tone; says: string }> = {
-  ok: { glyph: "✓", tone: "passed", says: "in order" },
-  warn: { glyph: "!", tone: "warn", says: "to consider" },
-  stop: { glyph: "✕", tone: "failed", says: "stops it" },
+  ok: { glyph: "✓", tone: "passed", says: "passed" },
+  warn: { glyph: "!", tone: "warn", says: "warning" },
+  stop: { glyph: "✕", tone: "failed", says: "blocks the replay" },
 };
 
 interface Props {

@@ -95,7 +95,7 @@ export function SendPanel({
       aside={
         <span className="s t3">
           {options.rate > 0
-            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it`
+            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, unless the replay pauses`
             : "as fast as the broker accepts records"}
         </span>
       }
@@ -141,7 +141,7 @@ export function SendPanel({
           >
             <div className={styles.choices}>
               <Radio size="xs" value="safe" label={`${SAFE_RATE} / s, safe`} disabled={!may.allowed} />
-              <Radio size="xs" value="own" label="own limit" disabled={!may.allowed} />
+              <Radio size="xs" value="own" label="custom limit" disabled={!may.allowed} />
               <Radio size="xs" value="none" label="no limit" disabled={!may.allowed} />
             </div>
           </Radio.Group>
@@ -169,8 +169,8 @@ export function SendPanel({
               size="xs"
               label={
                 plan
-                  ? `send my drafts where there are some: ${plan.edited} edited`
-                  : "send my drafts where there are some"
+                  ? `send my drafts in place of the original records: ${plan.edited} edited`
+                  : "send my drafts in place of the original records"
               }
               checked={options.use_fixes}
               disabled={!may.allowed}
@@ -188,9 +188,9 @@ export function SendPanel({
           <span className="s">
             {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}
             {plan ? (
-              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} left off</span>
+              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} removed</span>
             ) : (
-              "those of the dead letter left off"
+              "dead letter headers removed"
             )}
           </span>
           <span className="s">
@@ -277,5 +277,5 @@ export function SendPanel({
 function canarySummary({ steps = [], breaker_percent }: ReplayOptions): string {
   const pause =
     breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
-  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, outcomes awaited between` : "none, all at once"}${pause}`;
+  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, waits for outcomes after each step` : "none, all at once"}${pause}`;
 }

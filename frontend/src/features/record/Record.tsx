@@ -143,18 +143,18 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
     >
       <span className={styles.nav}>
         <Button
-          barred={previous ? undefined : "This is the first one that matches"}
+          barred={previous ? undefined : "This is the first matching record"}
           onClick={() => onOpen(previous)}
-          title="The one above (k)"
+          title="Previous record (k)"
         >
           <span className="row" style={{ gap: 6 }}>
             ‹ <kbd>k</kbd>
           </span>
         </Button>
         <Button
-          barred={next ? undefined : "This is the last one that matches"}
+          barred={next ? undefined : "This is the last matching record"}
           onClick={() => onOpen(next)}
-          title="The one below (j)"
+          title="Next record (j)"
         >
           <span className="row" style={{ gap: 6 }}>
             <kbd>j</kbd> ›

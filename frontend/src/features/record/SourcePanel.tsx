@@ -46,7 +46,7 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
       </div>
       {source.withheld && <WithheldNotice />}
       {source.value !== null && (
-        <pre className={styles.trace} role="group" tabIndex={0} aria-label="What was read">
+        <pre className={styles.trace} role="group" tabIndex={0} aria-label="Source record content">
           {source.value}
         </pre>
       )}

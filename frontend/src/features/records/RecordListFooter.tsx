@@ -30,7 +30,7 @@ export function RecordListFooter({ loaded, partial, loading, onOlder }: Props) {
         <kbd>/</kbd> filter
       </span>
       {onOlder && <LinkButton onClick={onOlder}>{loading ? "Loading…" : `Older ${PAGE_SIZE}`}</LinkButton>}
-      {!onOlder && <span>{partial ? "stopped at 2 s; there may be more" : "no older ones in this time"}</span>}
+      {!onOlder && <span>{partial ? "stopped at 2 s; there may be more" : "no older records in this time range"}</span>}
     </div>
   );
 }

@@ -112,7 +112,7 @@ export function Records() {
             onChange={set}
           />
         ) : isAsked ? (
-          "Asking…"
+          "Searching…"
         ) : (
           " "
         )}

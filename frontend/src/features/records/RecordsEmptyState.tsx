@@ -82,6 +82,6 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
 }
 
 function emptyTitle(pages: readonly DeadLetterPage[], more: boolean, all: Total | undefined): string {
-  if (more) return `None of the ${count(searchedCount(pages))} records looked into matches`;
+  if (more) return `None of the ${count(searchedCount(pages))} searched records matches`;
   return all && all.count > 0 ? `0 of ${totalWords(all)} match` : "None match";
 }

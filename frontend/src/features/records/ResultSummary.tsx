@@ -38,13 +38,13 @@ export function ResultSummary({ shown, first, pages, exactFacets, filter, onChan
       <span className="t3">·</span>ran {ago(first.ran_at, now)}
       {searched !== null && (
         <>
-          <span className="t3">·</span>looked into {count(searched)} records
+          <span className="t3">·</span>searched {count(searched)} records
           {pages.at(-1)?.next ? ", older ones not yet" : ""}
         </>
       )}
       {first.text_behind ? (
         <span className="warn b">
-          <span className="t3">·</span> words of the newest {plural(first.text_behind, "record")} are not searched yet
+          <span className="t3">·</span> text of the newest {plural(first.text_behind, "record")} is not searched yet
         </span>
       ) : null}
       {isPartial(pages) && (

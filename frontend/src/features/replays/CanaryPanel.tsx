@@ -57,10 +57,10 @@ export function CanaryPanel({ replay }: { replay: Replay }) {
                   )}
                   <td>
                     {at < step ? (
-                      "went on"
+                      "continued"
                     ) : here ? (
                       here.stopped ? (
-                        <b className="failed">stopped: {replay.trouble || "it did not pass"}</b>
+                        <b className="failed">stopped: {replay.trouble || "the step did not pass"}</b>
                       ) : here.sent < here.size ? (
                         "sending"
                       ) : (

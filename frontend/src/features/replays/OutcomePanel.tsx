@@ -88,7 +88,7 @@ function RemainingRecords({ replay }: { replay: Replay }) {
 
 function reasonsNote(replay: Replay, state: string): string {
   const found = reasonRows(replay.counts, replay.reasons).filter((one) => one.state === state);
-  if (found.length > 2) return `${found.length} reasons, told below`;
+  if (found.length > 2) return `${found.length} reasons, see below`;
   return found
     .map((one) =>
       found.length > 1 ? `${count(one.count)} ${shortReason(state, one.reason)}` : shortReason(state, one.reason),

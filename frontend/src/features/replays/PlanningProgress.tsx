@@ -37,8 +37,8 @@ export function PlanningProgress({ replay }: { replay: Replay }) {
         <div className={styles.planning} role="status" data-testid="planning">
           <span>
             {done === 0
-              ? "Looking at the targets and the origin topics"
-              : `Looked through ${count(done)} of ${plural(selection.count, "record")}`}
+              ? "Checking the target and origin topics"
+              : `Checked ${count(done)} of ${plural(selection.count, "record")}`}
           </span>
           <Meter part={selection.count === 0 ? 0 : done / selection.count} colour="var(--accent)" />
           {act.error && <Strip tone="failed">{act.error.message}</Strip>}

@@ -21,7 +21,7 @@ export function RateControl({ rate, approvedRate, barred, busy, onRate }: Props)
   const words = rateWords(held === null ? rate : rateAt(held));
   const aboveApproved = (next: number) =>
     approvedRate !== null && approvedRate !== 0 && (next === 0 || next > approvedRate)
-      ? `Approved for ${rateWords(approvedRate)}: a faster plan must be approved anew`
+      ? `Approved for ${rateWords(approvedRate)}: a higher speed needs a new approval`
       : undefined;
   const settle = () => {
     if (held === null) return;

@@ -64,7 +64,7 @@ function StreamStatus({ live }: { live: StreamState | null }) {
     );
   return (
     <span className="s warn b" role="status">
-      ! stream lost {ago(new Date(live.heardAt).toISOString(), now)}; asked every 2 s
+      ! stream lost {ago(new Date(live.heardAt).toISOString(), now)}; polling every 2 s
     </span>
   );
 }

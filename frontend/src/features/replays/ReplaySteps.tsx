@@ -18,7 +18,7 @@ interface ReplayStep {
 const MARKS: Record<StepState, string> = { done: "✓", current: "●", upcoming: "", cancelled: "■" };
 const STATE_WORDS: Record<StepState, string> = {
   done: "done",
-  current: "at present",
+  current: "current",
   upcoming: "not yet",
   cancelled: "ended",
 };
@@ -79,11 +79,11 @@ function replaySteps(replay: Replay): ReplayStep[] {
     },
     {
       name: "Watch",
-      text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles",
+      text: open > 0 ? `${count(open)} not settled` : over ? "all settled" : "until all are settled",
       at: null,
       state: over ? "done" : sending ? "upcoming" : "current",
     },
-    { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, state: over ? "done" : "upcoming" },
+    { name: "Done", text: over ? "all outcomes settled" : "", at: replay.done_at, state: over ? "done" : "upcoming" },
   ];
 }
 

@@ -53,7 +53,7 @@ export function Replays() {
         {rows.length > 0 && <ReplayTable rows={rows} />}
         {list.hasNextPage && (
           <div className={styles.more}>
-            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older replays</LinkButton>
           </div>
         )}
       </Panel>
@@ -75,7 +75,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
             <th>Outcome</th>
             <th className={`num ${styles.optional}`}>Records</th>
             <th className={styles.optional}>By</th>
-            <th className={styles.optional}>Begun</th>
+            <th className={styles.optional}>Started</th>
           </tr>
         </thead>
         <tbody>

@@ -24,7 +24,7 @@ export function ResolvableGroups({ replay }: { replay: Replay }) {
         return (
           <div key={group.id} className="row s" style={{ flexWrap: "wrap", marginBottom: 6 }} data-testid="resolvable">
             <span className="t2">
-              All {records} of <b>{group.title}</b> that went out passed, and none failed since.
+              All {records} of <b>{group.title}</b> that were sent passed, and none has failed since.
             </span>
             <Button
               small

@@ -8,9 +8,8 @@ export function NewestRecord({ row }: { row: DeadLetterRow }) {
   const now = useNow(10_000);
   return (
     <>
-      Last one{" "}
-      <Link to={`/records/${row.id}?from=${encodeURIComponent(row.failed_at)}`}>{ago(row.failed_at, now)}</Link>,{" "}
-      <span className="mono">{row.topic}</span>.
+      Newest: <Link to={`/records/${row.id}?from=${encodeURIComponent(row.failed_at)}`}>{ago(row.failed_at, now)}</Link>
+      , <span className="mono">{row.topic}</span>.
     </>
   );
 }

@@ -29,7 +29,7 @@ export function SetupSteps({ clusters: { results, index } }: { clusters: Cluster
         </SetupStep>
         <SetupStep done={found > 0} title="Name the dead letter topics">
           {found > 0
-            ? `${plural(found, "topic")} followed: ${index.topics
+            ? `${plural(found, "topic")} indexed: ${index.topics
                 .slice(0, 5)
                 .map((one) => one.topic)
                 .join(", ")}${found > 5 ? ", …" : ""}.`

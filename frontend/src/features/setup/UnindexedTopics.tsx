@@ -11,10 +11,10 @@ export function UnindexedTopics({ index }: { index: IndexProgress }) {
     <div className={styles.unindexed}>
       <div className="s">
         <b>{plural(index.lookalikes.length, "topic")}</b> {index.lookalikes.length === 1 ? "looks" : "look"} like dead
-        letters and {index.lookalikes.length === 1 ? "is" : "are"} not followed:{" "}
+        letters and {index.lookalikes.length === 1 ? "is" : "are"} not indexed:{" "}
         <span className="mono">{index.lookalikes.join(", ")}</span>
       </div>
-      <CopyField label="the setting that follows them too" text={topicSetting(index.patterns, index.lookalikes)} />
+      <CopyField label="the setting that indexes them too" text={topicSetting(index.patterns, index.lookalikes)} />
     </div>
   );
 }
