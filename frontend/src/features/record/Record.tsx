@@ -192,7 +192,8 @@ function RecordActions({ letter }: { letter: DeadLetter }) {
   const gone = MISSING_BYTES[letter.original] && `Cannot be replayed: ${MISSING_BYTES[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposedWord(disposal.kind)}: restore it first` : undefined;
-  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source record needs no bytes from Kafka: the fix runs through its remaining stages
+  // A source record needs no bytes from Kafka: the fix runs through its remaining stages.
+  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason;
   return (
     <>
       <SetAside

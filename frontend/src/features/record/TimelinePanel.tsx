@@ -65,9 +65,10 @@ function timelineEvents(letter: DeadLetter, replays: LetterReplays | undefined):
           ? `/replays/${replay}`
           : undefined,
   }));
-  const told = new Set([letter.id, ...(replays?.timeline ?? []).map((one) => one.dead_letter)]); // an outcome event already mentions its dead letter
+  // An outcome event already mentions its dead letter.
+  const mentioned = new Set([letter.id, ...(replays?.timeline ?? []).map((one) => one.dead_letter)]);
   const related = (replays?.lineage ?? [])
-    .filter((one) => !told.has(one.dead_letter))
+    .filter((one) => !mentioned.has(one.dead_letter))
     .map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
   const disposal = replays?.disposal;
   const decided = disposal
