@@ -19,12 +19,12 @@ export type {
 
 export type BulkKind = BulkPreviewBodyRequest["kind"];
 export type BulkStatus = BulkFix["status"];
-/** A worker is at it: look again. */
+/** States in which a worker changes the job, so that it is polled. */
 export const UNFINISHED: ReadonlySet<BulkStatus> = new Set(["running", "undoing"]);
 export type SampleChange = Sample["what"];
 export type BulkBody = BulkPreviewBodyRequest;
 
-/** What the program would do; nothing is kept by it. */
+/** Preview a program. The server stores nothing. */
 export function useBulkPreview(body: BulkBody) {
   return useQuery({
     queryKey: ["bulk-preview", body],
@@ -62,7 +62,7 @@ export function useBulkAct(id: number) {
   });
 }
 
-/** Freezes the records that it changed. */
+/** Freeze the records that a bulk fix changed as a selection. */
 export function useBulkSelection(id: number) {
   return useMutation({ mutationFn: (key: string) => send<Selection>("POST", `bulk-fixes/${id}/selection`, {}, key) });
 }

@@ -5,7 +5,7 @@ import type { Facets, GroupPage } from "./types";
 
 const LAST_30_DAYS = "from=now-30d&to=now";
 
-/** What of the last 30 days can be gone to by name: topics and groups. */
+/** Load the names of topics and groups of the last 30 days. */
 export function usePaletteNames() {
   const topics = useQuery({
     queryKey: ["palette-topics"],
@@ -20,7 +20,7 @@ export function usePaletteNames() {
   return { topics, groups };
 }
 
-/** The dead letter at these coordinates, or whose origin is there. */
+/** Load the dead letter at these coordinates, or with this origin. */
 export function useDeadLetterAt(place: Coordinates | null) {
   return useQuery({
     queryKey: ["dead-letter-at", place],

@@ -13,7 +13,7 @@ export function useConnectors() {
   });
 }
 
-/** Asks the engine to change a connector, or with `task` to restart that one task. */
+/** Ask the engine to change a connector, or to restart one `task`. */
 export function useConnectorAct() {
   const client = useQueryClient();
   return useMutation({

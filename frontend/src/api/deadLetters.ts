@@ -7,10 +7,10 @@ import type { DeadLetter, DeadLetterPage, Facets, Neighbours, TimeSeries } from 
 
 export const PAGE_SIZE = 100;
 
-/** What the list of records asks for one filter. */
+/** The query keys of all requests that the records page makes for a filter. */
 const LIST_QUERY_KEYS = ["dead-letters", "dead-letters-total", "facets", "histogram"];
 
-/** Ends all that is being asked for a filter, on the server, too; or asks all of it again. */
+/** Cancel all requests of a filter, also on the server, or repeat them. */
 export function useListRequests(query: string): { cancel: () => void; again: () => void } {
   const client = useQueryClient();
   const each = (act: (filters: QueryFilters) => Promise<void>) =>
@@ -21,7 +21,7 @@ export function useListRequests(query: string): { cancel: () => void; again: () 
   };
 }
 
-/** Pages of dead letters, newest first; `query` is the filter as a query string. */
+/** Load pages of dead letters, newest first; `query` is the filter as a query string. */
 export function useDeadLetters(query: string) {
   return useInfiniteQuery({
     queryKey: ["dead-letters", query],
@@ -62,7 +62,7 @@ function useTotal(
   });
 }
 
-/** The newest dead letter of all; null where none was ever indexed. */
+/** Load the newest dead letter; null if none was ever indexed. */
 export function useNewestDeadLetter(wanted = true) {
   return useQuery({
     queryKey: ["dead-letters-newest"],

@@ -9,7 +9,7 @@ export type { DisposalDocument as Disposal, DisposalActDocument as DisposalAct }
 export type Decision = "discard" | "park" | "handled_elsewhere" | "restore";
 export type Disposed = Disposal["kind"];
 
-/** One decision as it is asked for; `key` names it, so that asking again does it once. */
+/** A request to dispose of records; `key` makes it idempotent. */
 interface DecisionRequest {
   decision: Decision;
   what: SelectionRequest;
@@ -17,7 +17,7 @@ interface DecisionRequest {
   key: string;
 }
 
-/** Freezes what is chosen, then decides about it; the server goes on whether or not anybody looks. */
+/** Freeze the chosen records as a selection, then dispose of them in the background. */
 export function useDecide() {
   const client = useQueryClient();
   return useMutation({
@@ -39,7 +39,7 @@ export function useUndoDisposal() {
   });
 }
 
-/** How far a decision is carried out, asked until it is. */
+/** Poll a disposal until it is done. */
 export function useDisposalAct(act: DisposalAct) {
   const { data } = useQuery({
     queryKey: ["disposal", act.id],

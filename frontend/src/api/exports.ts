@@ -11,7 +11,7 @@ const KEY = ["exports"];
 const ACTIVE_POLL_MS = 1_000;
 const IDLE_POLL_MS = 15_000;
 
-/** Exports, newest first; asked for again every second while one of them is not over. */
+/** Load exports, newest first; poll every second while one is unfinished. */
 export function useExports() {
   return useInfiniteQuery({
     queryKey: KEY,
@@ -33,7 +33,7 @@ export function useExport() {
   });
 }
 
-/** Cancels what is being written, or deletes the file that was. */
+/** Cancel an unfinished export, or delete the file of a finished one. */
 export function useEndExport() {
   const client = useQueryClient();
   return useMutation({
@@ -45,7 +45,7 @@ export function useEndExport() {
   });
 }
 
-/** Why the signed-in person may take no files away; a read-only cluster is read by them, too. */
+/** Return the reason why the user cannot export. A read-only cluster allows exports. */
 export function useMayNotExport(): string | undefined {
   const { data } = useSession();
   const unread = useMayNotRead();
@@ -56,7 +56,7 @@ export function isUnfinished(one: Export): boolean {
   return one.state === "queued" || one.state === "running";
 }
 
-/** The file of what a list's address shows, made while it is downloaded. */
+/** Return the URL of an export that the server streams during the download. */
 export function streamUrl(format: Format, query: string): string {
   const params = new URLSearchParams(query);
   params.set("format", format);

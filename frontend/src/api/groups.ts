@@ -33,7 +33,7 @@ interface Time {
   to: string;
 }
 
-/** One group; while another time of it is asked for, as it was, but never as another group. */
+/** Load a group; a new time range keeps the old data until it is loaded, another group does not. */
 export function useGroup(id: number | undefined, { from, to }: Time) {
   return useQuery({
     queryKey: ["group", id, from, to],
@@ -71,7 +71,7 @@ export type GroupsAct =
   | { act: "mute"; body: MuteUntil & { reason: string } }
   | { act: "assign"; body: { username: string | null } };
 
-/** One act on several groups. */
+/** Change several groups. */
 export function useGroupsAct() {
   const invalidateGroups = useInvalidateGroups();
   return useMutation({
@@ -86,7 +86,7 @@ export type Regroup =
   | { act: "split"; group: number; fingerprints: readonly number[]; reason: string }
   | { act: "undo"; regrouping: number };
 
-/** Merges, splits, and takes either back. */
+/** Merge or split groups, or undo that. */
 export function useRegroup() {
   const invalidateGroups = useInvalidateGroups();
   return useMutation({
@@ -103,7 +103,7 @@ export function useRegroup() {
   });
 }
 
-/** Everything that shows groups is asked for again; nobody waits for it, as what asked may be gone from the screen by then. */
+/** Refetch all data about groups. Do not wait for it, because the caller may be unmounted by then. */
 function useInvalidateGroups() {
   const client = useQueryClient();
   return () =>

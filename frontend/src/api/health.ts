@@ -17,7 +17,7 @@ export function useHealth() {
   });
 }
 
-/** Whether the signed-in person may have something written to Kafka now, and the sentence that says why not. */
+/** Return whether the user can write to Kafka now, and the reason if not. */
 export function useMaySend(): { allowed: boolean; reason: string } {
   const may = useMayWrite();
   const { data } = useHealth();

@@ -3,15 +3,15 @@ import { useEffect, useState } from "react";
 import { eventsUrl, mergedReplay } from "./replays";
 import type { Replay } from "./replayTypes";
 
-const RECONNECT_MS = 10_000; // the browser tries again by itself unless the server refused
+const RECONNECT_MS = 10_000; // the browser reconnects by itself unless the server refused
 
-/** `heardAt` is when the server was last heard, by the stream or by its opening. */
+/** The state of the event stream; `heardAt` is the time of the last event or connection. */
 export interface StreamState {
   streaming: boolean;
   heardAt: number;
 }
 
-/** Keeps a replay's document up to date by the server's events, as long as `wanted`. */
+/** Update a replay's document from the server's events while `wanted`. */
 export function useReplayStream(id: string, wanted: boolean): StreamState {
   const client = useQueryClient();
   const [round, setRound] = useState(0);

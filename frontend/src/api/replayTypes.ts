@@ -45,7 +45,7 @@ export interface ReplayPage {
   results: Replay[];
   next: string | null;
 }
-/** The options that most people leave as they are. */
+/** Options that most people leave at their defaults. */
 export type AdvancedReplayOptions = Pick<
   Replay,
   "target_cluster" | "shadow" | "keep_timestamps" | "order" | "steps" | "breaker_percent" | "max_lag" | "resolve_groups"

@@ -22,12 +22,12 @@ export type ReplayAct =
   | { act: "resume"; body?: { reason: string } }
   | { act: "rate"; body: { rate: number } };
 
-/** A name for one act of the person, by which the server knows a repetition. */
+/** Return a new idempotency key for one action of the user. */
 export function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Freezes what is chosen; the ids of what a filter matches stay on the server. */
+/** Freeze the chosen records; the ids that a filter matches stay on the server. */
 export function useCreateSelection() {
   return useMutation({
     mutationFn: ({ what, key }: { what: SelectionRequest; key: string }) =>
@@ -43,7 +43,7 @@ export function useSelection(id: string) {
   });
 }
 
-/** Plans a replay of a selection; nothing is written to Kafka by it. */
+/** Plan a replay of a selection. It writes nothing to Kafka. */
 export function usePlan() {
   const client = useQueryClient();
   return useMutation({
@@ -114,7 +114,7 @@ export function useItems(id: string, order: Order, state: string) {
   });
 }
 
-/** The groups that the replay's outcomes would let a person resolve. */
+/** Load the groups whose replayed records all passed. */
 export function useResolvable(id: string, wanted: boolean) {
   return useQuery({
     queryKey: ["resolvable", id],
@@ -144,7 +144,7 @@ export function eventsUrl(id: string): string {
   return `${API}/replays/${id}/events`;
 }
 
-/** The newer document with the plan of the older one, when it comes without. */
+/** Return the newer document; keep the older one's plan if the newer one has none. */
 export function mergedReplay(old: Replay | undefined, next: Replay): Replay {
   return old?.plan && !next.plan ? { ...next, plan: old.plan } : next;
 }

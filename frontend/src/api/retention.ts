@@ -21,7 +21,7 @@ export function useRetention(id: number) {
   });
 }
 
-/** Of the group's oldest records that may still be there; not `complete` where there are more. */
+/** Load the retention of a group's oldest records; `complete` is false if there are more. */
 export function useGroupRetention(id: number) {
   return useQuery({
     queryKey: ["group-retention", id],

@@ -7,17 +7,17 @@ export type { SavedSearchDocument as SavedSearch, QueryCompletion as Completion 
 
 const SAVED = ["saved-searches"];
 
-/** Reads what may take long; when the reader cancels it or leaves, the server ends its query, too. */
+/** Send a slow request; if it is aborted, the server cancels its database query. */
 export function getCancellable<T>(path: string, params: URLSearchParams, signal: AbortSignal): Promise<T> {
   const id = newIdempotencyKey();
   const named = new URLSearchParams(params);
   named.set("query_id", id);
-  const cancel = () => void send("DELETE", `queries/${id}`).catch(() => undefined); // it ends by itself after its time-out
+  const cancel = () => void send("DELETE", `queries/${id}`).catch(() => undefined); // without this request the query runs until its time limit
   signal.addEventListener("abort", cancel, { once: true });
   return get<T>(path, named, signal).finally(() => signal.removeEventListener("abort", cancel));
 }
 
-/** What may stand at the cursor of a query; `at` counts characters. */
+/** Load completions for the cursor of a query; `at` counts characters. */
 export function useCompletion(query: string, at: number, wanted: boolean) {
   return useQuery({
     queryKey: ["complete", query, at],

@@ -134,7 +134,7 @@ function makeClient(): QueryClient {
   return client;
 }
 
-/** Asks who is signed in, once for all that were refused; nobody any more is an ended session, which the form says. */
+/** Check once, after any number of refused requests, whether the session ended; the sign-in form then says so. */
 async function endSession(client: QueryClient): Promise<void> {
   if (client.isMutating({ mutationKey: SIGN_OUT }) > 0) return;
   await client.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
@@ -142,7 +142,7 @@ async function endSession(client: QueryClient): Promise<void> {
     client.setQueryData(SESSION_ENDED, true);
     client.removeQueries({
       predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] && queryKey[0] !== SESSION_ENDED[0],
-    }); // the next person may see less
+    }); // the next user may have fewer permissions
   }
 }
 

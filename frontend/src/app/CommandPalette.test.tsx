@@ -11,7 +11,7 @@ let root: Root;
 let asked: string[];
 let answer: (path: string) => Promise<Response>;
 
-/** What each list answers: no names, and a record at all coordinates. */
+/** Answer each request: no names, and a record at all coordinates. */
 function usual(path: string): Promise<Response> {
   return Promise.resolve(
     new Response(

@@ -20,7 +20,7 @@ import { SCREENS } from "./screens";
 
 const TYPING_MS = 250;
 
-/** Goes by name to a screen, topic, group or connector, or by topic/partition/offset to a record. */
+/** The command palette: finds screens, topics, groups and connectors by name, and records by topic/partition/offset. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -120,7 +120,7 @@ function PaletteOption({
   );
 }
 
-/** What matches, and a sentence where the list alone would not say enough. */
+/** Return the matching entries, and a note if names are missing or nothing matches. */
 function usePaletteEntries(text: string): { places: PaletteEntry[]; note: string } {
   const { topics, groups } = usePaletteNames();
   const connectors = useConnectors();
@@ -181,7 +181,7 @@ function usePaletteEntries(text: string): { places: PaletteEntry[]; note: string
   return { places, note: paletteNote(sources, places.length) };
 }
 
-/** An answer that once came is there, even if asking again failed. */
+/** Return the state of a query; data counts as success even if a later refresh failed. */
 function stateOf({ data, isError }: { data: unknown; isError: boolean }): Source["state"] {
   if (data !== undefined) return "success";
   return isError ? "error" : "pending";

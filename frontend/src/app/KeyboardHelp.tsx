@@ -3,7 +3,7 @@ import { useLocation } from "react-router";
 import { shortcutsAt } from "./shortcuts";
 import styles from "./Shell.module.css";
 
-/** The keys of the screen one is at. */
+/** A dialog with the keyboard shortcuts of the current screen. */
 export function KeyboardHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { pathname } = useLocation();
   return (

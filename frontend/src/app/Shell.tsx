@@ -111,7 +111,7 @@ function Navigation({ span }: { span: Span }) {
   );
 }
 
-/** The time of the overview and of the groups, which goes along to the screens that have one; elsewhere the usual one. */
+/** Return the time range for navigation links: that of the overview or the groups page, elsewhere the default. */
 function useNavigationSpan(): Span {
   const { pathname, search } = useLocation();
   return readSpan(new URLSearchParams(/^\/(groups(\/|$)|$)/.test(pathname) ? search : ""));

@@ -9,7 +9,7 @@ import { Strip } from "../ui/Panel";
 const BEHIND_RECORDS = 1_000;
 const BEHIND_S = 30;
 
-/** Is the list of records so far behind the dead letter topics that it should be said? */
+/** Return whether the index is far enough behind the topics for a warning. */
 export function isIndexBehind({ index }: Health): boolean {
   return (index.records_behind ?? 0) > BEHIND_RECORDS || (index.seconds_behind ?? 0) > BEHIND_S;
 }
@@ -18,7 +18,7 @@ export function secondsBehind(seconds: number): string {
   return seconds < 10 ? `${Math.max(0, seconds).toFixed(1)} s` : span(seconds * 1000);
 }
 
-/** What does not hold at present, above every screen: the gravest alone, with what still does. */
+/** The most severe current problem, shown above every screen. */
 export function StatusBanner() {
   const { data: health } = useHealth();
   const { unreachableSince, hasNewBuild } = useServerState();

@@ -111,7 +111,7 @@ beforeEach(() => {
   });
 });
 
-/** What is shown to an approver: the words, and why each button waits. */
+/** Return the approver's view: its text, and the reason why each button is disabled. */
 async function shown(
   screen: ReactNode,
   { reachable = true, readOnly = false } = {},

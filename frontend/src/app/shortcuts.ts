@@ -11,7 +11,7 @@ interface ScreenShortcuts {
   rows: readonly Shortcut[];
 }
 
-/** What each screen does at which key; the first path that matches counts. */
+/** The shortcuts of each screen; the first matching path is used. */
 const SCREEN_SHORTCUTS: readonly ScreenShortcuts[] = [
   {
     screen: "Overview",
@@ -71,7 +71,7 @@ const GLOBAL_SHORTCUTS: readonly Shortcut[] = [
   { keys: ["Esc"], action: "close the open dialog or menu" },
 ];
 
-/** The keys of the screen at this path, and those that every screen has. */
+/** Return the shortcuts of the screen at this path, and the global ones. */
 export function shortcutsAt(path: string): { screen: string; rows: readonly Shortcut[] }[] {
   const here = SCREEN_SHORTCUTS.find((one) => one.path.test(path));
   return [

@@ -15,7 +15,7 @@ interface Limits {
   decided_by?: string;
 }
 
-/** One line about one limit: what it counts, what is left of it, and how much of it is used, 0 to 1. */
+/** One line about a limit: its window, the remaining errors, and the used share (0 to 1). */
 export interface BudgetLine {
   label: string;
   words: string;
@@ -44,7 +44,7 @@ const NEAREST_FIRST = [
   "unknown",
 ];
 
-/** A task's budget in one or two lines: limits that can't be reached are left out, a limit of 0 says all. */
+/** Return a task's budget in one or two lines. Unlimited limits are left out; a limit of 0 replaces the others. */
 export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits): BudgetLine[] {
   const failed = risk === "failed";
   const plain = (words: string, label = ""): BudgetLine[] => [{ label, words, used: 0, empty: false }];
@@ -63,7 +63,7 @@ export function budgetLines({ total, rate, window_ms, risk, decided_by }: Limits
   return lines.length > 0 ? lines : plain(UNLIMITED);
 }
 
-/** Which stages a handler decides about in place of the limits, and which handler: its whole name is the title. */
+/** Return the stages whose errors a handler decides about, with the handler; `title` has its full name. */
 export function handlerLines(handlers: Record<string, string>): { title: string; words: string }[] {
   return Object.entries(handlers).map(([role, name]) => ({
     title: `${role}: ${name}`,
@@ -71,7 +71,7 @@ export function handlerLines(handlers: Record<string, string>): { title: string;
   }));
 }
 
-/** The task that is nearest to failing; the first of equals. */
+/** Return the task that is nearest to failing; of equal tasks the first. */
 export function worstTask<T extends { budget: { risk: string; left: number | null } }>(
   tasks: readonly T[],
 ): T | undefined {
@@ -83,7 +83,7 @@ export function worstTask<T extends { budget: { risk: string; left: number | nul
   }, undefined);
 }
 
-/** What can be said where no task is near to failing, from all tasks' risks: that none is, only if each has told so. */
+/** Return a sentence for tasks without a known risk. It says that none is near only if every task has reported. */
 export function noRiskWords(risks: readonly string[]): string {
   if (risks.length === 0) return "There is no task.";
   if (risks.every((risk) => risk === "unused"))
@@ -104,7 +104,7 @@ export function noRiskWords(risks: readonly string[]): string {
   return `No task is known to be near: ${parts.join("; ")}.`;
 }
 
-/** When a task would fail if errors went on as in the last hour. */
+/** Return when a task would fail at the error rate of the last hour. */
 export function paceWords(emptyInMs: number | null): string | null {
   if (emptyInMs === null) return null;
   return emptyInMs > 365 * 86_400_000

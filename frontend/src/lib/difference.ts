@@ -16,11 +16,11 @@ export interface Row {
 
 export interface Difference {
   rows: Row[];
-  /** What is compared: whole lines, or places with what stands around them where no lines are to be trusted. */
+  /** The unit of comparison: lines, or excerpts around changes if neither text has usable lines. */
   by: "line" | "place";
-  /** How many of them differ. */
+  /** The number of differences. */
   places: number;
-  /** How many bytes of the original are kept. */
+  /** The number of unchanged bytes of the original. */
   kept: number;
 }
 
@@ -30,7 +30,7 @@ interface TextRange {
   depth: number;
 }
 
-/** A stretch of the original, and what stands in its stead. */
+/** A range of the original and its replacement. */
 interface Pair {
   gone: TextRange;
   fresh: TextRange;
@@ -50,8 +50,8 @@ const LONG_LINE = 2_000;
 const CONTEXT_CHARACTERS = 48;
 
 /**
- * What differs, with the characters that differ marked. Of two texts of one kind the lines are compared. Where only one is JSON,
- * both stand on its lines: the other's would begin inside strings after a quote is lost. Where none can be read, places are shown.
+ * Compare two texts and mark the characters that differ. If both are JSON or both are not, compare lines. If only one is JSON,
+ * use its lines for both: after a lost quote the other's lines would begin inside strings. Otherwise return excerpts.
  */
 export function difference(original: string, edited: string): Difference {
   const [was, is] = [jsonError(original) === null, jsonError(edited) === null];
@@ -65,12 +65,12 @@ export function difference(original: string, edited: string): Difference {
   return paired("place", original, edited, ranges, excerptPairs(original, edited, ranges));
 }
 
-/** Where the characters differ, made readable: whole words rather than letters. */
+/** Return the ranges that differ, extended to whole words. */
 export function changedRanges(original: string, edited: string): readonly Range[] {
   return original === edited ? [] : presentableDiff(original, edited, DIFF_LIMITS);
 }
 
-/** How many bytes of the original this row keeps. */
+/** Return the number of original bytes that this row keeps. */
 export function keptIn(row: Row): number {
   if (row.kind === "new") return 0;
   return row.pieces.reduce((sum, piece) => sum + (piece.marked ? 0 : byteOffset(piece.text, piece.text.length)), 0);
@@ -109,7 +109,7 @@ function paired(
   return made(by, rows, places);
 }
 
-/** The lines of one side, each with what the ranges say stands in its stead on the other. */
+/** Pair each line of one side with its replacement on the other side. */
 function linePairs(side: "original" | "edited", original: string, edited: string, ranges: readonly Range[]): Pair[] {
   const [text, end] = side === "original" ? [original, edited.length] : [edited, original.length];
   const changes = ranges.map(({ fromA, toA, fromB, toB }) =>
@@ -131,7 +131,7 @@ function linePairs(side: "original" | "edited", original: string, edited: string
   });
 }
 
-/** The ranges with some of what stands around them, near ones as one, and the stretches between. */
+/** Return the changes with their context, joined if they are close, and the ranges between them. */
 function excerptPairs(original: string, edited: string, ranges: readonly Range[]): Pair[] {
   const places: Range[] = [];
   for (const range of ranges) {
@@ -162,7 +162,7 @@ function excerptPairs(original: string, edited: string, ranges: readonly Range[]
   return pairs;
 }
 
-/** How far `from` is before `to`, one more where it would cut a surrogate pair. */
+/** Return the distance from `from` to `to`, plus one if `from` would split a surrogate pair. */
 function distanceOnCharacter(text: string, from: number, to: number): number {
   return to - from + (/[\udc00-\udfff]/.test(text.charAt(from)) ? 1 : 0);
 }
@@ -194,7 +194,7 @@ function shown(text: string): TextRange[] {
   return readingLines(text).filter((line) => line.to > line.from);
 }
 
-/** Each different line becomes one character, so that whole lines are compared. */
+/** Compare whole lines by mapping each distinct line to one character. */
 function lineChanges(original: string, before: readonly TextRange[], edited: string, after: readonly TextRange[]) {
   const codes = new Map<string, number>();
   const coded = (source: string, lines: readonly TextRange[]) =>

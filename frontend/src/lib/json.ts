@@ -1,4 +1,4 @@
-/** Why a text is not JSON (RFC 8259) and at which character; it judges only, and makes no values. */
+/** A JSON syntax error (RFC 8259) with its character index. The parser checks only and builds no values. */
 export interface JsonError {
   at: number;
   message: string;

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const NARROW = "(max-width: 799.98px)";
 
-/** Is the window too narrow to write in with care? It is for reading then. */
+/** Return whether the window is too narrow for writing; such windows are read-only. */
 export function useIsNarrowWindow(): boolean {
   return useSyncExternalStore(subscribe, () => window.matchMedia(NARROW).matches);
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** A choice that this browser keeps under a name; `read` turns what is kept, null at first, into a value that is one. */
+/** State in the browser's localStorage. `read` converts the stored text (null at first) to a valid value. */
 export function useStoredState<T>(
   name: string,
   read: (kept: string | null) => T,
@@ -12,7 +12,7 @@ export function useStoredState<T>(
     try {
       localStorage.setItem(name, write(next));
     } catch {
-      // It holds as long as the page is open.
+      // Without storage the value lasts until the page closes.
     }
   };
   return [value, keep];

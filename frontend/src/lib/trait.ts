@@ -1,13 +1,13 @@
 import { FIELDS } from "./fields";
 import { formatClause } from "./query";
 
-// Traits have the names of fields, with blanks.
+// Traits use the names of fields, with spaces.
 const TERMS: ReadonlyMap<string, string> = new Map(FIELDS.map(({ name, term }) => [name.replaceAll("_", " "), term]));
 const LITERALS = ["null", "true", "false"];
 const NAME = /^[\w$.-]+$/;
-const CUT = 80; // characters; what is longer was cut by the server
+const CUT = 80; // the server cuts values at this length
 
-/** The clause that finds records with this value of this field; null where the query language has none. */
+/** Return the clause for records with this value; null if the query language has none. */
 export function clauseOfTrait(field: string, value: string): string | null {
   if (value.length >= CUT || value === "missing") return null;
   const known = TERMS.get(field);

@@ -24,12 +24,12 @@ export function ZoneProvider({ children }: { children: ReactNode }) {
   return <Context value={state}>{children}</Context>;
 }
 
-/** The time zone that times on screen are in. */
+/** Return the time zone for displayed times, and its setter. */
 export function useZone(): ZoneState {
   return useContext(Context);
 }
 
-/** The present time in milliseconds, renewed every `everyMs`. */
+/** Return the current time in milliseconds, updated every `everyMs`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -3,7 +3,7 @@ import styles from "./CopyField.module.css";
 
 const SHOWN_MS = 2_000;
 
-/** A line to be taken elsewhere, with a button that copies it. */
+/** A line of text with a button that copies it. */
 export function CopyField({ text, label }: { text: string; label: string }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
@@ -23,7 +23,7 @@ export function CopyField({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Is the text on the clipboard now? There is none on plain http, and it may be refused. */
+/** Copy text; return false if the browser refuses, as it does on plain http. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

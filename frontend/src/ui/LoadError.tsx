@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "./controls";
 import { Notice } from "./Panel";
 
-/** What stands where an answer would, when it could not be loaded: what failed, why, and what to do. */
+/** Replaces content that could not be loaded, with the error and a retry button. */
 export function LoadError({
   title,
   error,

@@ -1,4 +1,4 @@
-/** The product's mark. */
+/** The product's logo. */
 export function Logo() {
   return (
     <svg width="22" height="22" viewBox="0 0 24 24" aria-hidden="true">

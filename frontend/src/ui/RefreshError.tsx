@@ -3,7 +3,7 @@ import { useNow } from "../lib/zone";
 import { LinkButton } from "./controls";
 import { Strip } from "./Panel";
 
-/** Says that what is shown stands although asking again failed, and of when it is; `at` in milliseconds. */
+/** Says that a refresh failed and how old the visible data is; `at` is in milliseconds. */
 export function RefreshError({ error, at, onAgain }: { error: Error; at: number; onAgain: () => void }) {
   const now = useNow(5_000);
   return (

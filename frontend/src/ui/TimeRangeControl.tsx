@@ -2,7 +2,7 @@ import { RANGES, rangeWords, type Range } from "../lib/ranges";
 import type { Span } from "../lib/span";
 import { Button, Choice } from "./controls";
 
-/** The offered ranges; none of them is chosen while a part of one is shown, which a button gives up. */
+/** The time ranges as buttons. While a part of one is shown, none is active and a button goes back. */
 export function TimeRangeControl({ span, onWiden }: { span: Span; onWiden: (range?: Range) => void }) {
   return (
     <>

@@ -2,7 +2,7 @@ import { Notice } from "./Panel";
 
 const REQUIRED_RIGHT = "It needs the right payload reader.";
 
-/** The box in place of content that the reader may not see. */
+/** Replaces content that the user has no right to see. */
 export function WithheldNotice({ size }: { size?: string }) {
   return (
     <Notice title="Content withheld">
@@ -12,7 +12,7 @@ export function WithheldNotice({ size }: { size?: string }) {
   );
 }
 
-/** A key as text; a withheld key says so. */
+/** A record's key as text, or the word "withheld". */
 export function KeyText({ of }: { of: { key_text: string | null; withheld: boolean } }) {
   if (of.withheld)
     return (

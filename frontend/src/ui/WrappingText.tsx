@@ -1,9 +1,9 @@
 import { Fragment } from "react";
 
 const SEPARATOR = /(?<=[,;&?/{}[\]])/;
-const MAX_CHARACTERS = 20_000; // characters: each separator of a text becomes an element
+const MAX_CHARACTERS = 20_000; // each separator becomes an element, so very long text would slow the page down
 
-/** Text that has few spaces, such as JSON on one line: it may wrap behind what separates, so that words stay whole. */
+/** Text with few spaces, such as JSON on one line: it wraps after separators instead of within words. */
 export function WrappingText({ text }: { text: string }) {
   if (text.length > MAX_CHARACTERS) return text;
   return text.split(SEPARATOR).map((piece, index) => (

@@ -15,7 +15,7 @@ export interface ColumnSeries {
   to?: string;
 }
 
-/** Small columns with a scale of their own. */
+/** A small column chart without axes. */
 export function Sparkline({
   points,
   colour,
@@ -67,14 +67,14 @@ interface ColumnChartProps {
   height: number;
   zone: Zone;
   label: string;
-  /** Axis, grid and day marks; without them it is a strip above a table. */
+  /** Draw axes, grid lines and time ticks. */
   axes?: boolean;
-  /** Sums of another time, drawn as a level over each column. */
+  /** Totals of another time range, drawn as a line over each column. */
   beside?: { label: string; points: readonly number[] } | undefined;
   onNarrow?: (from: number, to: number) => void;
 }
 
-/** Stacked columns over time: exact counts under the pointer, a drag narrows the range, a hidden table for screen readers. */
+/** A stacked column chart over time with a tooltip and a hidden table for screen readers; a drag selects a time range. */
 export function ColumnChart({ series, from, bucketMs, height, zone, label, axes, beside, onNarrow }: ColumnChartProps) {
   const { ref, width: measured } = useElementSize();
   const width = Math.max(280, measured || 800);

@@ -14,7 +14,7 @@ interface ButtonProps {
   onClick?: (event: MouseEvent) => void;
   type?: "button" | "submit";
   busy?: boolean;
-  /** Why it cannot be pressed; the button stays and says so. */
+  /** The reason why the button is disabled, shown as a tooltip. */
   barred?: string | undefined;
   title?: string;
 }
@@ -75,7 +75,7 @@ export function LinkButton({ children, onClick }: { children: ReactNode; onClick
   );
 }
 
-/** One of several; null is none of them. */
+/** A segmented control; null means that no option is active. */
 export function Choice<T extends string>({
   label,
   value,
@@ -110,7 +110,7 @@ export interface TabItem {
   note?: ReactNode;
 }
 
-/** A row of tabs without panels: the caller shows what the value says. */
+/** A row of tabs; the caller renders the active panel. */
 export function TabRow({
   value,
   items,
@@ -140,7 +140,7 @@ export function TabRow({
   );
 }
 
-/** A button that opens a short list of things to do or fetch. */
+/** A button with a menu of actions or downloads. */
 export function MenuButton({
   label,
   items,
@@ -181,14 +181,14 @@ interface ConfirmDialogProps {
   open: boolean;
   title: string;
   children?: ReactNode;
-  /** The label of a text to be given with it; without it only a yes is asked for. */
+  /** The label of the text input; without it the dialog has none. */
   inputLabel?: string;
   required?: boolean;
   confirmLabel: string;
-  /** What leaving it does, where "Cancel" could be mistaken for the act. */
+  /** The label of the closing button, for dialogs in which "Cancel" would be ambiguous. */
   cancelLabel?: string;
   danger?: boolean;
-  /** Why it can't be done by this person or here. */
+  /** The reason why the action is not available. */
   barred?: string | undefined;
   busy: boolean;
   error: string | null;
@@ -260,13 +260,13 @@ interface DialogProps {
   open: boolean;
   title: string;
   children: ReactNode;
-  /** A click beside it or Escape does not close it. */
+  /** Do not close on Escape or a click outside. */
   persistent?: boolean;
   onClose: () => void;
   onClosed?: () => void;
 }
 
-/** A window above the screen. */
+/** A modal dialog. */
 export function Dialog({ open, title, children, persistent = false, onClose, onClosed }: DialogProps) {
   return (
     <Modal

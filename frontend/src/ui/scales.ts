@@ -1,6 +1,6 @@
 import { dayMonth, timeOfDay, type Zone } from "../lib/format";
 
-/** The top of an axis with round ticks that holds `max`. */
+/** Return the end of an axis with round ticks that includes `max`. */
 export function axisMax(max: number): number {
   const step = niceStep(max / 4);
   return Math.max(1, Math.ceil(max / step) * step);
@@ -15,7 +15,7 @@ const TICK_STEPS_MS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720]
   .map((minutes) => minutes * 60_000)
   .concat([1, 2, 7].map((days) => days * 86_400_000));
 
-/** Where a time axis is marked, in columns, and with what; no more often than there are columns. */
+/** Return the ticks of a time axis: position in columns, and label. There is at most one tick per column. */
 export function timeTicks(
   from: number,
   bucketMs: number,

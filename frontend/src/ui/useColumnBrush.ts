@@ -1,17 +1,17 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 
 interface ColumnBrush {
-  /** How many columns there are. */
+  /** The number of columns. */
   size: number;
-  /** The share of the element's width before the first column and behind the last, 0 to 1. */
+  /** The share of the element's width before the first and after the last column, 0 to 1. */
   inset?: { left: number; right: number };
-  /** What a drag, or the keys, chose: the first and the last column. */
+  /** Called with the first and last column of a finished selection. */
   onPick?: ((first: number, last: number) => void) | undefined;
 }
 
-const DRAG_PX = 4; // less is a click
+const DRAG_PX = 4; // a shorter drag counts as a click
 
-/** Columns of time under the pointer or the keys: a drag picks some; arrows move, with Shift they select, Space picks. */
+/** Select a range of chart columns by a drag, or by arrow keys with Shift and then Space. */
 export function useColumnBrush({ size, inset = { left: 0, right: 0 }, onPick }: ColumnBrush) {
   const [over, setOver] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);

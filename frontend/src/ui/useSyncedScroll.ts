@@ -1,11 +1,11 @@
 import { useCallback, useRef, type UIEvent } from "react";
 
 /**
- * Scrolls the children of an element together: each goes as far of its own way as the one that was scrolled.
- * Put what is returned on the element's `onScrollCapture`.
+ * Scroll the children of an element together, each by the same share of its own height.
+ * Pass the returned handler to the element's `onScrollCapture`.
  */
 export function useSyncedScroll(): (event: UIEvent<HTMLElement>) => void {
-  const led = useRef(new Map<Element, number>()); // where each was put, to tell the echo of that from a person's scrolling
+  const led = useRef(new Map<Element, number>()); // positions set here, to ignore the scroll events that they cause
   return useCallback(({ currentTarget, target }) => {
     if (!(target instanceof HTMLElement) || target.parentElement !== currentTarget) return;
     const put = led.current.get(target);

@@ -6,12 +6,12 @@ import { OptionRow } from "./OptionRow";
 import styles from "./Plan.module.css";
 
 const ORDER: { value: OrderGuard; label: string }[] = [
-  { value: "skip", label: "leave out older ones" },
-  { value: "last", label: "only the last per key" },
+  { value: "skip", label: "leave out older records" },
+  { value: "last", label: "send only the last record per key" },
   { value: "anyway", label: "send anyway" },
 ];
 
-/** What most people leave as it is. */
+/** Replay options that most people leave at their defaults. */
 export function AdvancedOptions({
   options,
   disabled,
@@ -52,7 +52,7 @@ export function AdvancedOptions({
           value={steps}
           placeholder="none"
           disabled={disabled}
-          error={grows ? undefined : "Numbers that grow: 1, 10, 100"}
+          error={grows ? undefined : "Enter increasing numbers: 1, 10, 100"}
           onChange={(event) => setSteps(event.currentTarget.value)}
           onBlur={() => grows && numbers.join() !== (options.steps ?? []).join() && set({ steps: numbers })}
           onKeyDown={(event) => event.key === "Enter" && (event.preventDefault(), event.currentTarget.blur())}
@@ -70,7 +70,7 @@ export function AdvancedOptions({
           onValue={(breaker_percent) => set({ breaker_percent })}
         />
         <LimitInput
-          label="Records a reader may be behind"
+          label="Maximum consumer lag in records"
           empty="no lag limit"
           suffix=" behind"
           max={Number.MAX_SAFE_INTEGER}
@@ -91,7 +91,7 @@ export function AdvancedOptions({
       <OptionRow label="Sent before">
         <Checkbox
           size="xs"
-          label="send again, although a replay sent it"
+          label="send records again that a replay already sent"
           checked={options.resend}
           disabled={disabled}
           onChange={(event) => set({ resend: event.currentTarget.checked })}
@@ -117,7 +117,7 @@ export function AdvancedOptions({
 
 interface LimitInputProps {
   label: string;
-  /** What stands in the field when there is no limit. */
+  /** The placeholder when there is no limit. */
   empty: string;
   suffix: string;
   max: number;
@@ -126,7 +126,7 @@ interface LimitInputProps {
   onValue: (value: number | null) => void;
 }
 
-/** A number that is sent when the field is left; empty is no limit. */
+/** A number that is submitted on blur; an empty field means no limit. */
 function LimitInput({ label, empty, suffix, max, value, disabled, onValue }: LimitInputProps) {
   return (
     <NumberInput

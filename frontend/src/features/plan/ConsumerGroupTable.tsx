@@ -2,14 +2,14 @@ import type { Plan } from "../../api/replayTypes";
 import { count } from "../../lib/format";
 import styles from "./Plan.module.css";
 
-/** Connectors of the engine commit without being members: their own state tells more than their group's. */
+/** Return the connector's state. The engine commits offsets without group members, so the group looks empty. */
 function connectorState(target: Plan["targets"][number], group: string): string | undefined {
   const watched = target.watched.find((one) => one.group === group);
   if (watched) return `connector, ${watched.state.toLowerCase()}`;
   return target.also_read_by.some((name) => group === `connect-${name}`) ? "connector" : undefined;
 }
 
-/** Who reads the targets, and whose outcome counts. */
+/** The consumer groups of the target topics; `watched` groups decide the outcome. */
 export function ConsumerGroupTable({ plan }: { plan: Plan }) {
   const several = plan.targets.length > 1;
   return (

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import styles from "./Plan.module.css";
 
-/** One option with its name before it. */
+/** A labelled row of the send form. */
 export function OptionRow({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className={styles.optionRow}>

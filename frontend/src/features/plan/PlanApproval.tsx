@@ -10,13 +10,13 @@ interface Props {
   approval: Approval;
   busy: boolean;
   error: Error | null;
-  /** Why this plan can't be agreed to. */
+  /** The reason why nobody can approve this plan now. */
   barred: string | undefined;
   onApprove: () => void;
   onReject: (reason: string) => void;
 }
 
-/** Whether a second person agreed to this plan; and what that person does. */
+/** The state of a plan's approval, with buttons for the second person. */
 export function PlanApproval({ approval, busy, error, barred, onApprove, onReject }: Props) {
   const { zone } = useZone();
   const { data: me } = useSession();

@@ -8,23 +8,23 @@ import { ConsumerGroupTable } from "./ConsumerGroupTable";
 import styles from "./Plan.module.css";
 
 const LEVELS: Record<CheckLevel, { glyph: string; tone: Tone; says: string }> = {
-  ok: { glyph: "✓", tone: "passed", says: "in order" },
-  warn: { glyph: "!", tone: "warn", says: "to consider" },
-  stop: { glyph: "✕", tone: "failed", says: "stops it" },
+  ok: { glyph: "✓", tone: "passed", says: "passed" },
+  warn: { glyph: "!", tone: "warn", says: "warning" },
+  stop: { glyph: "✕", tone: "failed", says: "blocks the replay" },
 };
 
 interface Props {
   plan: Plan | null | undefined;
   checking: boolean;
   error: Error | null;
-  /** Why the plan no longer describes what would be sent. */
+  /** The reason why the plan is out of date. */
   stale: string | undefined;
   onCheck: (() => void) | undefined;
-  /** What stands here before anything was checked. */
+  /** The text before the first check. */
   before?: string;
 }
 
-/** The dry run: what would be sent where, what is left out, and what speaks against it. */
+/** The plan of a replay: checks, consumer groups and record counts per target. */
 export function PlanPanel({ plan, checking, error, stale, onCheck, before }: Props) {
   const { zone } = useZone();
   return (

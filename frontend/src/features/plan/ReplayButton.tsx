@@ -8,12 +8,12 @@ import { Button } from "../../ui/controls";
 interface Props {
   what: SelectionRequest;
   primary?: boolean;
-  /** Why these cannot be replayed, whoever asks. */
+  /** The reason why these records cannot be replayed by anybody. */
   barred?: string | undefined;
   children: ReactNode;
 }
 
-/** Freezes what is chosen as a selection and goes on to its plan, as the key `r` does; nothing is sent by it. */
+/** Freezes the chosen records as a selection and opens the plan, also with the key `r`. It sends nothing. */
 export function ReplayButton({ what, primary, barred, children }: Props) {
   const may = useMaySend();
   const navigate = useNavigate();

@@ -17,25 +17,25 @@ interface Props {
   count: number;
   options: ReplayOptions;
   onOptions: (options: ReplayOptions) => void;
-  /** Drafts are offered only where the records may have some. */
+  /** Show the option to send drafts. */
   offerDrafts?: boolean;
-  /** Groups may be resolved by what becomes of the records. */
+  /** Show the option to resolve groups whose records all pass. */
   offerGroupResolution?: boolean;
   busy: boolean;
   error: Error | null;
-  /** Why Run waits, beyond what the plan says. */
+  /** A reason to disable the Replay button, beyond the plan's checks. */
   barred: string | undefined;
   onCheck: () => void;
-  /** `typed` is what the plan wants typed before it is run. */
+  /** `typed` is the confirmation text that the plan asks for. */
   onRun: (reason: string, typed: string, resolveGroups: boolean) => void;
-  /** A second person's agreement, where the plan may need it. */
+  /** The state of a second person's approval, if plans can need one. */
   approval?: Approval | undefined;
   onRequestApproval?: (reason: string) => void;
   onApprove?: () => void;
   onReject?: (reason: string) => void;
 }
 
-/** How it is sent, and the one button that sends it. */
+/** The form of a replay's options, with the button that starts it. */
 export function SendPanel({
   plan,
   count,
@@ -79,7 +79,7 @@ export function SendPanel({
               ? `Type ${word} first`
               : undefined));
   const resolvable = offerGroupResolution === true && !options.shadow && !options.target_cluster;
-  const agreed = approval?.needed === true; // what a second person agrees to is in the plan
+  const agreed = approval?.needed === true; // the approver must see this option, so it is part of the plan
   const resolving = agreed ? (options.resolve_groups ?? false) : resolves;
   const speed = own ? "own" : options.rate === 0 ? "none" : "safe";
   const target = options.shadow ? "shadow" : other ? "other" : "origin";
@@ -95,7 +95,7 @@ export function SendPanel({
       aside={
         <span className="s t3">
           {options.rate > 0
-            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, if nothing stops it`
+            ? `about ${span(Math.max(1000, (1000 * sends) / options.rate))}, unless the replay pauses`
             : "as fast as the broker accepts records"}
         </span>
       }
@@ -141,7 +141,7 @@ export function SendPanel({
           >
             <div className={styles.choices}>
               <Radio size="xs" value="safe" label={`${SAFE_RATE} / s, safe`} disabled={!may.allowed} />
-              <Radio size="xs" value="own" label="own limit" disabled={!may.allowed} />
+              <Radio size="xs" value="own" label="custom limit" disabled={!may.allowed} />
               <Radio size="xs" value="none" label="no limit" disabled={!may.allowed} />
             </div>
           </Radio.Group>
@@ -169,8 +169,8 @@ export function SendPanel({
               size="xs"
               label={
                 plan
-                  ? `send my drafts where there are some: ${plan.edited} edited`
-                  : "send my drafts where there are some"
+                  ? `send my drafts in place of the original records: ${plan.edited} edited`
+                  : "send my drafts in place of the original records"
               }
               checked={options.use_fixes}
               disabled={!may.allowed}
@@ -188,9 +188,9 @@ export function SendPanel({
           <span className="s">
             {plan?.headers.added.length ?? 3} added <span className="mono">dlq.replay.*</span>,{" "}
             {plan ? (
-              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} left off</span>
+              <span title={plan.headers.stripped.join("\n")}>{plan.headers.stripped.length} removed</span>
             ) : (
-              "those of the dead letter left off"
+              "dead letter headers removed"
             )}
           </span>
           <span className="s">
@@ -277,5 +277,5 @@ export function SendPanel({
 function canarySummary({ steps = [], breaker_percent }: ReplayOptions): string {
   const pause =
     breaker_percent === null || breaker_percent === undefined ? "" : `; pauses above ${breaker_percent} % failed again`;
-  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, outcomes awaited between` : "none, all at once"}${pause}`;
+  return `${steps.length > 0 ? `${[...steps, "rest"].join(" → ")}, waits for outcomes after each step` : "none, all at once"}${pause}`;
 }

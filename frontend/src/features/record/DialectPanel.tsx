@@ -2,7 +2,7 @@ import type { DeadLetter } from "../../api/types";
 import { Facts, Panel, Strip } from "../../ui/Panel";
 import styles from "./Record.module.css";
 
-/** How this dead letter was parsed: which field was taken from where, and what could not be understood. */
+/** The dialect of a dead letter: the source of each field, and parsing problems. */
 export function DialectPanel({ letter }: { letter: DeadLetter }) {
   const { name, version, notes, problems } = letter.dialect;
   if (notes.length === 0 && problems.length === 0) return null;

@@ -5,7 +5,7 @@ import { Notice } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
 import styles from "./Record.module.css";
 
-/** Headers in their order, duplicates and nulls included. */
+/** Headers in record order. Kafka allows duplicate names and null values. */
 export function HeaderTable({ headers }: { headers: readonly Header[] }) {
   if (headers.length === 0) return <Notice title="The record has no headers" />;
   return (

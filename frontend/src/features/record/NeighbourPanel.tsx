@@ -7,7 +7,7 @@ import { SkeletonRows, Panel, Strip, join } from "../../ui/Panel";
 import { KeyText } from "../../ui/WithheldNotice";
 import styles from "./Record.module.css";
 
-/** The records beside this one in its origin partition, failed or not. */
+/** The records before and after this one in its origin partition. */
 export function NeighbourPanel({ letter, address }: { letter: DeadLetter; address: string }) {
   const { data, isPending, isError } = useNeighbours(letter.id);
   if (isError || (data && data.results.length === 0 && !data.not_allowed)) return null;

@@ -9,7 +9,7 @@ import { HexView } from "./HexView";
 import { PayloadView } from "./PayloadView";
 import styles from "./Record.module.css";
 
-/** Value, key, headers, error and raw bytes of one dead letter, one at a time. */
+/** Tabs for the value, key, headers, error and raw bytes of a dead letter. */
 export function PayloadTabs({ letter }: { letter: DeadLetter }) {
   const [tab, setTab] = useState("value");
   return (
@@ -46,7 +46,7 @@ export function PayloadTabs({ letter }: { letter: DeadLetter }) {
   );
 }
 
-/** Its size; of bytes that nobody has, none. */
+/** Return the size of a payload, or a dash if its bytes are missing. */
 function sizeOf(payload: Payload): string {
   return payload.size === null && !payload.is_null ? "–" : bytes(payload.size);
 }

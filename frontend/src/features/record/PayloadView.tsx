@@ -12,7 +12,7 @@ import styles from "./Record.module.css";
 const WIDTH = 100;
 const LINES = 300;
 
-/** A payload's own characters with their byte offsets; the byte where parsing stopped is marked. */
+/** A payload as text with byte offsets; the byte where parsing stopped is marked. */
 export function PayloadView({ letter, part }: { letter: DeadLetter; part: "value" | "key" | "context" }) {
   const payload = letter[part];
   const [folded, setFolded] = useState(true);

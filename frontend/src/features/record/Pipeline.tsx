@@ -4,7 +4,7 @@ import { shortClass } from "../../lib/stages";
 import { Glyph, Notice, join } from "../../ui/Panel";
 import styles from "./Record.module.css";
 
-/** The stages that the record went through, the failing one marked. */
+/** The stages of the record's pipeline; the failed stage is marked. */
 export function Pipeline({ letter }: { letter: DeadLetter }) {
   if (letter.stages.length === 0)
     return (
@@ -31,7 +31,7 @@ export function Pipeline({ letter }: { letter: DeadLetter }) {
   );
 }
 
-/** Where the record came from: a topic's partition and offset, or what a source calls them. */
+/** Return the record's origin: topic, partition and offset, or the source connector's partition and offset. */
 function originOf({ source, origin_topic, origin_partition, origin_offset }: DeadLetter) {
   if (!source)
     return {

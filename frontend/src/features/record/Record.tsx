@@ -30,7 +30,7 @@ import styles from "./Record.module.css";
 import { SourcePanel } from "./SourcePanel";
 import { TimelinePanel } from "./TimelinePanel";
 
-/** Why did this one fail, at which stage and byte, and what stood beside it? */
+/** The page of one dead letter: pipeline, payload, error and neighbours. */
 export function Record() {
   const { id = "" } = useParams();
   const [params] = useSearchParams();
@@ -89,7 +89,7 @@ export function Record() {
   );
 }
 
-/** What was decided about it instead of a replay, if something was. */
+/** The disposal of the record, if there is one. */
 function RecordDisposal({ letter }: { letter: DeadLetter }) {
   const disposal = useReplaysOf(letter.id).data?.disposal;
   return disposal ? <DisposalStrip key={letter.id} record={letter.id} disposal={disposal} /> : null;
@@ -143,18 +143,18 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
     >
       <span className={styles.nav}>
         <Button
-          barred={previous ? undefined : "This is the first one that matches"}
+          barred={previous ? undefined : "This is the first matching record"}
           onClick={() => onOpen(previous)}
-          title="The one above (k)"
+          title="Previous record (k)"
         >
           <span className="row" style={{ gap: 6 }}>
             ‹ <kbd>k</kbd>
           </span>
         </Button>
         <Button
-          barred={next ? undefined : "This is the last one that matches"}
+          barred={next ? undefined : "This is the last matching record"}
           onClick={() => onOpen(next)}
-          title="The one below (j)"
+          title="Next record (j)"
         >
           <span className="row" style={{ gap: 6 }}>
             <kbd>j</kbd> ›
@@ -179,20 +179,21 @@ function RecordHeader({ letter, onOpen }: { letter: DeadLetter; onOpen: (id: num
   );
 }
 
-/** Why there are no bytes to send. */
+/** The reasons for missing bytes. */
 const MISSING_BYTES: Partial<Record<DeadLetter["original"], string>> = {
   expired: "expired",
   unknown: "unknown",
   forbidden: "not fetched: not allowed",
 };
 
-/** Actions on a record; one whose bytes are gone says so. */
+/** The actions on a record. They stay visible and disabled if its bytes are missing. */
 function RecordActions({ letter }: { letter: DeadLetter }) {
   const may = useMayEdit();
   const gone = MISSING_BYTES[letter.original] && `Cannot be replayed: ${MISSING_BYTES[letter.original]}`;
   const disposal = useReplaysOf(letter.id).data?.disposal;
   const aside = disposal ? `${disposalLabel(disposal.kind)}: restore it first` : undefined;
-  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason; // a source’s goes on through the stages that were left
+  // A source record needs no bytes from Kafka: the fix runs through its remaining stages.
+  const barred = may.allowed ? (letter.source ? undefined : gone) : may.reason;
   return (
     <>
       <DisposalMenu

@@ -3,7 +3,7 @@ import { Facts, Panel } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
 import styles from "./Record.module.css";
 
-/** Where a source connector read the record, and what it read. */
+/** The source partition, source offset and content of a source connector's record. */
 export function SourcePanel({ letter }: { letter: DeadLetter }) {
   const { source } = letter;
   if (!source) return null;
@@ -46,7 +46,7 @@ export function SourcePanel({ letter }: { letter: DeadLetter }) {
       </div>
       {source.withheld && <WithheldNotice />}
       {source.value !== null && (
-        <pre className={styles.trace} role="group" tabIndex={0} aria-label="What was read">
+        <pre className={styles.trace} role="group" tabIndex={0} aria-label="Source record content">
           {source.value}
         </pre>
       )}

@@ -14,7 +14,7 @@ const LETTER = {
   timeline: [{ at: at(0), kind: "failed", text: "Failed" }],
 } as unknown as DeadLetter;
 
-/** Where each row of the timeline leads, by time. */
+/** Return the text and link of each timeline row. */
 async function rows(replays: unknown): Promise<[string, string | null][]> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["replays-of", 4], replays);

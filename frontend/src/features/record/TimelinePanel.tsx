@@ -46,7 +46,7 @@ export function TimelinePanel({ letter }: { letter: DeadLetter }) {
   );
 }
 
-/** What happened to the dead letter itself, in the order that it came in, and to it in replays, by time. */
+/** Return the dead letter's own events in their order, merged with its replays' events by time. */
 function timelineEvents(letter: DeadLetter, replays: LetterReplays | undefined): TimelineEvent[] {
   const own = letter.timeline.map(({ at, kind, text }) => ({
     at,
@@ -65,9 +65,10 @@ function timelineEvents(letter: DeadLetter, replays: LetterReplays | undefined):
           ? `/replays/${replay}`
           : undefined,
   }));
-  const told = new Set([letter.id, ...(replays?.timeline ?? []).map((one) => one.dead_letter)]); // an outcome tells of its dead letter
+  // An outcome event already mentions its dead letter.
+  const mentioned = new Set([letter.id, ...(replays?.timeline ?? []).map((one) => one.dead_letter)]);
   const related = (replays?.lineage ?? [])
-    .filter((one) => !told.has(one.dead_letter))
+    .filter((one) => !mentioned.has(one.dead_letter))
     .map((one) => ({ at: one.at, text: one.text, tone: styles.bad, to: `/records/${one.dead_letter}` }));
   const disposal = replays?.disposal;
   const decided = disposal

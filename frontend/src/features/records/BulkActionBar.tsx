@@ -9,7 +9,7 @@ import { DisposalMenu } from "../disposals/DisposalMenu";
 import { ReplayButton } from "../plan/ReplayButton";
 import styles from "./Records.module.css";
 
-/** What is ticked, and what can be done with it; "all that match" goes to the server as the filter, never as ids. */
+/** The actions on the ticked rows. "All that match" is sent as a filter, because most of its ids are not loaded. */
 export function BulkActionBar({ ticks, total, query }: { ticks: Ticks; total: Total; query: string }) {
   const all = totalWords(total);
   const what: SelectionRequest = ticks.all ? { filter: query } : { ids: [...ticks.ticked] };

@@ -6,14 +6,14 @@ import styles from "./QueryBar.module.css";
 interface Props {
   clause: Clause;
   groupLabels: Map<string, string>;
-  /** Which part of its text the server could not take. */
+  /** The part of the text that caused a query error. */
   errorRange: { start: number; end: number } | null;
   onToggle: () => void;
   onEdit: () => void;
   onRemove: () => void;
 }
 
-/** A clause: its body switches it off or on, or is typed again where it is wrong; its pencil types it again, its cross takes it away. */
+/** A clause of the query. A click toggles it, or edits it after an error; the icons edit and remove it. */
 export function ClauseChip({ clause, groupLabels, errorRange, onToggle, onEdit, onRemove }: Props) {
   const { field, values, exclude } = parseClause(clause.text);
   const shown = field === "group" ? values.map((value) => groupLabels.get(value) ?? value) : values;

@@ -4,7 +4,7 @@ import { LinkButton } from "../../ui/controls";
 import { COLUMNS, DEFAULT_COLUMNS } from "./columns";
 import styles from "./Records.module.css";
 
-/** Chooses what the list shows of each record; at least one column stays. */
+/** A menu that shows and hides columns; at least one stays. */
 export function ColumnMenu({
   columns,
   onChange,

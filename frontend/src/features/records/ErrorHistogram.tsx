@@ -51,7 +51,7 @@ export function ErrorHistogram({ query, onNarrow }: { query: string; onNarrow: (
   );
 }
 
-/** How far the columns count, where not to the end. */
+/** Return a note if the histogram does not count all records. */
 function extent({ exact, series }: TimeSeries) {
   if (exact) return null;
   const counted = series.reduce((sum, one) => sum + one.total, 0);

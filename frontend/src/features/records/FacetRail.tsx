@@ -11,13 +11,13 @@ import { queryErrorOf } from "./queryError";
 import styles from "./Records.module.css";
 
 const SHOWN = 10;
-// Numbers stand last, because they say little alone.
+// Numeric facets come last, because a number alone says little.
 const FACET_FIELDS = FIELDS.filter((one) => one.facet !== undefined).sort(
   (one, other) => Number(one.kind === "number") - Number(other.kind === "number") || one.facet! - other.facet!,
 );
 const PROPORTIONAL_FIELDS: ReadonlySet<Field> = new Set<Field>(["group", "connector", "replay_state"]);
 
-/** What the matching records are made of; a click includes a value, an Alt-click excludes it. */
+/** The counts of matching records by field. A click includes a value, an Alt-click excludes it. */
 export function FacetRail({
   asked,
   filter,

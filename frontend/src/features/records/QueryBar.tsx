@@ -13,14 +13,14 @@ import { rememberSearch } from "./recentSearches";
 interface Props {
   filter: Filter;
   groupLabels: Map<string, string>;
-  /** Why the server did not answer, if it did not. */
+  /** The error of the last request. */
   error: Error | null;
   onChange: (filter: Filter) => void;
   children: ReactNode;
   input: RefObject<HTMLInputElement | null>;
 }
 
-/** The query as chips, and a line to type more of it; a query that the server can't take is marked at its fault. */
+/** The query as chips with an input for more clauses; a syntax error is marked in its chip. */
 export function QueryBar({ filter, groupLabels, error, onChange, children, input }: Props) {
   const [text, setText] = useState("");
   const { zone } = useZone();
@@ -109,14 +109,14 @@ function TimeRangeSelect({ filter, onChange }: { filter: Filter; onChange: (filt
   );
 }
 
-/** Where each chip stands in the query that is asked. */
+/** Return the start of each active clause in the query text, in UTF-16 units. */
 function clauseStarts(filter: Filter): Map<Clause, number> {
   const asked = filter.clauses.filter((clause) => !clause.off);
   let start = 0;
   return new Map(asked.map((clause) => [clause, (start += clause.text.length + 1) - clause.text.length - 1]));
 }
 
-/** The part of a chip's text that the fault covers; null where it covers none. */
+/** Return the part of a clause that the error covers, or null. */
 function errorRange(
   query: string,
   start: number | undefined,

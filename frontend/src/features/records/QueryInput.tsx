@@ -4,7 +4,7 @@ import { toCharacterIndex, toUtf16Index } from "../../lib/query";
 import { join } from "../../ui/Panel";
 import styles from "./QueryBar.module.css";
 
-/** Keys that move the cursor and change nothing. */
+/** Keys that move the cursor without changing the text. */
 const MOVES = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
 
 interface Props {
@@ -12,11 +12,11 @@ interface Props {
   value: string;
   onChange: (text: string) => void;
   onCommit: () => void;
-  /** Backspace before the first character. */
+  /** Called for Backspace in an empty input. */
   onEditLast: () => void;
 }
 
-/** The line to type in, with what may stand at its cursor below it. */
+/** The query input with completions for the text at the cursor. */
 export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props) {
   const [cursor, setCursor] = useState(0);
   const [open, setOpen] = useState(false);
@@ -32,7 +32,7 @@ export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props
     setChosen(-1);
   };
   const take = (text: string) => {
-    if (!data || isStale) return; // its places are those of an earlier text
+    if (!data || isStale) return; // its offsets belong to an earlier text
     const head = value.slice(0, toUtf16Index(value, data.start)) + text + (/[:.]$/.test(text) ? "" : " ");
     onChange(head + value.slice(toUtf16Index(value, data.end)).trimStart());
     setCursor(head.length);
@@ -40,7 +40,7 @@ export function QueryInput({ ref, value, onChange, onCommit, onEditLast }: Props
     setChosen(-1);
   };
   const press = (event: KeyboardEvent<HTMLInputElement>) => {
-    if (event.nativeEvent.isComposing) return; // the key is the input method's
+    if (event.nativeEvent.isComposing) return; // the input method uses this key
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by !== undefined && items.length > 0) {
       event.preventDefault();

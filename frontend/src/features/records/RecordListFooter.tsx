@@ -11,7 +11,7 @@ interface Props {
   onOlder: (() => void) | undefined;
 }
 
-/** How many rows are loaded, what keys do with them, and the way to older ones. */
+/** The number of loaded rows, the keyboard shortcuts, and a button for older rows. */
 export function RecordListFooter({ loaded, partial, loading, onOlder }: Props) {
   return (
     <div className={join("row s t3", styles.footer)}>
@@ -30,7 +30,7 @@ export function RecordListFooter({ loaded, partial, loading, onOlder }: Props) {
         <kbd>/</kbd> filter
       </span>
       {onOlder && <LinkButton onClick={onOlder}>{loading ? "Loading…" : `Older ${PAGE_SIZE}`}</LinkButton>}
-      {!onOlder && <span>{partial ? "stopped at 2 s; there may be more" : "no older ones in this time"}</span>}
+      {!onOlder && <span>{partial ? "stopped at 2 s; there may be more" : "no older records in this time range"}</span>}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import styles from "./Records.module.css";
 interface Props {
   error: Error | null;
   asking: boolean;
-  /** Rows of the question before, shown in grey while this one is asked. */
+  /** The previous rows, shown in grey while new ones load. */
   earlier: readonly DeadLetterRow[];
   columns: readonly string[];
   onAgain: () => void;
@@ -17,7 +17,7 @@ interface Props {
 
 const NONE_TICKED: ReadonlySet<number> = new Set();
 
-/** What stands in place of an answer that is not there: being asked, refused or cancelled. */
+/** Replaces the list while it loads, or after an error or a cancelled search. */
 export function RecordListPlaceholder({ error, asking, earlier, columns, onAgain }: Props) {
   if (asking && earlier.length === 0) return <SkeletonRows rows={14} height={16} />;
   if (asking) {

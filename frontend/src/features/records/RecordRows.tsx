@@ -13,9 +13,9 @@ interface Props {
   at: string | null;
   address: string;
   ticked: ReadonlySet<number>;
-  /** The ids of those that are shown. */
+  /** The ids of the visible columns. */
   columns: readonly string[];
-  /** Ticks a row or takes its tick away; with `range`, all rows since the last one. */
+  /** Toggles a row; with `range`, ticks all rows since the last one. */
   onTick: (id: number, range: boolean) => void;
 }
 
@@ -30,7 +30,7 @@ export function RecordRows({ rows, at, address, ticked, columns, onTick }: Props
   );
   const grid = narrow ? undefined : gridOf(shown);
   const head = narrow ? 0 : 30;
-  // The virtualizer hands out functions that change under the compiler's feet; nothing here is memoised.
+  // The virtualizer returns functions that are not stable, so the compiler must not memoise this component.
   // eslint-disable-next-line react-hooks/incompatible-library
   const virtual = useVirtualizer({
     count: rows.length,

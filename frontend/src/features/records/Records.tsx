@@ -31,7 +31,7 @@ import { RecordListPlaceholder } from "./RecordListPlaceholder";
 
 const NO_ROWS: DeadLetterRow[] = [];
 
-/** Which records exactly, and how complete is this answer? */
+/** The page that searches and lists dead letters. */
 export function Records() {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
@@ -112,7 +112,7 @@ export function Records() {
             onChange={set}
           />
         ) : isAsked ? (
-          "Asking…"
+          "Searching…"
         ) : (
           " "
         )}
@@ -179,7 +179,7 @@ export function Records() {
   );
 }
 
-/** Says what arrived meanwhile; the list itself never moves under the pointer. */
+/** The number of new records. The list changes only on a click, so that no row moves under the pointer. */
 function NewRecordsLink({
   present,
   shown,

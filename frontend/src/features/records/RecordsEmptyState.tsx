@@ -19,11 +19,11 @@ interface Props {
   filter: Filter;
   pages: readonly DeadLetterPage[];
   onChange: (filter: Filter) => void;
-  /** Goes on where the reading ended, where it did. */
+  /** Continues a search that ended early; undefined if it was complete. */
   onOlder: (() => void) | undefined;
 }
 
-/** What stands in place of rows when none was found: why, and what to try. */
+/** The text for an empty list: the reason, and buttons that widen the search. */
 export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
   const { zone } = useZone();
   const active = filter.clauses.filter((clause) => !clause.off);
@@ -82,6 +82,6 @@ export function RecordsEmptyState({ filter, pages, onChange, onOlder }: Props) {
 }
 
 function emptyTitle(pages: readonly DeadLetterPage[], more: boolean, all: Total | undefined): string {
-  if (more) return `None of the ${count(searchedCount(pages))} records looked into matches`;
+  if (more) return `None of the ${count(searchedCount(pages))} searched records matches`;
   return all && all.count > 0 ? `0 of ${totalWords(all)} match` : "None match";
 }

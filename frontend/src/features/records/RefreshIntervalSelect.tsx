@@ -1,6 +1,6 @@
 import styles from "./Records.module.css";
 
-/** How often it is asked whether there is more; 0 is never. */
+/** The intervals between checks for new records; 0 means never. */
 export const REFRESH_INTERVALS_MS = [0, 10_000, 60_000] as const;
 const LABELS: Record<number, string> = { 0: "off", 10_000: "10 s", 60_000: "1 min" };
 
@@ -8,7 +8,7 @@ export function readRefreshInterval(kept: string | null): number {
   return REFRESH_INTERVALS_MS.find((one) => String(one) === kept) ?? 10_000;
 }
 
-/** Chooses how often new records are looked for; rows never move by themselves. */
+/** A select for the interval between checks. The list shows new records only after a click, so rows never move. */
 export function RefreshIntervalSelect({ ms, onChange }: { ms: number; onChange: (ms: number) => void }) {
   return (
     <label className={styles.refreshInterval}>

@@ -11,13 +11,13 @@ interface Props {
   shown: number;
   first: DeadLetterPage;
   pages: readonly DeadLetterPage[];
-  /** Whether the facets count all that match; undefined while there are none. */
+  /** Whether the facet counts are exact; undefined while they are loading. */
   exactFacets: boolean | undefined;
   filter: Filter;
   onChange: (filter: Filter) => void;
 }
 
-/** How complete the answer is, and what it took. */
+/** A line about the search result: size, completeness, duration and age. */
 export function ResultSummary({ shown, first, pages, exactFacets, filter, onChange }: Props) {
   const now = useNow(5_000);
   const searched = searchedCount(pages);
@@ -38,13 +38,13 @@ export function ResultSummary({ shown, first, pages, exactFacets, filter, onChan
       <span className="t3">·</span>ran {ago(first.ran_at, now)}
       {searched !== null && (
         <>
-          <span className="t3">·</span>looked into {count(searched)} records
+          <span className="t3">·</span>searched {count(searched)} records
           {pages.at(-1)?.next ? ", older ones not yet" : ""}
         </>
       )}
       {first.text_behind ? (
         <span className="warn b">
-          <span className="t3">·</span> words of the newest {plural(first.text_behind, "record")} are not searched yet
+          <span className="t3">·</span> text of the newest {plural(first.text_behind, "record")} is not searched yet
         </span>
       ) : null}
       {isPartial(pages) && (
@@ -65,7 +65,7 @@ export function ResultSummary({ shown, first, pages, exactFacets, filter, onChan
   );
 }
 
-/** What of the total and the facets is exact; nothing is said of what is not there. */
+/** Return whether the total and the facets are exact, without a total or facets that are missing. */
 function exactnessOf(total: Total, exactFacets: boolean | undefined): string {
   const both = total.exact === exactFacets;
   if (both) return total.exact ? "facets and total exact" : "total and facets bounded";

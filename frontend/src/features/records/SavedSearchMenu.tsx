@@ -9,7 +9,7 @@ import { join } from "../../ui/Panel";
 import { recentSearches } from "./recentSearches";
 import styles from "./QueryBar.module.css";
 
-/** Searches that people gave a name, and the last ones of this browser. */
+/** A menu of saved searches and this browser's latest ones. */
 export function SavedSearchMenu({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
   const [saving, setSaving] = useState(false);
   const [opened, setOpened] = useState(false);

@@ -9,18 +9,18 @@ import styles from "./Records.module.css";
 
 export interface Column {
   id: string;
-  /** What its head says, and its box in the list of columns. */
+  /** The column header; `name` is the label in the column menu. */
   head: string;
   name: string;
-  /** At least so many pixels wide, and where it may be wider up to this. */
+  /** The minimum width in pixels, and the maximum as a CSS size if it can grow. */
   min: number;
   max?: string;
-  /** In a narrow window each row has two lines: what stands where; null leaves it out. */
+  /** The position in a narrow window, where each row has two lines; null hides the column. */
   narrow: "first" | "second" | "end" | null;
   cell: (row: DeadLetterRow, zone: Zone) => ReactNode;
   title?: (row: DeadLetterRow) => string | undefined;
   className?: string;
-  /** Shown until somebody chooses. */
+  /** Visible by default. */
   isDefault: boolean;
 }
 
@@ -29,10 +29,10 @@ const EDGES_PX = 38;
 
 const missing = (words: string) => <span className="t3">{words}</span>;
 
-/** A column of one field, headed by its label. */
+/** Return the common properties of a column that shows one field. */
 const fieldColumn = (field: Field) => ({ id: field, head: labelOf(field), name: labelOf(field) });
 
-/** Every column that the list can have, in their order. */
+/** All columns in display order. */
 export const COLUMNS: readonly Column[] = [
   {
     id: "failed_at",
@@ -166,14 +166,14 @@ export const COLUMNS: readonly Column[] = [
 
 export const DEFAULT_COLUMNS: readonly string[] = COLUMNS.filter((one) => one.isDefault).map((one) => one.id);
 
-/** The columns that were kept, in their order; the usual ones where nothing was, or nothing of it is one. */
+/** Return the stored columns in display order, or the defaults if none of them is known. */
 export function readColumns(kept: string | null): readonly string[] {
   const ids = new Set((kept ?? "").split(","));
   const known = COLUMNS.filter((one) => ids.has(one.id)).map((one) => one.id);
   return known.length === 0 || known.join() === DEFAULT_COLUMNS.join() ? DEFAULT_COLUMNS : known;
 }
 
-/** The columns as a grid has them: their widths, and how narrow they may become together. */
+/** Return the CSS grid of the columns: their widths, and the minimum width of the table. */
 export function gridOf(columns: readonly Column[]): { gridTemplateColumns: string; minWidth: number } {
   return {
     gridTemplateColumns: columns.map(({ min, max }) => (max ? `minmax(${min}px, ${max})` : `${min}px`)).join(" "),

@@ -1,13 +1,13 @@
 import { ApiError } from "../../api/client";
 
-/** What is wrong with a query, and which of its characters. */
+/** An error in a query, with the range of characters that cause it. */
 export interface QueryError {
   start: number;
   end: number;
   sentence: string;
 }
 
-/** Where and why the query is wrong, if that is why there is no answer. */
+/** Return the query error of a failed request, or null for other errors. */
 export function queryErrorOf(error: Error | null): QueryError | null {
   const problem = error instanceof ApiError ? error.problem : null;
   const finding = problem?.errors?.find((one) => one.parameter === "q");

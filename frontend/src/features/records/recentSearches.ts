@@ -1,4 +1,4 @@
-/** The searches that this browser ran last, newest first. */
+/** The latest searches of this browser, newest first. */
 const STORAGE_KEY = "dlqadmin.recent-searches";
 const MAX_SEARCHES = 8;
 
@@ -7,7 +7,7 @@ export function recentSearches(): string[] {
     const kept: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "[]");
     return Array.isArray(kept) ? kept.filter((one) => typeof one === "string").slice(0, MAX_SEARCHES) : [];
   } catch {
-    return []; // somebody else's text
+    return []; // another program may have written this key
   }
 }
 
@@ -16,6 +16,6 @@ export function rememberSearch(query: string): void {
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
   } catch {
-    // the browser keeps nothing, or no more
+    // storage may be disabled or full
   }
 }

@@ -3,7 +3,7 @@ import { count, plural } from "../../lib/format";
 import { Panel } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 
-/** The first few records that are sent before the rest, step by step: what became of them, why it stopped, and what resuming would do. */
+/** The canary's steps with their outcomes, the reason why it stopped, and the effect of resuming. */
 export function CanaryPanel({ replay }: { replay: Replay }) {
   const { canary, steps, step, breaker_percent: breaker } = replay;
   if (steps.length === 0) return null;
@@ -57,10 +57,10 @@ export function CanaryPanel({ replay }: { replay: Replay }) {
                   )}
                   <td>
                     {at < step ? (
-                      "went on"
+                      "continued"
                     ) : here ? (
                       here.stopped ? (
-                        <b className="failed">stopped: {replay.trouble || "it did not pass"}</b>
+                        <b className="failed">stopped: {replay.trouble || "the step did not pass"}</b>
                       ) : here.sent < here.size ? (
                         "sending"
                       ) : (

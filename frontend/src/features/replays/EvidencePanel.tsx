@@ -5,7 +5,7 @@ import { itemState, reasonWords } from "../../lib/states";
 import { Glyph, Notice, Panel } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";
 
-/** Each state by its reason: how we know, or why we do not. */
+/** The outcomes by reason, with the meaning of each reason. */
 export function EvidencePanel({ replay }: { replay: Replay }) {
   const rows = reasonRows(replay.counts, replay.reasons);
   return (

@@ -14,7 +14,7 @@ import styles from "./Replays.module.css";
 
 const MIN_REFRESH_MS = 1_500;
 
-/** Every record of the replay with its outcome and how it is known. */
+/** The records of a replay, each with its outcome and the evidence. */
 export function ItemPanel({ replay }: { replay: Replay }) {
   const id = String(replay.id);
   const planned = replay.status === "planned";
@@ -130,7 +130,7 @@ function ItemTable({ rows }: { rows: readonly Item[] }) {
   );
 }
 
-/** What became of the record in a further group. */
+/** The record's outcome in another consumer group. */
 function GroupOutcome({ outcome }: { outcome: OutcomeInGroup }) {
   const { zone } = useZone();
   const { label, glyph, tone } = itemState(outcome.state);
@@ -185,14 +185,14 @@ function ItemEvidence({ item }: { item: Item }) {
   );
 }
 
-/** The evidence without what stands beside it: its kind, and the dead letter. */
+/** Return the evidence without its kind and its dead letter, which other elements show. */
 function evidenceText({ evidence, known_by, refailure, downstream }: Item): string {
   if (refailure && !downstream) return evidence.split("; proven")[0] ?? "";
   const own = refailure ? (evidence.split("; failed downstream")[0] ?? "") : evidence;
   return known_by && own.startsWith(`${known_by}: `) ? own.slice(known_by.length + 2) : own;
 }
 
-/** Asks for the list again when the figures change, but not under the pointer and not while pages are being read. */
+/** Reload the list when the counts change, but never while the pointer is over it or more than one page is loaded. */
 function useDeferredRefresh(id: string, figures: string, held: boolean) {
   const client = useQueryClient();
   const [over, setOver] = useState(false);

@@ -8,7 +8,7 @@ import { SkeletonRows, Notice, PageHead, Panel } from "../../ui/Panel";
 import { useTitle } from "../../ui/useTitle";
 import { SAFE_RATE } from "../plan/SendPanel";
 
-/** Plans a replay of a frozen selection, and goes on to it. */
+/** Plans a replay of a selection, then opens it. */
 export function NewReplay() {
   const [params] = useSearchParams();
   const navigate = useNavigate();

@@ -6,7 +6,7 @@ import styles from "./Replays.module.css";
 
 const WIDE_PART = 0.09;
 
-/** What became of the items, as one bar; a part is never too thin to be seen, the figures beside it are exact. */
+/** A stacked bar of outcomes. Each part has a minimum width, so the bar is not to scale; the numbers beside it are exact. */
 export function OutcomeBar({ figures, small }: { figures: Figures; small?: boolean }) {
   const parts = shares(figures);
   const words = parts.map((part) => `${count(part.count)} ${itemState(part.state).label.toLowerCase()}`).join(", ");

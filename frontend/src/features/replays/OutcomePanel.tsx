@@ -7,7 +7,7 @@ import { OutcomeBar } from "./OutcomeBar";
 import { ResolvableGroups } from "./ResolvableGroups";
 import styles from "./Replays.module.css";
 
-/** What became of all items; the figures add up in sight. */
+/** The counts of a replay by outcome, with the sum that shows that they are complete. */
 export function OutcomePanel({ replay }: { replay: Replay }) {
   const { counts } = replay;
   const figures = [
@@ -88,7 +88,7 @@ function RemainingRecords({ replay }: { replay: Replay }) {
 
 function reasonsNote(replay: Replay, state: string): string {
   const found = reasonRows(replay.counts, replay.reasons).filter((one) => one.state === state);
-  if (found.length > 2) return `${found.length} reasons, told below`;
+  if (found.length > 2) return `${found.length} reasons, see below`;
   return found
     .map((one) =>
       found.length > 1 ? `${count(one.count)} ${shortReason(state, one.reason)}` : shortReason(state, one.reason),

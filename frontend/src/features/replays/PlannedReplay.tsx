@@ -29,7 +29,7 @@ const OPTIONS = [
 ] as const;
 const PLAN_MAX_AGE_MS = 15 * 60_000;
 
-/** What would happen if it were sent: the plan of a replay that nobody has run yet. */
+/** The page of a replay that was planned and not started. */
 export function PlannedReplay({ replay }: { replay: Replay }) {
   const { zone } = useZone();
   const may = useMaySend();
@@ -41,7 +41,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
   const changeOptions = (next: ReplayOptions) => {
     setChangedOptions(next);
     if (next.rate !== options.rate)
-      act.mutate({ act: "rate", body: { rate: next.rate } }); // of the plan only its digest changes
+      act.mutate({ act: "rate", body: { rate: next.rate } }); // the speed changes only the plan's digest, so no new check is needed
     else again.mutate(next);
   };
   const now = useNow(5_000);
@@ -104,7 +104,7 @@ export function PlannedReplay({ replay }: { replay: Replay }) {
   );
 }
 
-/** A plan that was made meanwhile is fetched: the stream tells only that it is there. */
+/** Fetch the plan when it is complete: the event stream sends replays without their plans. */
 function useFetchedPlan({ id, status, plan }: Replay): void {
   const client = useQueryClient();
   const missing = status === "planned" && !plan;

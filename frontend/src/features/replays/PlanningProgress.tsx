@@ -7,7 +7,7 @@ import { Button } from "../../ui/controls";
 import { SkeletonRows, Chip, Meter, PageHead, Panel, Strip } from "../../ui/Panel";
 import styles from "./Replays.module.css";
 
-/** How far the plan of a large selection is. */
+/** The progress of planning a large selection. */
 export function PlanningProgress({ replay }: { replay: Replay }) {
   const may = useMayWrite();
   const act = useReplayAct(replay.id);
@@ -37,8 +37,8 @@ export function PlanningProgress({ replay }: { replay: Replay }) {
         <div className={styles.planning} role="status" data-testid="planning">
           <span>
             {done === 0
-              ? "Looking at the targets and the origin topics"
-              : `Looked through ${count(done)} of ${plural(selection.count, "record")}`}
+              ? "Checking the target and origin topics"
+              : `Checked ${count(done)} of ${plural(selection.count, "record")}`}
           </span>
           <Meter part={selection.count === 0 ? 0 : done / selection.count} colour="var(--accent)" />
           {act.error && <Strip tone="failed">{act.error.message}</Strip>}

@@ -8,12 +8,12 @@ import { SkeletonRows, Notice, Panel } from "../../ui/Panel";
 import styles from "./Replays.module.css";
 
 const HEIGHT = 216;
-const MAX_FORECAST_SHARE = 1; // of the time that went by: what happened keeps half of the width
+const MAX_FORECAST_SHARE = 1; // of the elapsed time, so that the past keeps at least half of the width
 const PAD = { left: 44, right: 20, top: 24, bottom: 26 };
-const CHARACTER_PX = 6.6; // of a label, at the most
-const TIME_LABEL_PX = 90; // of a label and what parts it from the next
+const CHARACTER_PX = 6.6; // the widest character of a label
+const TIME_LABEL_PX = 90; // a label and its gap
 
-/** Sent and settled over time; between the two lines lies what is awaited, and dots go on to where the rest will be sent at this rate. */
+/** Sent and settled records over time. The area between the lines is waiting; dots forecast the rest at the present rate. */
 export function ProgressPanel({ replay, everyMs }: { replay: Replay; everyMs: number }) {
   const { zone } = useZone();
   const { data, error } = useReplaySeries(String(replay.id), everyMs);
@@ -77,7 +77,7 @@ function ProgressChart({
   const apart = Math.abs(y(sentNow) - y(settledNow)) > 16;
   const settledText = `${count(settledNow)} settled`;
   const ahead = rest !== null && total > sentNow ? sentNow + ((total - sentNow) * (end - now)) / rest : null;
-  // What is settled is told behind its line, where nothing else is drawn; the axis ends earlier where that needs room.
+  // The label of the settled line stands to its right, so the axis must leave room for it.
   const room = apart ? 8 + CHARACTER_PX * settledText.length : 0;
   const past = (now - start) / (end - start);
   const left = Math.max(PAD.left, 14 + CHARACTER_PX * count(top).length);

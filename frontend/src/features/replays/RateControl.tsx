@@ -7,21 +7,21 @@ const PRESETS = [10, 100, 1000, 0];
 
 interface Props {
   rate: number;
-  /** The highest speed that was approved; 0: no limit, null: nobody approved one. */
+  /** The highest approved speed in records per second; 0 means no limit, null means that nobody approved one. */
   approvedRate: number | null;
   barred: string | undefined;
   busy: boolean;
   onRate: (rate: number) => void;
 }
 
-/** How fast it sends: one step slower or faster, any speed by the slider, or one that many choose. */
+/** The speed of a replay: step buttons, a slider and presets. */
 export function RateControl({ rate, approvedRate, barred, busy, onRate }: Props) {
   const [held, setHeld] = useState<number | null>(null);
   const at = held ?? sliderPosition(rate);
   const words = rateWords(held === null ? rate : rateAt(held));
   const aboveApproved = (next: number) =>
     approvedRate !== null && approvedRate !== 0 && (next === 0 || next > approvedRate)
-      ? `Approved for ${rateWords(approvedRate)}: a faster plan must be approved anew`
+      ? `Approved for ${rateWords(approvedRate)}: a higher speed needs a new approval`
       : undefined;
   const settle = () => {
     if (held === null) return;
@@ -79,7 +79,7 @@ export function RateControl({ rate, approvedRate, barred, busy, onRate }: Props)
   );
 }
 
-/** Where a speed stands on the slider; the last place is no limit. */
+/** Return the slider position of a speed; the last position means no limit. */
 function sliderPosition(rate: number): number {
   const found = rate === 0 ? -1 : RATES.findIndex((one) => one >= rate);
   return found < 0 ? RATES.length : found;

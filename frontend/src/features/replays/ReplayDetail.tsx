@@ -20,7 +20,7 @@ import { ReplaySteps } from "./ReplaySteps";
 const POLL_MS = 2_000;
 const SLOW_POLL_MS = 10_000;
 
-/** What became of each record so far, how do we know, and how do I stop it? */
+/** The page of one replay: controls, progress, outcomes and evidence. */
 export function ReplayDetail() {
   const { id = "" } = useParams();
   return <LiveReplay key={id} id={id} />;
@@ -73,7 +73,7 @@ function LiveReplay({ id }: { id: string }) {
   );
 }
 
-/** Whether its figures may still move without somebody's doing. */
+/** Return whether the replay's counts can still change without a person's action. */
 function isChanging(replay: Replay): boolean {
   const { queued, sending, waiting } = replay.counts;
   return (

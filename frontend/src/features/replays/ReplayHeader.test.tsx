@@ -36,7 +36,7 @@ const REPLAY = {
 } as unknown as Replay;
 const RESOLVES = "When the replay ends, each group whose records all passed is resolved, unless it has new failures.";
 
-/** What is said above this replay. */
+/** Return the header's text. */
 async function words(replay: Partial<Replay>): Promise<string> {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(["session"], { username: "eve", role: "operator", approver: false, read_only: false });

@@ -69,7 +69,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
           )}{" "}
           {replay.started_by && (
             <>
-              Begun by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}
+              Started by {replay.started_by} {dateTime(replay.started_at, zone)}: {quoted(replay.reason)}
             </>
           )}
           {replay.resolve_groups &&
@@ -83,7 +83,7 @@ export function ReplayHeader({ replay }: { replay: Replay }) {
   );
 }
 
-/** Stops, slows and speeds it up; each says what it did. */
+/** Buttons to pause, resume, cancel and change the speed; the result appears below them. */
 function ReplayControls({ replay }: { replay: Replay }) {
   const may = useMayWrite();
   const send = useMaySend();
@@ -93,7 +93,7 @@ function ReplayControls({ replay }: { replay: Replay }) {
   const [said, setSaid] = useState("");
   const barred = may.allowed ? undefined : may.reason;
   const held = replay.status === "paused";
-  const stays = held && !send.allowed ? send.reason : barred; // it can be paused and cancelled while Kafka is away
+  const stays = held && !send.allowed ? send.reason : barred; // pausing and cancelling work without Kafka
   const sending = held || replay.status === "running";
   const run = (what: ReplayAct) =>
     act.mutate(what, { onSuccess: (answer) => (setSaid(answer.said ?? ""), setAsking(false), setPassing(false)) });
@@ -141,7 +141,7 @@ function ReplayControls({ replay }: { replay: Replay }) {
       </span>
       <ConfirmDialog
         open={passing}
-        title={`Go past the canary of ${replayName(replay.id)}`}
+        title={`Continue past the canary of ${replayName(replay.id)}`}
         inputLabel="Reason"
         required
         confirmLabel="Resume past the canary"
@@ -160,15 +160,15 @@ function ReplayControls({ replay }: { replay: Replay }) {
         inputLabel="Reason"
         required
         confirmLabel={`Cancel the ${plural(replay.counts.queued, "queued record")}`}
-        cancelLabel="Go on"
+        cancelLabel="Keep running"
         danger
         busy={act.isPending}
         error={act.error?.message ?? null}
         onClose={() => setAsking(false)}
         onConfirm={(reason) => run({ act: "cancel", body: { reason } })}
       >
-        {plural(sentCount(replay.counts), "record")} went out and cannot be recalled;{" "}
-        {sentCount(replay.counts) === 1 ? "its outcome is" : "their outcomes are"} still watched.
+        Cancelling does not recall the {plural(sentCount(replay.counts), "record")} already sent. Outcomes are still
+        watched.
       </ConfirmDialog>
     </div>
   );

@@ -49,7 +49,7 @@ export function ReplayLogPanel({
   );
 }
 
-/** Whether the figures come by themselves, and since when they do not. */
+/** The state of the live updates. */
 function StreamStatus({ live }: { live: StreamState | null }) {
   const now = useNow(1_000);
   if (!live) return <span className="s t3">settled</span>;
@@ -64,7 +64,7 @@ function StreamStatus({ live }: { live: StreamState | null }) {
     );
   return (
     <span className="s warn b" role="status">
-      ! stream lost {ago(new Date(live.heardAt).toISOString(), now)}; asked every 2 s
+      ! stream lost {ago(new Date(live.heardAt).toISOString(), now)}; polling every 2 s
     </span>
   );
 }

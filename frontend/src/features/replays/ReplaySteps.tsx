@@ -18,12 +18,12 @@ interface ReplayStep {
 const MARKS: Record<StepState, string> = { done: "✓", current: "●", upcoming: "", cancelled: "■" };
 const STATE_WORDS: Record<StepState, string> = {
   done: "done",
-  current: "at present",
+  current: "current",
   upcoming: "not yet",
   cancelled: "ended",
 };
 
-/** Freeze, check, canary, the rest, watch, done: where the replay stands. */
+/** The steps of a replay: freeze, check, canary, rest, watch, done. */
 export function ReplaySteps({ replay }: { replay: Replay }) {
   const { zone } = useZone();
   return (
@@ -79,11 +79,11 @@ function replaySteps(replay: Replay): ReplayStep[] {
     },
     {
       name: "Watch",
-      text: open > 0 ? `${count(open)} not settled` : over ? "each is settled" : "until each settles",
+      text: open > 0 ? `${count(open)} not settled` : over ? "all settled" : "until all are settled",
       at: null,
       state: over ? "done" : sending ? "upcoming" : "current",
     },
-    { name: "Done", text: over ? "nothing is awaited" : "", at: replay.done_at, state: over ? "done" : "upcoming" },
+    { name: "Done", text: over ? "all outcomes settled" : "", at: replay.done_at, state: over ? "done" : "upcoming" },
   ];
 }
 
@@ -91,7 +91,7 @@ function isInCanary(replay: Replay): boolean {
   return replay.canary !== null;
 }
 
-/** The canary's place, where there is one. */
+/** Return the canary's step, or none if the replay has no canary. */
 function canaryStep(replay: Replay, sending: boolean, cancelled: boolean): ReplayStep[] {
   const { steps, step, canary } = replay;
   if (steps.length === 0) return [];

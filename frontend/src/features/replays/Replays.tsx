@@ -16,7 +16,7 @@ import styles from "./Replays.module.css";
 
 const TABS = ["all", "running", "paused", "watching", "planned", "done", "cancelled"];
 
-/** What was sent back, by whom, and what became of it? */
+/** The list of replays with their outcomes. */
 export function Replays() {
   const [params, setParams] = useSearchParams();
   const status = TABS.find((tab) => tab === params.get("status")) ?? "all";
@@ -54,7 +54,7 @@ export function Replays() {
         {rows.length > 0 && <ReplayTable rows={rows} />}
         {list.hasNextPage && (
           <div className={tables.more}>
-            <LinkButton onClick={() => void list.fetchNextPage()}>Older ones</LinkButton>
+            <LinkButton onClick={() => void list.fetchNextPage()}>Older replays</LinkButton>
           </div>
         )}
       </Panel>
@@ -76,7 +76,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
             <th>Outcome</th>
             <th className={`num ${styles.optional}`}>Records</th>
             <th className={styles.optional}>By</th>
-            <th className={styles.optional}>Begun</th>
+            <th className={styles.optional}>Started</th>
           </tr>
         </thead>
         <tbody>
@@ -140,7 +140,7 @@ function ReplayTable({ rows }: { rows: readonly Replay[] }) {
   );
 }
 
-/** One's own unfinished work. */
+/** The signed-in user's drafts. */
 function DraftsPanel() {
   const { data } = useFixes();
   const now = useNow(10_000);

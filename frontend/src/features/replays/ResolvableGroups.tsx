@@ -6,7 +6,7 @@ import { plural } from "../../lib/format";
 import { replayName } from "../../lib/naming";
 import { Button } from "../../ui/controls";
 
-/** Groups of which all that was sent passed, each with the offer to resolve it. */
+/** Groups whose replayed records all passed, each with a button to resolve it. */
 export function ResolvableGroups({ replay }: { replay: Replay }) {
   const list = useResolvable(String(replay.id), replay.status === "done" && replay.counts.passed > 0);
   const act = useGroupsAct();
@@ -24,7 +24,7 @@ export function ResolvableGroups({ replay }: { replay: Replay }) {
         return (
           <div key={group.id} className="row s" style={{ flexWrap: "wrap", marginBottom: 6 }} data-testid="resolvable">
             <span className="t2">
-              All {records} of <b>{group.title}</b> that went out passed, and none failed since.
+              All {records} of <b>{group.title}</b> that were sent passed, and none has failed since.
             </span>
             <Button
               small

@@ -2,7 +2,7 @@ import { useGroupRetention } from "../../api/retention";
 import { retentionSummary } from "../../lib/retention";
 import { useNow } from "../../lib/zone";
 
-/** One line of how long Kafka still has a group's records. */
+/** One line about the time until Kafka deletes a group's records. */
 export function RetentionLine({ group }: { group: number }) {
   const { data } = useGroupRetention(group);
   const now = useNow(10_000);

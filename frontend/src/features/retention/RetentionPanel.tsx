@@ -14,7 +14,7 @@ const COPIES: Record<DeadLetter["original"], string> = {
   forbidden: "none: not fetched, not allowed",
 };
 
-/** How long the broker still has a dead letter and its origin, and whether the index has the bytes anyway. */
+/** The time until Kafka deletes a dead letter and its origin record, and whether the index keeps a copy. */
 export function RetentionPanel({ letter }: { letter: DeadLetter }) {
   const { data, error } = useRetention(letter.id);
   const copied = letter.original === "embedded" || letter.original === "fetched";

@@ -9,14 +9,14 @@ import styles from "./Clusters.module.css";
 import { ConnectionTestResult } from "./ConnectionTestResult";
 
 const PROTOCOLS: Record<string, string> = {
-  PLAINTEXT: "no encryption, nobody signs in",
+  PLAINTEXT: "no encryption, no authentication",
   SSL: "TLS",
-  SASL_PLAINTEXT: "signed in, without encryption",
-  SASL_SSL: "TLS, signed in",
+  SASL_PLAINTEXT: "authentication without encryption",
+  SASL_SSL: "TLS with authentication",
 };
 const EXPIRY_WARNING_MS = 30 * 86_400_000;
 
-/** How clients connect to one cluster, and a button that tries it. */
+/** A cluster's connection settings, with a button that tests the connection. */
 export function ClusterPanel({ cluster }: { cluster: Cluster }) {
   const { data: session } = useSession();
   const test = useTestCluster();
@@ -84,7 +84,7 @@ function connectionFacts({
     ...(sasl
       ? [
           [
-            "Signs in",
+            "Authentication",
             <span key="s">
               <span className="mono">{sasl.mechanism}</span>
               {sasl.username !== null && (
@@ -100,14 +100,14 @@ function connectionFacts({
     ...(tls
       ? ([
           [
-            "Trusts",
+            "Trusted CA",
             <span key="t">
               {tls.ca ? <span className="mono">{tls.ca}</span> : "the authorities that the system trusts"}
               {!tls.checks_host_name && <b className="warn"> ! host names are not checked</b>}
             </span>,
           ],
           [
-            "Shows",
+            "Client certificate",
             tls.certificate ? (
               <ClientCertificate key="c" certificate={tls.certificate} />
             ) : (
@@ -119,7 +119,7 @@ function connectionFacts({
         ] as [ReactNode, ReactNode][])
       : []),
     [
-      "Known there as",
+      "Principal",
       <span key="k" className="mono">
         {principal}
       </span>,

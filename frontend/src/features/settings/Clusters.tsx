@@ -8,7 +8,7 @@ import { ClusterPanel } from "./ClusterPanel";
 import styles from "./Clusters.module.css";
 import { IndexPanel } from "./IndexPanel";
 
-/** Which clusters are there, can they be reached as they must be, and how far is the index? */
+/** The settings page: Kafka clusters, their connections, and the progress of the index. */
 export function Clusters() {
   const { data, error, dataUpdatedAt, isError, refetch } = useClusters();
   const others = (data?.results.length ?? 1) - 1;

@@ -10,7 +10,7 @@ const VERDICTS = {
   not_checked: { glyph: "?", tone: "waiting", says: "not checked" },
 } as const;
 
-/** How the trial went in plain words, and what is allowed there. */
+/** The result of a connection test, with the Kafka permissions that the dashboard needs. */
 export function ConnectionTestResult({ result, isStale }: { result: ConnectionTest; isStale: boolean }) {
   const missing = result.permissions.filter((one) => one.verdict === "missing").length;
   return (
@@ -37,7 +37,7 @@ export function ConnectionTestResult({ result, isStale }: { result: ConnectionTe
         Permissions needed{" "}
         <span className="s t3">
           {!result.reached
-            ? "could not be asked"
+            ? "could not be checked"
             : missing > 0
               ? `${plural(missing, "row")} with something missing`
               : "nothing known to be missing"}
@@ -95,11 +95,11 @@ function PermissionRow({ row }: { row: Permission }) {
           <td />
           <td colSpan={3}>
             {row.verdict === "missing" ? (
-              <CopyField label="the line that grants it" text={row.command} />
+              <CopyField label="the command that grants it" text={row.command} />
             ) : (
               <details>
-                <summary className="s t3">the line that grants it</summary>
-                <CopyField label="the line that grants it" text={row.command} />
+                <summary className="s t3">the command that grants it</summary>
+                <CopyField label="the command that grants it" text={row.command} />
               </details>
             )}
           </td>

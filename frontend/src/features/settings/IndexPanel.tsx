@@ -6,7 +6,7 @@ import { Meter, Notice, Panel, join } from "../../ui/Panel";
 import { UnindexedTopics } from "../setup/UnindexedTopics";
 import styles from "./Clusters.module.css";
 
-/** Which topics the index follows, from where, and how far it is in each. */
+/** The indexed topics and the indexer's progress in each. */
 export function IndexPanel({ index }: { index: IndexProgress }) {
   const words = index.text.records_behind ?? 0;
   return (
@@ -15,7 +15,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
       title={
         <>
           <h2>Index</h2>
-          <span className="s t3">{plural(index.topics.length, "dead letter topic")} followed</span>
+          <span className="s t3">{plural(index.topics.length, "dead letter topic")} indexed</span>
         </>
       }
       aside={
@@ -31,7 +31,9 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
           Indexes <span className="mono b">{index.patterns.join(", ")}</span>, from the earliest record that a topic
           still has where nothing was read yet.
         </div>
-        {!index.reachable && <div className="s warn">Kafka does not respond: ends are those last seen.</div>}
+        {!index.reachable && (
+          <div className="s warn">Kafka does not respond: end offsets are from its last response.</div>
+        )}
         <UnindexedTopics index={index} />
       </div>
       {index.topics.length === 0 ? (
@@ -41,7 +43,7 @@ export function IndexPanel({ index }: { index: IndexProgress }) {
             : "Topics are not known until Kafka answers."}
         </Notice>
       ) : (
-        <div className={styles.scroll} role="group" tabIndex={0} aria-label="Topics followed">
+        <div className={styles.scroll} role="group" tabIndex={0} aria-label="Indexed topics">
           <table className={styles.table}>
             <thead>
               <tr>

@@ -8,7 +8,7 @@ import { UnindexedTopics } from "./UnindexedTopics";
 import { topicSetting } from "./topicSetting";
 import styles from "./Setup.module.css";
 
-/** What stands where failures would, as long as none was ever indexed: the three steps, and how far one is. */
+/** The three setup steps and their progress, shown until the first dead letter is indexed. */
 export function SetupSteps({ clusters: { results, index } }: { clusters: ClusterList }) {
   const own = results.find((one) => one.own);
   const found = index.topics.length;
@@ -29,7 +29,7 @@ export function SetupSteps({ clusters: { results, index } }: { clusters: Cluster
         </SetupStep>
         <SetupStep done={found > 0} title="Name the dead letter topics">
           {found > 0
-            ? `${plural(found, "topic")} followed: ${index.topics
+            ? `${plural(found, "topic")} indexed: ${index.topics
                 .slice(0, 5)
                 .map((one) => one.topic)
                 .join(", ")}${found > 5 ? ", …" : ""}.`

@@ -1,4 +1,4 @@
-/** The setting that follows these topics, too, as the environment takes it. */
+/** Return the DLQ_TOPICS setting that also includes these topics, as a shell assignment. */
 export function topicSetting(patterns: readonly string[], more: readonly string[]): string {
   return `DLQ_TOPICS='${[...patterns, ...more].join(",")}'`;
 }
