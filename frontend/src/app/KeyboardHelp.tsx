@@ -4,11 +4,11 @@ import { shortcutsAt } from "./shortcuts";
 import styles from "./Shell.module.css";
 
 /** A dialog with the keyboard shortcuts of the current screen. */
-export function KeyboardHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function KeyboardHelp({ onClose }: { onClose: () => void }) {
   const { pathname } = useLocation();
   return (
     <Modal
-      opened={open}
+      opened
       onClose={onClose}
       title="Keys"
       centered

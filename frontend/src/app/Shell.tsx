@@ -1,11 +1,10 @@
-import { Menu, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { Suspense, lazy, useState, type ReactNode } from "react";
 import { Link, NavLink, useLocation, useNavigate } from "react-router";
 import { useFollowedTotal } from "../api/deadLetters";
 import { useGroupCounts } from "../api/groups";
 import { useHealth } from "../api/health";
 import { useServerState } from "../lib/serverState";
-import { useSignOut } from "../api/session";
 import type { Session } from "../api/types";
 import { apiQuery } from "../lib/filter";
 import { clock, count, plural } from "../lib/format";
@@ -16,14 +15,17 @@ import { useNow, useZone } from "../lib/zone";
 import { Choice } from "../ui/controls";
 import { DisposalToast } from "../features/disposals/DisposalToast";
 import { ErrorBoundary } from "../ui/ErrorBoundary";
-import { Avatar, Glyph, join } from "../ui/Panel";
+import { Glyph, join } from "../ui/Panel";
 import { Logo } from "../ui/Logo";
+import { AccountButton } from "./AccountButton";
 import { Icon, type IconName } from "./icons";
-import { KeyboardHelp } from "./KeyboardHelp";
 import { SCREENS } from "./screens";
 import styles from "./Shell.module.css";
 import { StatusBanner, isIndexBehind, secondsBehind } from "./StatusBanner";
 
+// Menus and dialogs are loaded when they are opened, so that the first screen is small.
+const AccountMenu = lazy(() => import("./AccountMenu").then((module) => ({ default: module.AccountMenu })));
+const KeyboardHelp = lazy(() => import("./KeyboardHelp").then((module) => ({ default: module.KeyboardHelp })));
 const CommandPalette = lazy(() => import("./CommandPalette").then((module) => ({ default: module.CommandPalette })));
 
 const POLL_MS = 15_000;
@@ -59,7 +61,11 @@ export function Shell({ session, children }: { session: Session; children: React
         </div>
       </div>
       <DisposalToast />
-      <KeyboardHelp open={opened === "keys"} onClose={close} />
+      {opened === "keys" && (
+        <Suspense>
+          <KeyboardHelp onClose={close} />
+        </Suspense>
+      )}
       {opened === "palette" && (
         <Suspense>
           <CommandPalette onClose={close} />
@@ -91,7 +97,7 @@ function EnvironmentBanner({ session }: { session: Session }) {
 
 function Navigation({ span }: { span: Span }) {
   const time = apiQuery({ clauses: [], from: span.from, to: span.to });
-  const groups = useGroupCounts(`status=unresolved&${time}`, POLL_MS);
+  const groups = useGroupCounts(`status=unresolved&limit=1&${time}`, POLL_MS);
   const records = useFollowedTotal(time, POLL_MS);
   const notes: Record<string, string | undefined> = {
     "/groups": groups.data && count(groups.data.counts.unresolved ?? 0),
@@ -190,7 +196,7 @@ function IndexHealth() {
 function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => void; onFind: () => void }) {
   const { zone, setZone } = useZone();
   const now = useNow(1000);
-  const signOut = useSignOut();
+  const [menuWanted, setMenuWanted] = useState(false);
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
   const other = scheme === "dark" ? "light" : "dark";
@@ -223,33 +229,13 @@ function TopBar({ session, onHelp, onFind }: { session: Session; onHelp: () => v
       >
         <Icon name={scheme === "dark" ? "sun" : "moon"} />
       </button>
-      <Menu
-        position="bottom-end"
-        transitionProps={{ duration: 0 }}
-        classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
-      >
-        <Menu.Target>
-          <button type="button" className={styles.accountButton} aria-label={`Signed in as ${name}`}>
-            <Avatar name={name} me size={26} />
-          </button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>
-            {name}, {session.role ?? "without a role"}
-          </Menu.Label>
-          <Menu.Item component={Link} to="/profile">
-            Profile
-          </Menu.Item>
-          <Menu.Item component="a" href="/api/docs">
-            REST API
-          </Menu.Item>
-          <Menu.Item onClick={onHelp} rightSection={<kbd>?</kbd>}>
-            Keys
-          </Menu.Item>
-          <Menu.Item onClick={() => setColorScheme("auto")}>Follow the system’s theme</Menu.Item>
-          <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      {menuWanted ? (
+        <Suspense fallback={<AccountButton name={name} />}>
+          <AccountMenu session={session} onHelp={onHelp} />
+        </Suspense>
+      ) : (
+        <AccountButton name={name} onClick={() => setMenuWanted(true)} />
+      )}
     </div>
   );
 }

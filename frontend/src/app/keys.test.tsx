@@ -87,7 +87,7 @@ describe("the key r", () => {
 function Screen({ seen }: { seen: string[] }) {
   const [open, setOpen] = useState(true);
   useKeys({ Escape: () => void seen.push("Escape"), r: () => void seen.push("r") });
-  return <KeyboardHelp open={open} onClose={() => flushSync(() => setOpen(false))} />; // as in a browser, where it is closed before the next listener
+  return open && <KeyboardHelp onClose={() => flushSync(() => setOpen(false))} />; // as in a browser, where it is closed before the next listener
 }
 
 describe("the key help", () => {

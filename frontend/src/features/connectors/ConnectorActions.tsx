@@ -2,7 +2,8 @@ import { useState } from "react";
 import { useConnectorAct, type ConnectorAct } from "../../api/connectors";
 import { useMayWrite } from "../../api/session";
 import type { Connector } from "../../api/types";
-import { Button, ConfirmDialog } from "../../ui/controls";
+import { Button } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 
 const WORDS: Record<ConnectorAct, { yes: string; says: string }> = {
   pause: {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { ApiError } from "../../api/client";
 import { useDecide, type Decision, type DisposalAct } from "../../api/disposals";
 import { newIdempotencyKey, type SelectionRequest } from "../../api/replays";
-import { ConfirmDialog } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 import { DECISIONS } from "./decisions";
 import { showDisposalToast } from "./disposalToasts";
 

@@ -2,7 +2,8 @@ import { useState } from "react";
 import type { Decision } from "../../api/disposals";
 import type { SelectionRequest } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
-import { Button, MenuButton } from "../../ui/controls";
+import { Button } from "../../ui/controls";
+import { MenuButton } from "../../ui/MenuButton";
 import { DECISIONS } from "./decisions";
 import { DisposalDialog } from "./DisposalDialog";
 

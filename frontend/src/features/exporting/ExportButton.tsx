@@ -6,7 +6,8 @@ import { newIdempotencyKey } from "../../api/replays";
 import { useMayWrite } from "../../api/session";
 import { plural } from "../../lib/format";
 import { isUncounted, totalWords, type Total } from "../../lib/total";
-import { Button, ConfirmDialog } from "../../ui/controls";
+import { Button } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 import styles from "./ExportButton.module.css";
 
 /** The server streams an export of up to this many records; a worker writes a larger one to a file. */

@@ -4,7 +4,8 @@ import { isUnfinished, useEndExport, useExports, type Export } from "../../api/e
 import { plural } from "../../lib/format";
 import { exportName } from "../../lib/naming";
 import { LoadError } from "../../ui/LoadError";
-import { ConfirmDialog, LinkButton } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
+import { LinkButton } from "../../ui/controls";
 import { RefreshError } from "../../ui/RefreshError";
 import { SkeletonRows, Notice, PageHead, Panel, join } from "../../ui/Panel";
 import tables from "../../ui/tables.module.css";

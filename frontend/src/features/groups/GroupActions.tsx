@@ -4,7 +4,8 @@ import { useMayWrite, useSession } from "../../api/session";
 import type { Group } from "../../api/types";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import { Button, ConfirmDialog } from "../../ui/controls";
+import { Button } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 import { MuteDialog } from "./MuteDialog";
 
 interface Props {

@@ -1,7 +1,7 @@
 import { NumberInput, Radio } from "@mantine/core";
 import { useState } from "react";
 import type { MuteUntil } from "../../api/groups";
-import { ConfirmDialog } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 import controls from "../../ui/controls.module.css";
 import styles from "./Groups.module.css";
 import { MUTE_CHOICES, muteUntil, returnCondition, type MuteChoice } from "./mute";

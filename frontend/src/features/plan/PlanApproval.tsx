@@ -3,7 +3,8 @@ import type { Approval } from "../../api/replayTypes";
 import { useMayWrite, useSession } from "../../api/session";
 import { dateTime } from "../../lib/format";
 import { useZone } from "../../lib/zone";
-import { Button, ConfirmDialog } from "../../ui/controls";
+import { Button } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 import { Strip } from "../../ui/Panel";
 
 interface Props {

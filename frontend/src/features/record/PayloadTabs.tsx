@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { DeadLetter, Payload } from "../../api/types";
 import { bytes, plural } from "../../lib/format";
-import { TabRow } from "../../ui/controls";
+import { TabRow } from "../../ui/TabRow";
 import { Notice, Panel } from "../../ui/Panel";
 import { WithheldNotice } from "../../ui/WithheldNotice";
 import { HeaderTable } from "./HeaderTable";

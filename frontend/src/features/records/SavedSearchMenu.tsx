@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useDeleteSearch, useSaveSearch, useSavedSearches, type SavedSearch } from "../../api/searches";
 import { useMayWrite } from "../../api/session";
 import { savedQuery, filterOfSaved, type Filter } from "../../lib/filter";
-import { ConfirmDialog } from "../../ui/controls";
+import { ConfirmDialog } from "../../ui/Dialog";
 import controls from "../../ui/controls.module.css";
 import { join } from "../../ui/Panel";
 import { recentSearches } from "./recentSearches";

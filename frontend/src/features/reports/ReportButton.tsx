@@ -1,6 +1,6 @@
 import { API } from "../../api/client";
 import type { Span } from "../../lib/span";
-import { MenuButton } from "../../ui/controls";
+import { MenuButton } from "../../ui/MenuButton";
 
 interface Props {
   /** The path of the report's subject: `groups/5`, `replays/12`. */

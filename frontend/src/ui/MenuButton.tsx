@@ -1,0 +1,41 @@
+import { Button as MantineButton, Menu } from "@mantine/core";
+import type { ReactNode } from "react";
+import styles from "./controls.module.css";
+import { join } from "./Panel";
+
+/** A button with a menu of actions or downloads. */
+export function MenuButton({
+  label,
+  items,
+  small,
+}: {
+  label: ReactNode;
+  small?: boolean;
+  items: { label: ReactNode; href?: string; onClick?: () => void }[];
+}) {
+  return (
+    <Menu
+      position="bottom-end"
+      offset={4}
+      transitionProps={{ duration: 0 }}
+      classNames={{ dropdown: styles.dropdown!, item: styles.item! }}
+    >
+      <Menu.Target>
+        <MantineButton className={join(styles.button, small && styles.small)}>{label}</MantineButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {items.map((item, index) =>
+          item.href === undefined ? (
+            <Menu.Item key={index} onClick={item.onClick}>
+              {item.label}
+            </Menu.Item>
+          ) : (
+            <Menu.Item key={index} component="a" href={item.href} download>
+              {item.label}
+            </Menu.Item>
+          ),
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,39 @@
+import { Tabs } from "@mantine/core";
+import type { ReactNode } from "react";
+import styles from "./controls.module.css";
+
+export interface TabItem {
+  value: string;
+  label: string;
+  note?: ReactNode;
+}
+
+/** A row of tabs; the caller renders the active panel. */
+export function TabRow({
+  value,
+  items,
+  onChange,
+  children,
+  inset,
+}: {
+  value: string;
+  items: readonly TabItem[];
+  onChange: (value: string) => void;
+  children?: ReactNode;
+  inset?: boolean;
+}) {
+  return (
+    <Tabs value={value} onChange={(next) => next && onChange(next)} unstyled={false} variant="default">
+      <Tabs.List className={styles.tabs} style={inset ? { padding: "2px 16px 0" } : undefined}>
+        {items.map((item) => (
+          <Tabs.Tab key={item.value} value={item.value} className={styles.tab}>
+            {item.label}
+            {item.note !== undefined && <i>{item.note}</i>}
+          </Tabs.Tab>
+        ))}
+        <span className="sp" />
+        {children}
+      </Tabs.List>
+    </Tabs>
+  );
+}
