@@ -80,7 +80,7 @@ class Planner:
         self.granted = fold_granted(self.state, self.leases, NOW)
         self.changed = fold_all(self.config, [target_record("connector-0", TargetState.PAUSED)])
         if sum(len(lease.tasks) for lease in self.leases) != BEHIND:
-            raise RuntimeError(f"the plan has {self.leases}")
+            raise RuntimeError(f"the plan must lease {BEHIND} tasks, but it is: {self.leases}")
         if sum(task.target is TargetState.PAUSED for task in self.change().tasks.values()) != TASKS:
             raise RuntimeError("the connector is not paused")
 

@@ -135,9 +135,8 @@ class RecordError(EngineError):
         self.cause = cause
 
     def __str__(self) -> str:
-        return (
-            f"record {self.index} of the batch was rejected: {type(self.cause).__name__}"  # its text may hold content
-        )
+        # Only the type, because the text of a sink's exception may hold the record's content.
+        return f"the sink rejected record {self.index} of the batch: {type(self.cause).__name__}"
 
 
 class RetriableError(EngineError):
@@ -240,7 +239,11 @@ class NotLeading(RequestConflict):
         self.url = url
 
     def __str__(self) -> str:
-        return f"another worker leads, at {self.url}" if self.url else "no worker leads at the moment; try again soon"
+        return (
+            f"another worker leads; send the request to {self.url}"
+            if self.url
+            else "no worker leads now; try again soon"
+        )
 
 
 class TaskError(EngineError):

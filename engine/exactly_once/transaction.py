@@ -101,7 +101,7 @@ class Transaction(Producer):
         if not rows:
             return
         if self._state is TransactionState.COMMITTING:
-            raise RetriableError("the transaction before is not known to be committed yet")
+            raise RetriableError("the commit of the previous transaction is not confirmed yet")
         if self._state is TransactionState.READY:
             self._begin()
         self._records += len(rows)
@@ -151,7 +151,7 @@ class Transaction(Producer):
         """
         self._kept[after:] = records
         self._flushes = [*(count for count in self._flushes if count < after), after, len(self._kept)]
-        self._mark_broken(AbortableError("some of it is taken back"))
+        self._mark_broken(AbortableError("some of its records were withdrawn"))
 
     def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
         """Commit the written records together with these positions of the group.
@@ -190,7 +190,7 @@ class Transaction(Producer):
         if self._client is None:  # closed by an abort, so the id must be taken over again
             self._state = TransactionState.BROKEN
             if not self._keeps:
-                raise Aborted("the transactional producer was let go")
+                raise Aborted("the transactional producer was closed after an abort")
             return
         self._client.begin()
         self._state = TransactionState.OPEN

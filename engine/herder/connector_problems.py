@@ -28,7 +28,7 @@ class ConnectorProblems:
         except EngineError as error:
             text = f"{part}: {error}"
             if own.get(part) != text:
-                log.warning("connector %s, %s", connector, text)
+                log.warning("connector %s: %s", connector, text)
             own[part] = text
         else:
             own.pop(part, None)

@@ -178,7 +178,7 @@ def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -
     """Raise ConfigError if a masked value has no stored value to stand for."""
     left = masked_options(properties, secrets)
     if left:
-        text = "is the mask of a value that is not known here; give the value itself"
+        text = "is a masked value, but no stored value exists; write the real value"
         raise ConfigError(tuple((name, None, text) for name in left))
 
 

@@ -105,7 +105,9 @@ class FencingRunner:
         self._failed[round_.connector] = (round_, times, now + delay)
         with self._problems.catching(round_.connector, PART):
             text = str(error) if isinstance(error, EngineError) else describe(error, foreign=True).text
-            raise RetriableError(f"no task may run before it is done; tried again in {delay / 1000:g} s: {text}")
+            raise RetriableError(
+                f"failed; no task can start before it succeeds; next attempt in {delay / 1000:g} s: {text}"
+            )
 
     def _is_delayed(self, round_: FencingRound, now: int) -> bool:
         failed, _, until = self._failed.get(round_.connector, (None, 0, 0))

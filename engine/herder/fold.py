@@ -15,7 +15,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.reporting.metrics import Metric
 
-HUNG = "the lease did not end in time, though nobody asked it to stop, and was cancelled"
+HUNG = "the lease hung: it did not end by its deadline, and was cancelled"
 
 
 def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
@@ -235,7 +235,7 @@ def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition,
 def _missing_offsets_trace(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
     return (
-        f"offsets were committed for {names}, but group connect-{task.config.connector} has none any more; "
+        f"the connector committed offsets before, but group connect-{task.config.connector} has none for {names}; "
         "set the group's offsets, then restart the task"
     )
 
@@ -321,7 +321,7 @@ def _apply_loss(
     # A pooled lease does not tell which of its tasks killed the worker, so none of them is counted towards the limit.
     lost = 1 if progressed or lived or not alone else task.lost + 1
     if lost >= settings.lost_limit:
-        text = f"{lost} leases in a row were lost without committed progress; the last one:\n{trace}"
+        text = f"{lost} leases in a row were lost without committed progress; the last error:\n{trace}"
         return replace(after, lost=lost, trace=text)
     delay = min(settings.lost_delay_ms * 2 ** (lost - 1), settings.lost_delay_max_ms)
     return replace(after, lost=lost, not_before=max(task.not_before, now + delay))

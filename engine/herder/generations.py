@@ -104,7 +104,7 @@ class GenerationCheck:
         tasks = None
         # Errors of a watched cluster are problems of that connector only.
         passed = () if facts.watch is not None else (RetriableError,)
-        with self._problems.catching(name, "its topics", *passed):
+        with self._problems.catching(name, "reading topics", *passed):
             if facts.watch is not None:
                 current = [task.properties for task in entry.tasks]
                 found = self._discovery.tasks(name, properties, facts.watch, current)

@@ -79,7 +79,7 @@ class LeaderProducer(CollectingProducer):
                 self._settle()
                 self._write(waiting)
         except FatalError as error:
-            raise GenerationFenced(f"the leader's producer is beyond use: {error}") from error
+            raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
 
     def close(self) -> None:
         self.release()
@@ -99,7 +99,7 @@ class LeaderProducer(CollectingProducer):
         except AbortableError as error:
             self._open = _UnfinishedStep.ABORT
             self._settle()
-            raise RetriableError(f"the leader's records were not written: {error}") from error
+            raise RetriableError(f"the leader's records were not written to the config topic: {error}") from error
 
     def _settle(self) -> None:
         """Finish what the previous transaction left open."""
@@ -112,7 +112,7 @@ class LeaderProducer(CollectingProducer):
             try:
                 self._require_client().abort()
             except AbortableError as error:  # the error is permanent, for example an id that expired
-                raise GenerationFenced(f"the leader's producer is beyond use: {error}") from error
+                raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
             self._open = _UnfinishedStep.NOTHING
 
     def _commit(self) -> None:
@@ -127,7 +127,7 @@ class LeaderProducer(CollectingProducer):
 
     def _require_client(self) -> TransactionalProducer:
         if self._client is None:
-            raise GenerationFenced("this driver does not lead")
+            raise GenerationFenced("this driver is not the leader")
         return self._client
 
 
@@ -167,7 +167,9 @@ class Leadership:
         if self._election.is_elected():
             self._placed_ms = now
         elif now - self._placed_ms > PLACELESS_MS:
-            raise GenerationFenced("another driver is to lead")
+            raise GenerationFenced(
+                f"the drivers' group has given this driver no partition for {PLACELESS_MS // 1000} s"
+            )
         if not self._connectors.is_leading():
             raise GenerationFenced("another driver leads")
 

@@ -48,13 +48,13 @@ class LeaseResults:
         if not isinstance(error, EngineError):
             raise error
         if isinstance(error, RetriableError) and not isinstance(error, LeaseLost):
-            log.warning("lease %s could not run: %s", lease.lease_id, error)
+            log.warning("lease %s could not run, and its tasks are granted again later: %s", lease.lease_id, error)
             return fold.fold_retriable(state, lease.lease_id, now, self._settings)
         log.warning("lease %s was lost: %s", lease.lease_id, str(error).partition("\n")[0])
         try:
             committed = self._committed(lease)
         except RetriableError as trouble:  # progress is unknown, so the tasks are not blamed
-            log.warning("lease %s: %s", lease.lease_id, trouble)
+            log.warning("lease %s: committed offsets can't be read: %s", lease.lease_id, trouble)
             return fold.fold_retriable(state, lease.lease_id, now, self._settings)
         return fold.fold_lost(state, lease.lease_id, str(error), committed, now, self._settings)
 
@@ -63,6 +63,6 @@ class LeaseResults:
         found: dict[TaskKey, Positions] = {}
         for task in lease.tasks:
             found[task.connector, task.task] = {}
-            with self._problems.catching(task.connector, f"offsets of task {task.task}", RetriableError):
+            with self._problems.catching(task.connector, f"reading offsets of task {task.task}", RetriableError):
                 found[task.connector, task.task] = self._offsets.committed(task)
         return found

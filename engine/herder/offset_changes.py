@@ -80,7 +80,7 @@ class OffsetChanges:
         _check(entry, name, facts)
         if name in self._waiting or any(task.connector == name for task in state.leased_tasks()):
             raise RequestConflict(
-                f"the tasks of connector {name} have not stopped yet, or its offsets are being changed"
+                f"the tasks of connector {name} have not stopped yet, or its offsets are being changed; try again soon"
             )
         if rows is not None:
             if facts.kind is ConnectorKind.SOURCE:
@@ -142,7 +142,7 @@ class OffsetChanges:
             if self._fencing.has_failed(change.connector):
                 raise RetriableError(
                     f"Failed to fence the tasks of connector {change.connector} that may still run, so its offsets "
-                    "were not touched"
+                    "were not changed; try again soon"
                 )
             return False
         if not change.answer.set_running_or_notify_cancel():
@@ -190,7 +190,7 @@ def _check(entry: ConnectorState, name: str, facts: ConnectorFacts) -> None:
     if facts.trace is not None:
         raise BadRequest(f"Connector {name} has a configuration that can't be used: {facts.trace}")
     if not facts.keeps_positions_here:
-        raise BadRequest(f"The offsets of connector {name} are kept where it writes to, and are to be changed there")
+        raise BadRequest(f"The offsets of connector {name} are stored in its target system; change them there")
 
 
 def _transactional(entry: ConnectorState) -> bool:
@@ -227,7 +227,7 @@ def _check_json(rows: Sequence[OffsetRow]) -> None:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise BadRequest('a partition is {"kafka_topic": "<name>", "kafka_partition": <number>}')
+        raise BadRequest('a partition must look like {"kafka_topic": "<name>", "kafka_partition": <number>}')
     return value
 
 
@@ -245,5 +245,5 @@ def _number(value: Any) -> int:
     """Parse a non-negative number. Text is accepted, as in Kafka Connect."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > MOST_DIGITS:
-        raise BadRequest('kafka_partition and kafka_offset are numbers, as in {"kafka_offset": 5}')
+        raise BadRequest('kafka_partition and kafka_offset must be whole numbers, as in {"kafka_offset": 5}')
     return int(text)

@@ -71,7 +71,7 @@ class OffsetRefresh:
         try:
             self._offsets.recommit(task)
         except EngineError as error:
-            log.warning("the offsets of task %s were not committed again: %s", task.task_id, error)
+            log.warning("task %s: its offsets were not committed again, and may expire: %s", task.task_id, error)
             if isinstance(error, RetriableError):  # the other tasks of the group would take as long
                 self._waiting = deque(key for key in self._waiting if key[0] != task.connector)
 
@@ -79,7 +79,7 @@ class OffsetRefresh:
         try:
             kept = self._retention_ms()
         except EngineError as error:
-            log.warning("how long the brokers keep offsets can't be read: %s", error)
+            log.warning("offsets.retention.minutes can't be read, so Kafka's default of 7 days is assumed: %s", error)
             kept = None
         # A quarter leaves three more tries before the offsets expire.
         return min(self._settings.recommit_ms, (kept or FALLBACK_MS) // 4)

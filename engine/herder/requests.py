@@ -53,5 +53,5 @@ class ConfigRequests:
             raise TimeoutError(f"the config topic could not be read to its end: {error}") from error
         if needed_round(name, self._connectors.get(name)) is not None:
             raise RequestConflict(
-                f"Connector {name} has new tasks, and its older ones are being fenced; try again soon"
+                f"Connector {name} has new tasks, and its old tasks are not fenced yet; try again soon"
             )

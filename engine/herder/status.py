@@ -55,7 +55,7 @@ class StatusTopic:
                 if key == LEASE_KEY and value is not None:
                     told.append(value)
         except EngineError as error:
-            log.debug("what leases tell can't be read now: %s", error)
+            log.debug("progress reports of leases can't be read now: %s", error)
         return [progress for progress in map(_progress, told) if progress is not None]
 
     def publish(self, view: HerderSnapshot, now: int) -> None:
@@ -132,7 +132,7 @@ def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
         try:
             after[name] = msgspec.json.decode(value, type=dict[str, Any])
         except (ValueError, TypeError) as error:
-            log.warning("the status of %s can't be read and is ignored: %s", name, error)
+            log.warning("status record %s is malformed and is ignored: %s", name, error)
     return after
 
 
@@ -154,7 +154,7 @@ def _progress(value: bytes) -> LeaseProgress | None:
     try:
         return msgspec.json.decode(value, type=LeaseProgress)
     except msgspec.DecodeError as error:
-        log.warning("what a lease has told can't be read and is ignored: %s", error)
+        log.warning("a progress report of a lease is malformed and is ignored: %s", error)
         return None
 
 
@@ -179,7 +179,7 @@ def _restore_task(task: TaskRun, body: dict[str, Any], known: Mapping[TopicParti
     figures = msgspec.convert({name: body.get(name, {}) for name in names}, ReportedFigures)
     same = body.get("generation") == task.config.generation
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"
-    trace = (body.get("trace") or "failed, without a trace") if failed else None
+    trace = (body.get("trace") or "the task failed without a trace") if failed else None
     return replace(task, positions=own, figures=figures, trace=trace)
 
 
@@ -187,5 +187,5 @@ def _try_restore_task(task: TaskRun, body: dict[str, Any], known: Mapping[TopicP
     try:
         return _restore_task(task, body, known)
     except (ValueError, TypeError, AttributeError) as error:
-        log.warning("what task %s did before can't be read and is forgotten: %s", task.config.task_id, error)
+        log.warning("the stored status of task %s is malformed and is ignored: %s", task.config.task_id, error)
         return task

@@ -36,7 +36,7 @@ class TaskPositionReader:
                     for task in waiting[first : first + TOGETHER]
                 ]
                 for task, positions in asked:
-                    with self._problems.catching(task.config.connector, f"offsets of task {task.config.task}"):
+                    with self._problems.catching(task.config.connector, f"reading offsets of task {task.config.task}"):
                         state = fold.fold_positions(state, task.key, positions.result())
                 silent = [task for task, _ in asked if not state.tasks[task.key].located]
                 for task in silent:
@@ -53,7 +53,7 @@ class TaskPositionReader:
                 if current is None or current.config.generation != task.generation:
                     continue
                 facts = view.facts_of(task.connector)
-                with self._problems.catching(task.connector, f"offsets of task {task.task}"):
+                with self._problems.catching(task.connector, f"reading offsets of task {task.task}"):
                     positions, memory = self._offsets.progress(current.config, facts.stages)
                     state = fold.fold_progress(state, current.key, positions, memory, facts.tolerance, now)
         return state

@@ -64,7 +64,8 @@ class KafkaAdmin:
             if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise translate(error.args[0]) from error
         except TimeoutError as error:
-            raise RetriableError(f"the brokers did not say in time that topic {name} was created") from error
+            limit_s = TOPIC_SEEN_TIMEOUT_S + CALL_TIMEOUT_S
+            raise RetriableError(f"the brokers did not confirm new topic {name} within {limit_s:g} s") from error
         self._await_leaders([TopicPartition(name, number) for number in range(partitions)])
 
     def _await_leaders(self, partitions: Sequence[TopicPartition]) -> None:

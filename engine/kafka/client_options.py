@@ -136,7 +136,7 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
         if reason is not None and (value or name != ENDPOINT):
             problems.append(_hide_secrets(prefix, name, value, reason))
     problems += [
-        (prefix + name, MASK, f"is a PEM text, not the path of a file; {INLINE}")
+        (prefix + name, MASK, f"must be the path of a file, not a PEM text; {INLINE}")
         for name in ("ssl.truststore.location", "ssl.keystore.location")
         if PEM_MARK.decode() in options.get(name, "")
     ]
@@ -146,7 +146,7 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
             problems.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
     jaas = options.get("sasl.jaas.config")
     if jaas is not None and len(_login(jaas)) != 2:
-        text = f"names no username and password; use the client's own {prefix}sasl.* options"
+        text = f"contains no username and password; use the client's own {prefix}sasl.* options"
         problems.append((f"{prefix}sasl.jaas.config", MASK, text))
     return problems
 

@@ -155,7 +155,7 @@ class KafkaConsumer:
             return translate(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if topic is None or partition is None or offset is None:
-            return FatalError("an end-of-partition event without a partition")
+            return FatalError("the client reported the end of a partition without its name")
         self._eofs[TopicPartition(topic, partition)] = offset
         return None
 
@@ -168,7 +168,9 @@ class KafkaConsumer:
         with translated():
             marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), CALL_TIMEOUT_S)
         if marks is None:
-            raise translate(ck.KafkaError(ck.KafkaError._TIMED_OUT, f"ends of {partition}"))
+            raise translate(
+                ck.KafkaError(ck.KafkaError._TIMED_OUT, f"no offsets of {partition.topic}-{partition.partition}")
+            )
         low, high = marks
         return low, high
 

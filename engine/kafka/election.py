@@ -45,7 +45,7 @@ class KafkaElection:
                 self._subscribed = True
             while (message := self._client.poll(0)) is not None:
                 if (error := message.error()) is not None:
-                    log.debug("the group of the drivers: %s", error)
+                    log.debug("the drivers' consumer group: %s", error)
         return self._owns
 
     def confirms(self) -> bool:
@@ -55,7 +55,7 @@ class KafkaElection:
                 # The offset has no meaning. The call counts: brokers check it against the group's current generation.
                 self._client.commit(offsets=[ck.TopicPartition(self._topic, 0, 0)], asynchronous=False)
         except EngineError as error:
-            log.warning("the brokers do not confirm that this driver leads: %s", error)
+            log.warning("the brokers did not confirm that this driver leads: %s", error)
             return False
         return self.is_elected()
 

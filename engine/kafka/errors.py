@@ -169,7 +169,7 @@ def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator
             raise translate(cause.args[0], classify) from error
         raise FatalError(str(cause)) from error
     except TimeoutError as error:
-        raise RetriableError("the brokers did not answer in time") from error
+        raise RetriableError("the brokers did not respond in time") from error
 
 
 def translated_transactional() -> AbstractContextManager[None]:

@@ -16,7 +16,7 @@ from engine.errors import ConfigError
 JKS_MAGIC, PEM_MARK, DER_SEQUENCE = b"\xfe\xed\xfe\xed", b"-----BEGIN ", b"\x30"
 JAVA_STORES = ("ssl.truststore.", "ssl.keystore.")
 OURS = {"ssl.truststore.": ("ssl.ca.",), "ssl.keystore.": ("ssl.certificate.", "ssl.key.location", "ssl.key.pem")}
-INLINE = "texts belong into ssl.keystore.key, ssl.keystore.certificate.chain and ssl.truststore.certificates"
+INLINE = "write texts into ssl.keystore.key, ssl.keystore.certificate.chain and ssl.truststore.certificates"
 _DIGEST_BYTES = 20  # SHA-1, which the JKS format uses
 
 
@@ -70,7 +70,7 @@ def _inline(options: Mapping[str, str]) -> dict[str, str]:
 
 def _read(option: str, location: str, password: str | None, key_password: str | None) -> KeyStore:
     if PEM_MARK.decode() in location:
-        raise _unreadable(option, MASK, f"is a PEM text, not the path of a file; {INLINE}")
+        raise _unreadable(option, MASK, f"must be the path of a file, not a PEM text; {INLINE}")
     try:
         data = Path(location).read_bytes()
         if data.startswith(JKS_MAGIC):
@@ -83,7 +83,7 @@ def _read(option: str, location: str, password: str | None, key_password: str | 
         raise _unreadable(option, location, error.strerror or "can't be read") from error
     except (ValueError, IndexError, TypeError) as error:
         raise _unreadable(option, location, f"can't be read, or its password is wrong: {error}") from error
-    raise _unreadable(option, location, "is no PKCS #12, JKS or PEM store; keytool -importkeystore makes one of others")
+    raise _unreadable(option, location, "is not a PKCS #12, JKS or PEM store; convert it with keytool -importkeystore")
 
 
 def _unreadable(option: str, location: str, why: str) -> ConfigError:
@@ -132,7 +132,7 @@ class _ByteCursor:
 
     def take(self, size: int) -> bytes:
         if self.at + size > len(self.data):
-            raise ValueError("it ends too early")
+            raise ValueError("the file is truncated")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -161,7 +161,7 @@ def _read_jks(data: bytes, password: str | None, key_password: str | None) -> Ke
         elif tag == 2:
             trusted += _certificate(cursor, version)
         else:
-            raise ValueError(f"entries of kind {tag} are not known")
+            raise ValueError(f"entry type {tag} is not supported")
     return KeyStore(key, chain, trusted)
 
 
@@ -184,7 +184,7 @@ def _jks_key(protected: bytes, password: str) -> str:
         stream += digest
     plain = bytes(one ^ other for one, other in zip(text, stream, strict=False))
     if _digest(secret + plain) != check:
-        raise ValueError("the key's own password is another (ssl.key.password)")
+        raise ValueError("the key has another password; set ssl.key.password")
     lines = textwrap.wrap(base64.b64encode(plain).decode(), 64)
     return "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", ""])
 

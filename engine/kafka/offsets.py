@@ -94,7 +94,7 @@ class OffsetsTopic:
             self.producer.flush()
         except ProduceFailed as error:
             if error.retriable:
-                raise RetriableError(f"offsets were not written: {error}") from error
+                raise RetriableError(f"offsets were not written to topic {self.topic}: {error}") from error
             raise
         except FatalError:
             self.is_broken = True
@@ -123,7 +123,7 @@ class OffsetsTopic:
     def _begin(self) -> None:
         count = self.admin.partitions(self.topic)
         if not count:
-            raise RetriableError(f"the offsets topic {self.topic} is not there")
+            raise RetriableError(f"the offsets topic {self.topic} does not exist")
         partitions = tuple(TopicPartition(self.topic, number) for number in range(count))
         self.consumer.assign(self._check_complete(self.admin.begin_offsets(partitions), partitions))
         self._partitions = partitions
@@ -171,7 +171,8 @@ class TaskOffsets:
         try:
             return parse_offset(found[1])
         except ValueError:
-            raise DataError(f"the offset of {found[0].decode(errors='replace')} is no JSON object") from None
+            key = found[0].decode(errors="replace")
+            raise DataError(f"topic {self.topic}: the offset of key {key} is not a JSON object; set it again") from None
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
         """Write all in one flush, so that a worker's death rarely separates offsets and memory."""
@@ -195,7 +196,7 @@ class TaskOffsets:
         """
         self._topic.read_to_end()
         if self._found() != self.memory:
-            raise GenerationFenced(f"another worker runs {self._connector}-{self._task}")
+            raise GenerationFenced(f"another worker has committed for task {self._connector}-{self._task}")
 
     def _found(self) -> str | None:
         found = self._topic.memories.get(MemoryKey(self._connector, self._task))

@@ -84,7 +84,11 @@ class OffsetsCopier:
                 self._silenced.discard(own)
             except Exception as error:  # noqa: BLE001, any failure is retried for ever (KIP-618)
                 if own not in self._silenced:
-                    log.warning("offsets of %s are not copied yet: %s", own.connector, error)
+                    log.warning(
+                        "connector %s: its offsets are not copied to the worker's topic yet; trying again: %s",
+                        own.connector,
+                        error,
+                    )
                 self._silenced.add(own)
                 self._close(own)
                 self._close_shared()
@@ -105,7 +109,7 @@ class OffsetsCopier:
             try:
                 self.turn()
             except Exception:
-                log.exception("copying offsets: trying again")
+                log.exception("copying offsets failed; trying again")
         for own in list(self._readers):
             self._close(own)
         self._close_shared()

@@ -119,7 +119,7 @@ class KafkaTransactional(KafkaProducer):
         thread.start()
         thread.join(self._timeout_s + GRACE_S)
         if thread.is_alive():
-            raise RetriableError("the coordinator of the group does not answer")
+            raise RetriableError("the group coordinator did not respond in time")
         if raised:
             raise raised[0]
 

@@ -78,7 +78,7 @@ def applying(transform: RecordTransform) -> Callable[[Record], Record | None]:
         given = apply(record)
         if type(given) is Record or given is None or isinstance(given, Record):
             return given
-        raise TransformError(f"{type(theirs).__name__} answered with a {type(given).__name__}, not with a record")
+        raise TransformError(f"{type(theirs).__name__} returned a {type(given).__name__}, not a record or None")
 
     return checked
 

@@ -36,7 +36,8 @@ class ConfigTail:
         while self.consumer.positions()[self.partition] < end:
             self.poll(timeout_s=0.1)
             if self.clock.now_ms() > late_ms:
-                raise RetriableError(f"the config topic {self.partition.topic} could not be read to its end")
+                topic, limit_s = self.partition.topic, READ_TIMEOUT_MS // 1000
+                raise RetriableError(f"the config topic {topic} could not be read to its end within {limit_s} s")
         return self.poll()  # another thread may have polled the last records; its fold is visible once the lock is free
 
     def poll(self, timeout_s: float = 0) -> ConfigState:
@@ -115,11 +116,11 @@ def _past_end_message(
     task: TaskConfig, positions: Mapping[TopicPartition, int], gone: Mapping[TopicPartition, int]
 ) -> str:
     rows = ", ".join(
-        f"{partition.topic}-{partition.partition} (position {positions[partition]}, end {end})"
+        f"{partition.topic}-{partition.partition} (committed {positions[partition]}, end {end})"
         for partition, end in gone.items()
     )
     return (
-        f"{task.task_id} has committed positions beyond the end of {rows}: the topic was deleted and made again, or "
+        f"{task.task_id} has committed offsets beyond the end of {rows}: the topic was deleted and created again, or "
         f"lost records; set the offsets of group connect-{task.connector}, then restart the task"
     )
 
@@ -132,6 +133,6 @@ def _is_of(committed: Committed, task: TaskConfig) -> bool:
 def _missing_offset_message(task: TaskConfig, missing: Sequence[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in missing)
     return (
-        f"{task.task_id} has committed before, but group connect-{task.connector} has no offset for {names}; "
+        f"{task.task_id} committed offsets before, but group connect-{task.connector} has none for {names}; "
         "set the group's offsets, then restart the task"
     )

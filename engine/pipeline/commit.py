@@ -121,7 +121,7 @@ class TransactionalStore:
         takes its own transactional id over again.
         """
         if _without_missing(self._consumer.committed(self._claimed)) != self._transaction.committed:
-            raise GenerationFenced(f"somebody else has committed for group {self._group}")
+            raise GenerationFenced(f"another process has committed offsets for group {self._group}")
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         self._transaction.commit(offsets, self._group)

@@ -180,5 +180,7 @@ def _write(producer: Producer, letters: Sequence[OutboxRecord]) -> None:
         producer.flush()
     except ProduceFailed as error:
         if error.retriable:
-            raise RetriableError(f"letters wait in the database: {error}") from error
+            raise RetriableError(
+                f"dead letters stay in the database, because Kafka did not accept them: {error}"
+            ) from error
         raise

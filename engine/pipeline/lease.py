@@ -282,7 +282,7 @@ def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
 def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
     """Read the config topic to its end. Raises GenerationFenced if the lease no longer owns the task (KIP-618)."""
     if end_of_ownership(tail.read_to_end(), task, lease.leader_epoch) is not None:
-        raise GenerationFenced(f"{task.task_id} has moved on, or is to stop")
+        raise GenerationFenced(f"{task.task_id} has a newer generation or leader, or must stop")
 
 
 def _step_or_save(

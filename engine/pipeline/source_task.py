@@ -125,7 +125,12 @@ class SourceTask:
             if ended is not None:
                 return ended
         if self._waits_for_source:
-            log.warning("%s: its source did not end a transaction in time; it is read again", self.guard.connector)
+            log.warning(
+                "%s: the source did not end its transaction within %d ms; the transaction is aborted, and the next "
+                "lease polls its records again",
+                self.guard.connector,
+                OVERTIME_MS,
+            )
             self._settled.give_up()
         return None
 
@@ -194,7 +199,7 @@ class SourceTask:
         last = None
         for record in polled:
             if not isinstance(record, Record):
-                raise TypeError(Message(f"poll answered with a {type(record).__name__}, not with records"))
+                raise TypeError(Message(f"poll returned a {type(record).__name__}, not a record"))
             if record.source_partition is not last:
                 last = record.source_partition
                 canonical(last)

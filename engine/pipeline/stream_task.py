@@ -154,7 +154,7 @@ class StreamTask:
             return self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
         except RetriableError as error:
             # A sink's lease would end here. A stream rests instead: a new lease would begin with empty processors.
-            return self._rest("nothing could be polled", error) or ()
+            return self._rest("the poll failed", error) or ()
 
     def _save_in_place(self) -> Interrupted | None:
         """Save, with retries until it succeeds; nothing else is processed before."""
@@ -164,13 +164,13 @@ class StreamTask:
             except Aborted:
                 raise  # the transaction's writes are gone, so their positions must not be committed
             except RetriableError as error:
-                stopped = self._rest("nothing could be committed", error)
+                stopped = self._rest("the commit failed", error)
                 if stopped is not None:
                     return stopped
 
     def _rest(self, what: str, error: RetriableError) -> Interrupted | None:
         text = self.guard.content_policy.sentence(error)
-        log.warning("%s-%d: %s, it goes on in a moment: %s", self.guard.connector, self.state.task, what, text)
+        log.warning("%s-%d: %s; next attempt in %d ms: %s", self.guard.connector, self.state.task, what, PAUSE_MS, text)
         return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
 
     def _finish(self, units: list[ProcessingUnit]) -> StepVerdict | None:

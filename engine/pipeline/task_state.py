@@ -122,7 +122,7 @@ class TaskState:
     def describe_parked(self) -> str | None:
         """Return for people why the task is parked, or None."""
         if self.unwritten.failures:
-            return f"dead letters could not be written, {_times(self.unwritten.failures)}; waiting to retry"
+            return f"writing dead letters failed {_times(self.unwritten.failures)}; waiting to retry"
         if self.parked is None:
             return None
         place, times = self.parked.place, _times(self.parked.trouble.failures)

@@ -29,10 +29,10 @@ def write_progress(worker: WorkerConfig, progress: LeaseProgress) -> None:
             _tellers[key] = KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
         teller = _tellers[key]
         if lost := teller.forget():
-            log.debug("%d records about what leases do were not written", lost)
+            log.debug("%d progress reports of leases were not written", lost)
         teller.produce_all([(worker.status_topic, LEASE_KEY, value, (), None, 0) for value in values(progress)])
     except EngineError as error:
-        log.debug("a lease could not tell what it does: %s", error)
+        log.debug("a progress report of a lease was not sent: %s", error)
         if key in _tellers:
             _tellers.pop(key).close()
 

@@ -177,7 +177,7 @@ def _refusing(offsets_topic: str) -> Callable[[Record], Record]:
 
     def refuse(record: Record) -> Record:
         if record.topic == offsets_topic:
-            raise FatalError(f"the source writes to {offsets_topic}, where its own offsets are kept")
+            raise FatalError(f"the source must not write records to {offsets_topic}, the topic of its own offsets")
         return record
 
     return refuse

@@ -55,7 +55,7 @@ def support_problems(kind: ConnectorKind, factory: Any, config: ConnectorConfig,
         elif (text := _missing(factory, SAYS_SUPPORT, config, "be delivered exactly once")) is not None:
             problems.append((SUPPORT.name, value, text))
     if wishes.boundary is TransactionBoundary.CONNECTOR:
-        text = _missing(factory, SAYS_BOUNDARIES, config, "say where its transactions end")
+        text = _missing(factory, SAYS_BOUNDARIES, config, "define transaction boundaries")
         if text is not None:
             problems.append((BOUNDARY.name, wishes.boundary.value, text))
     return problems
@@ -78,10 +78,11 @@ def _missing(factory: Any, method: str, config: ConnectorConfig, ability: str) -
         answer = _answer(factory, method, config)
     except Exception as error:  # noqa: BLE001, code of other packages
         return (
-            f"{config.connector_class} could not say whether it can {ability}: {describe(error, foreign=True).message}"
+            f"{config.connector_class} failed when asked whether it can {ability}: "
+            f"{describe(error, foreign=True).message}"
         )
     if answer is None:
-        return f"{config.connector_class} does not say whether it can {ability}: it has no {method}, or no answer"
+        return f"{config.connector_class} does not declare whether it can {ability}; {method} must return True or False"
     return None if answer else f"{config.connector_class} can't {ability} with these options"
 
 

@@ -25,12 +25,12 @@ def target_problems(
     if not config.errors.dlq_elsewhere:
         targets.append((DLQ_TOPIC.name, config.errors.dlq_topic))
     problems += [
-        (option, topic, f"{topic} is the connector's {OFFSETS_TOPIC.name}: its records must not be there")
+        (option, topic, f"{topic} is the connector's {OFFSETS_TOPIC.name}; choose another topic for its records")
         for option, topic in targets
         if topic and topic == config.exactly_once.offsets_topic and topic not in own
     ]
     return problems + [
-        (option, topic, f"{topic} is the worker's {own[topic]}: nothing else may be written there")
+        (option, topic, f"{topic} is the worker's {own[topic]}; choose another topic")
         for option, topic in targets
         if topic in own
     ]
@@ -51,4 +51,4 @@ def _offsets_problems(config: ConnectorConfig, own: Mapping[str, str], worker: W
     topic = config.exactly_once.offsets_topic
     if topic not in own or topic == worker.offset_topic:
         return []
-    return [(OFFSETS_TOPIC.name, topic, f"{topic} is the worker's {own[topic]}: nothing else may be written there")]
+    return [(OFFSETS_TOPIC.name, topic, f"{topic} is the worker's {own[topic]}; choose another topic")]

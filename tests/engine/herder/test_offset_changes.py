@@ -295,5 +295,5 @@ def test_a_leader_that_was_fenced_changes_nothing(world: World, herder: Herder) 
 def test_offsets_that_are_kept_elsewhere_are_not_changed_here(world: World) -> None:
     herder = world.started(examine=lambda properties: replace(examine(properties), keeps_positions_here=False))
     stopped(world, herder, PLAIN)
-    with pytest.raises(BadRequest, match="kept where it writes to"):
+    with pytest.raises(BadRequest, match="stored in its target system"):
         change(herder, None)
