@@ -49,9 +49,9 @@ def _program(command: str, flag: str, name: str, oldest: int, package: str) -> I
     if shutil.which(command) is None:
         yield f"{name} {oldest} or newer is needed, but none is on the PATH (Debian: apt-get install {package})."
         return
-    told = subprocess.run([command, flag], capture_output=True, text=True, check=False)
+    result = subprocess.run([command, flag], capture_output=True, text=True, check=False)
     # Java may print the options that it picked up before its version.
-    version = re.search(r'version "(\d+)|^v?(\d+)\.', told.stderr + told.stdout, re.MULTILINE)
+    version = re.search(r'version "(\d+)|^v?(\d+)\.', result.stderr + result.stdout, re.MULTILINE)
     major = int(version[1] or version[2]) if version else 0
     if major < oldest:
         yield f"{name} {oldest} or newer is needed; the one on the PATH is {major}."

@@ -101,9 +101,7 @@ def argument_parser() -> argparse.ArgumentParser:
     check = commands.add_parser("validate", help="print every problem of a connector's configuration")
     check.add_argument("connector", type=Path, help="connector.properties")
     check.add_argument("--worker", type=Path, help="worker.properties")
-    copy = commands.add_parser(
-        "mirror-offsets", help="set the start positions of a mirror of type sink that has none yet"
-    )
+    copy = commands.add_parser("mirror-offsets", help="set the start positions of a mirror of type sink")
     copy.add_argument("connector", type=Path, help="connector.properties")
     copy.add_argument("--worker", type=Path, help="worker.properties")
     copy.add_argument("--from", dest="origin", choices=ORIGINS, default=GROUP, help="the origin of the positions")

@@ -21,7 +21,7 @@ from engine.record.trace import describe
 log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 8  # run at the same time; each may hold eight connections
-PART = "fencing of older tasks"
+PROBLEM_PART = "fencing of older tasks"
 
 
 class FencingRunner:
@@ -94,7 +94,7 @@ class FencingRunner:
         error = ended.exception()
         if error is None:
             self._failed.pop(round_.connector, None)
-            with self._problems.catching(round_.connector, PART):
+            with self._problems.catching(round_.connector, PROBLEM_PART):
                 """That it went well ends the trouble."""
             if still == round_:
                 self._write(round_)
@@ -103,7 +103,7 @@ class FencingRunner:
         times = times + 1 if before == round_ else 1
         delay = min(self._settings.fencing_delay_ms * 2 ** min(times - 1, 16), self._settings.fencing_delay_max_ms)
         self._failed[round_.connector] = (round_, times, now + delay)
-        with self._problems.catching(round_.connector, PART):
+        with self._problems.catching(round_.connector, PROBLEM_PART):
             text = str(error) if isinstance(error, EngineError) else describe(error, foreign=True).text
             raise RetriableError(
                 f"failed; no task can start before it succeeds; next attempt in {delay / 1000:g} s: {text}"

@@ -185,9 +185,12 @@ def fold_progress(
     A standing lease reports only when it ends.
     """
     task = state.tasks[key]
-    told = memory.figures()
+    task_figures = memory.figures()
     figures = ReportedFigures(
-        told.metrics, told.stage_failures, told.stage_dropped, tolerance.used(memory.tolerance, now)
+        task_figures.metrics,
+        task_figures.stage_failures,
+        task_figures.stage_dropped,
+        tolerance.used(memory.tolerance, now),
     )
     moved = any(offset > task.positions.get(partition, -1) for partition, offset in positions.items())
     after = replace(
@@ -241,12 +244,12 @@ def _missing_offsets_trace(task: TaskRun, partitions: Iterable[TopicPartition]) 
 
 
 def _carry_over(before: TaskRun | None, task: TaskConfig, known: Positions) -> TaskRun:
-    own = {partition: known[partition] for partition in task.partitions if partition in known}
+    own_positions = {partition: known[partition] for partition in task.partitions if partition in known}
     if before is None:
-        return TaskRun(task, positions=own)
+        return TaskRun(task, positions=own_positions)
     if before.config.generation == task.generation and before.config.restarts == task.restarts:
         return replace(before, config=task)
-    return TaskRun(task, figures=before.figures, positions=own)
+    return TaskRun(task, figures=before.figures, positions=own_positions)
 
 
 def _has_lost_task(run: LeaseRun, config: ConfigState) -> bool:
@@ -312,9 +315,9 @@ def _with_rate(before: ReportedFigures, figures: ReportedFigures, now: int) -> R
 def _apply_loss(
     task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: int, settings: HerderSettings
 ) -> TaskRun:
-    own = {partition: committed[partition] for partition in task.config.partitions if partition in committed}
-    progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own.items())
-    after = replace(task, positions={**task.positions, **own}, last_run=now)
+    own_positions = {partition: committed[partition] for partition in task.config.partitions if partition in committed}
+    progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own_positions.items())
+    after = replace(task, positions={**task.positions, **own_positions}, last_run=now)
     alone = len(run.lease.tasks) == 1
     # A task that kills its worker does so early. A task that hangs lives until its lease is cancelled.
     lived = now - run.since > settings.lost_forget_ms and not run.cancelled

@@ -230,7 +230,7 @@ class Herder:
         log.warning("this driver no longer leads: %s", error)
         self._is_leading = False
         self._leadership.release()
-        self._generations.rest()
+        self._generations.stop_watches()
         self._fencing.forget()
         self._offset_changes.forget()
         self._state = fold.fold_stepped_down(self._state, self._now_ms())
@@ -260,9 +260,9 @@ class Herder:
 
         It grows with the number of end offsets to read, but it never delays a task whose back-off ends.
         """
-        own, over = self._settings, self._now_ms()
-        wakes = (task.not_before - over for task in delayed_tasks(self._state, ends, now))
-        return max(own.poll_ms, min([own.poll_most_ms, own.poll_each_ms * len(ends), *wakes]))
+        settings, now_after_turn = self._settings, self._now_ms()
+        wakes = (task.not_before - now_after_turn for task in delayed_tasks(self._state, ends, now))
+        return max(settings.poll_ms, min([settings.poll_most_ms, settings.poll_each_ms * len(ends), *wakes]))
 
     def _wake(self) -> None:
         self._mailbox.ask(lambda: None)

@@ -37,11 +37,11 @@ class LeaseResults:
         """Return the state after every ended lease. An exception that is not an EngineError is a bug, and is raised."""
         while self._posted:
             # Removed only after it is folded: an error of the brokers must not lose the end of a lease.
-            state = self._ended(state, *self._posted[0], now)
+            state = self._fold_result(state, *self._posted[0], now)
             self._posted.popleft()
         return state
 
-    def _ended(self, state: HerderState, lease: Lease, reports: Reports, now: int) -> HerderState:
+    def _fold_result(self, state: HerderState, lease: Lease, reports: Reports, now: int) -> HerderState:
         error = reports.exception()
         if error is None:
             return fold.fold_reports(state, lease.lease_id, reports.result(), now, self._settings)
@@ -60,9 +60,9 @@ class LeaseResults:
 
     def _committed(self, lease: Lease) -> dict[TaskKey, Positions]:
         """Return the tasks' committed positions. An unreadable group counts as no progress."""
-        found: dict[TaskKey, Positions] = {}
+        positions: dict[TaskKey, Positions] = {}
         for task in lease.tasks:
-            found[task.connector, task.task] = {}
+            positions[task.connector, task.task] = {}
             with self._problems.catching(task.connector, f"reading offsets of task {task.task}", RetriableError):
-                found[task.connector, task.task] = self._offsets.committed(task)
-        return found
+                positions[task.connector, task.task] = self._offsets.committed(task)
+        return positions

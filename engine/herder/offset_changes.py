@@ -60,16 +60,16 @@ class OffsetChanges:
         self._sources = sources
         self._begins = begins
         self._waiting: dict[str, OffsetChangeRequest] = {}
-        self._quiet: dict[str, int] = {}  # connector → fenced generation none of whose tasks has run since
+        self._fenced_generations: dict[str, int] = {}  # connector → fenced generation none of whose tasks has run since
 
     def read(self, entry: ConnectorState, name: str, facts: ConnectorFacts) -> list[OffsetRow]:
         """Return the connector's committed offsets in the format of Kafka Connect."""
         if facts.kind is ConnectorKind.SOURCE:
             return list(self._sources.read(entry.properties or {}))
-        found = self._groups.of_connector(name, _partitions(entry))
+        offsets = self._groups.of_connector(name, _partitions(entry))
         return [
             ({"kafka_topic": topic, "kafka_partition": number}, {"kafka_offset": offset})
-            for (topic, number), offset in sorted(found.items())
+            for (topic, number), offset in sorted(offsets.items())
         ]
 
     def begin(
@@ -88,7 +88,7 @@ class OffsetChanges:
             else:
                 _parse(rows, entry)
         # The tasks are stopped, but one of their workers may only be asleep. It could commit after the change.
-        if _transactional(entry) and self._quiet.get(name) != entry.generation:
+        if _transactional(entry) and self._fenced_generations.get(name) != entry.generation:
             if entry.fenced:
                 again = [msgspec.structs.replace(task, generation=entry.generation + 1) for task in entry.tasks]
                 self._connectors.new_generations({name: again})
@@ -126,11 +126,11 @@ class OffsetChanges:
         """Note that these tasks run, so that the next change fences them again."""
         for lease in leases:
             for task in lease.tasks:
-                self._quiet.pop(task.connector, None)
+                self._fenced_generations.pop(task.connector, None)
 
     def forget(self) -> None:
         """Forget all changes, because another driver leads."""
-        waiting, self._waiting, self._quiet = self._waiting, {}, {}
+        waiting, self._waiting, self._fenced_generations = self._waiting, {}, {}
         for change in waiting.values():
             with suppress(InvalidStateError):
                 change.answer.set_exception(NotLeading())
@@ -154,7 +154,7 @@ class OffsetChanges:
         else:
             self._change_group(change, entry)
         if _transactional(entry):
-            self._quiet[change.connector] = entry.generation
+            self._fenced_generations[change.connector] = entry.generation
         return True
 
     def _change_source(self, change: OffsetChangeRequest, entry: ConnectorState) -> None:
@@ -171,14 +171,14 @@ class OffsetChanges:
         That offset is committed because a missing offset is an error.
         """
         partitions = _partitions(entry)
-        wish = dict.fromkeys(partitions) if change.rows is None else _parse(change.rows, entry)
-        reset = [partition for partition, offset in wish.items() if offset is None]
+        requested = dict.fromkeys(partitions) if change.rows is None else _parse(change.rows, entry)
+        reset = [partition for partition, offset in requested.items() if offset is None]
         offsets = dict(self._begins(reset)) if reset else {}
-        offsets |= {partition: offset for partition, offset in wish.items() if offset is not None}
+        offsets |= {partition: offset for partition, offset in requested.items() if offset is not None}
         for number, task in enumerate(entry.tasks):
-            own = {one: Committed(offsets[one]) for one in task.partitions if one in offsets}
-            if own:
-                self._groups.write(change.connector, number, task, own)
+            task_offsets = {one: Committed(offsets[one]) for one in task.partitions if one in offsets}
+            if task_offsets:
+                self._groups.write(change.connector, number, task, task_offsets)
 
 
 def _check(entry: ConnectorState, name: str, facts: ConnectorFacts) -> None:
@@ -207,13 +207,15 @@ def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartit
     Raises BadRequest for malformed rows, and for partitions that the connector does not read.
     """
     known = set(_partitions(entry))
-    found: dict[TopicPartition, int | None] = {}
+    offsets: dict[TopicPartition, int | None] = {}
     for partition, offset in rows:
-        at = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
-        if at not in known:
-            raise BadRequest(f"the connector does not read partition {at.partition} of topic {at.topic}")
-        found[at] = None if offset is None else _offset(offset.get("kafka_offset"))
-    return found
+        topic_partition = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
+        if topic_partition not in known:
+            raise BadRequest(
+                f"the connector does not read partition {topic_partition.partition} of topic {topic_partition.topic}"
+            )
+        offsets[topic_partition] = None if offset is None else _offset(offset.get("kafka_offset"))
+    return offsets
 
 
 def _check_json(rows: Sequence[OffsetRow]) -> None:

@@ -77,9 +77,9 @@ class OffsetRefresh:
 
     def _interval_ms(self) -> int:
         try:
-            kept = self._retention_ms()
+            retention_ms = self._retention_ms()
         except EngineError as error:
             log.warning("offsets.retention.minutes can't be read, so Kafka's default of 7 days is assumed: %s", error)
-            kept = None
+            retention_ms = None
         # A quarter leaves three more tries before the offsets expire.
-        return min(self._settings.recommit_ms, (kept or FALLBACK_MS) // 4)
+        return min(self._settings.recommit_ms, (retention_ms or FALLBACK_MS) // 4)

@@ -23,10 +23,10 @@ class ConfigRequests:
         if create and exists:
             raise RequestConflict(f"Connector {name} already exists")
         before = self._connectors.get(name).properties if exists else None
-        kept = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
-        refuse_masks(kept, self._validation.secrets(kept))
-        self._validation.check(kept)
-        self._connectors.put(name, kept)
+        new_properties = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
+        refuse_masks(new_properties, self._validation.secrets(new_properties))
+        self._validation.check(new_properties)
+        self._connectors.put(name, new_properties)
         return not exists
 
     def restart(self, view: HerderSnapshot, name: str, tasks: bool, only_failed: bool) -> None:
@@ -53,5 +53,5 @@ class ConfigRequests:
             raise TimeoutError(f"the config topic could not be read to its end: {error}") from error
         if needed_round(name, self._connectors.get(name)) is not None:
             raise RequestConflict(
-                f"Connector {name} has new tasks, and its old tasks are not fenced yet; try again soon"
+                f"Connector {name} has new tasks, and its old tasks are still being fenced; try again soon"
             )

@@ -15,7 +15,7 @@ from engine.kafka.errors import translated
 
 log = logging.getLogger(__name__)
 
-CLOSING = {
+MEMBER_OPTIONS = {
     "partition.assignment.strategy": "cooperative-sticky",
     "enable.auto.commit": "false",
     "enable.partition.eof": "false",
@@ -27,7 +27,7 @@ class KafkaElection:
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:
         with translated():
-            self._client = ck.Consumer({**settings, **CLOSING})
+            self._client = ck.Consumer({**settings, **MEMBER_OPTIONS})
         self._topic = topic
         self._subscribed = False
         self._owns = False

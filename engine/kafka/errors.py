@@ -179,5 +179,5 @@ def translated_transactional() -> AbstractContextManager[None]:
 
 def _cause(error: KafkaException | SystemError) -> KafkaException | None:
     """Return the client's own exception. The client wraps one from a delivery report callback in a SystemError."""
-    own = error.__cause__ if isinstance(error, SystemError) else error
-    return own if isinstance(own, KafkaException) else None
+    cause = error.__cause__ if isinstance(error, SystemError) else error
+    return cause if isinstance(cause, KafkaException) else None

@@ -33,29 +33,29 @@ def with_pem(options: Mapping[str, str]) -> dict[str, str]:
 
     Raises ConfigError with the name of the option whose store can't be read.
     """
-    found = {name: value for name, value in options.items() if not name.startswith(JAVA_STORES)}
-    found |= _inline(options)
+    replaced = {name: value for name, value in options.items() if not name.startswith(JAVA_STORES)}
+    replaced |= _inline(options)
     if location := options.get("ssl.truststore.location"):
         store = _read("ssl.truststore.location", location, options.get("ssl.truststore.password"), None)
-        found["ssl.ca.pem"] = store.trusted + store.chain
+        replaced["ssl.ca.pem"] = store.trusted + store.chain
     if location := options.get("ssl.keystore.location"):
         password = options.get("ssl.keystore.password")
         store = _read("ssl.keystore.location", location, password, options.get("ssl.key.password") or password)
         if not store.key:
             raise _unreadable("ssl.keystore.location", location, "holds no private key")
-        found |= {"ssl.key.pem": store.key, "ssl.certificate.pem": store.chain}
-        found.pop("ssl.key.password", None)
-    return found
+        replaced |= {"ssl.key.pem": store.key, "ssl.certificate.pem": store.chain}
+        replaced.pop("ssl.key.password", None)
+    return replaced
 
 
 def override(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
     """Merge two layers. Trust or key options in `above` replace all trust or key options in `below`."""
-    kept = dict(below)
+    merged = dict(below)
     for java, ours in OURS.items():
         names = (java, *ours)
         if any(name.startswith(names) for name in above):
-            kept = {name: value for name, value in kept.items() if not name.startswith(names)}
-    return {**kept, **above}
+            merged = {name: value for name, value in merged.items() if not name.startswith(names)}
+    return {**merged, **above}
 
 
 def _inline(options: Mapping[str, str]) -> dict[str, str]:
@@ -95,8 +95,10 @@ def _read_pkcs12(data: bytes, password: str | None) -> KeyStore:
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
     store = load_pkcs12(data, None if password is None else password.encode())
-    own = () if store.cert is None else (store.cert,)
-    certificates = (one.certificate.public_bytes(Encoding.PEM).decode() for one in (*own, *store.additional_certs))
+    own_certificates = () if store.cert is None else (store.cert,)
+    certificates = (
+        one.certificate.public_bytes(Encoding.PEM).decode() for one in (*own_certificates, *store.additional_certs)
+    )
     text = "".join(dict.fromkeys(certificates))
     return KeyStore(trusted=text) if store.key is None else KeyStore(_key_text(store.key), text)
 

@@ -108,8 +108,8 @@ class OffsetsTopic:
 
     def key_of(self, connector: str, partition: SourcePosition) -> bytes:
         """Return the existing key of the partition's offset, or a new one."""
-        found = self.offsets.get(OffsetKey(connector, canonical(partition)))
-        return offset_key(connector, partition) if found is None else found[0]
+        stored = self.offsets.get(OffsetKey(connector, canonical(partition)))
+        return offset_key(connector, partition) if stored is None else stored[0]
 
     def is_migrated(self, connector: str) -> bool:
         """Return whether the connector has an offset or the mark of a migration (KIP-618, migration)."""
@@ -158,20 +158,20 @@ class TaskOffsets:
         self._connector = connector
         self._task = task
         self._memory_key = memory_key(connector, task)
-        self.memory: str | None = self._found()
+        self.memory: str | None = self._stored_memory()
 
     def position(self, partition: SourcePosition) -> SourcePosition | None:
         """Return the last committed offset.
 
         Raises DataError for a value that is not an offset: only people should decide to start from the beginning.
         """
-        found = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
-        if found is None:
+        stored = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
+        if stored is None:
             return None
         try:
-            return parse_offset(found[1])
+            return parse_offset(stored[1])
         except ValueError:
-            key = found[0].decode(errors="replace")
+            key = stored[0].decode(errors="replace")
             raise DataError(f"topic {self.topic}: the offset of key {key} is not a JSON object; set it again") from None
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
@@ -195,9 +195,9 @@ class TaskOffsets:
         Every commit writes the memory, and no two memories are equal.
         """
         self._topic.read_to_end()
-        if self._found() != self.memory:
+        if self._stored_memory() != self.memory:
             raise GenerationFenced(f"another worker has committed for task {self._connector}-{self._task}")
 
-    def _found(self) -> str | None:
-        found = self._topic.memories.get(MemoryKey(self._connector, self._task))
-        return found.decode("utf-8", "replace") if found else None
+    def _stored_memory(self) -> str | None:
+        stored = self._topic.memories.get(MemoryKey(self._connector, self._task))
+        return stored.decode("utf-8", "replace") if stored else None

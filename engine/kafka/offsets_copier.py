@@ -61,7 +61,7 @@ class OffsetsCopier:
         self._readers: dict[OffsetsTopicLocation, OffsetsTopic] = {}
         self._outdated: dict[OffsetsTopicLocation, Stamps] = {}
         self._shared: OffsetsTopic | None = None
-        self._silenced: set[OffsetsTopicLocation] = set()  # topics whose current failure is logged already
+        self._logged: set[OffsetsTopicLocation] = set()  # topics whose current failure is logged already
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="offsets-copier", daemon=True)
 
@@ -81,15 +81,15 @@ class OffsetsCopier:
         for own in wanted:
             try:
                 self._copy(own)
-                self._silenced.discard(own)
+                self._logged.discard(own)
             except Exception as error:  # noqa: BLE001, any failure is retried for ever (KIP-618)
-                if own not in self._silenced:
+                if own not in self._logged:
                     log.warning(
                         "connector %s: its offsets are not copied to the worker's topic yet; trying again: %s",
                         own.connector,
                         error,
                     )
-                self._silenced.add(own)
+                self._logged.add(own)
                 self._close(own)
                 self._close_shared()
 

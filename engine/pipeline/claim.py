@@ -76,28 +76,28 @@ def claim_positions(
     If that commit is missing later, for any reason, the next claim raises OffsetsMissing.
     """
     committed = store.committed(task.partitions)
-    found = {partition: one for partition, one in committed.items() if one is not None}
+    existing = {partition: one for partition, one in committed.items() if one is not None}
     state = restore(
-        [one.metadata for one in found.values()],
+        [one.metadata for one in existing.values()],
         task=task.task,
         generation=task.generation,
         restarts=task.restarts,
         stages=stages,
     )
     # A partition may have belonged to another task before, and its metadata then holds that task's marks.
-    marks = marks_of({partition: one.metadata for partition, one in found.items()})
-    own = [mark for mark in state.reported if mark in marks]
-    state.reported = (*(mark for mark in marks if mark not in own), *own)[-MAX_MARKS:]
-    missing = [partition for partition in task.partitions if partition not in found]
-    positions = {partition: one.offset for partition, one in found.items()}
+    marks = marks_of({partition: one.metadata for partition, one in existing.items()})
+    own_marks = [mark for mark in state.reported if mark in marks]
+    state.reported = (*(mark for mark in marks if mark not in own_marks), *own_marks)[-MAX_MARKS:]
+    missing = [partition for partition in task.partitions if partition not in existing]
+    positions = {partition: one.offset for partition, one in existing.items()}
     state.forget_passed(positions)  # an operator may have moved the offsets
     # The herder only suspects it: its ends are older than these positions. So the ends are read again.
-    if task.beyond and (gone := _positions_past_end(positions, consumer.end_offsets(list(positions)))):
-        raise OffsetsMissing(_past_end_message(task, positions, gone))
+    if task.beyond and (past_end := _positions_past_end(positions, consumer.end_offsets(list(positions)))):
+        raise OffsetsMissing(_past_end_message(task, positions, past_end))
     if missing:
         # Offsets that were committed once and are missing were lost, by expiry or by hand. To begin at the earliest
         # record would process the whole topic again, and nobody would notice.
-        if task.has_committed or any(_is_of(one, task) for one in found.values()):
+        if task.has_committed or any(_is_of(one, task) for one in existing.values()):
             raise OffsetsMissing(_missing_offset_message(task, missing))
         begins = consumer.begin_offsets(missing)
         state.seq += 1

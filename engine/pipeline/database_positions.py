@@ -151,8 +151,8 @@ def _is_newer(group: Committed, row: PositionRow | None) -> bool:
     """
     if row is None:
         return True
-    there, here = parse(group.metadata), parse(row.memory)
-    return there is not None and (here is None or there["g"] > here["g"])
+    group_state, row_state = parse(group.metadata), parse(row.memory)
+    return group_state is not None and (row_state is None or group_state["g"] > row_state["g"])
 
 
 def _missing_offset_message(task: TaskConfig, partition: TopicPartition) -> str:

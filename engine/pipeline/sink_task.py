@@ -253,15 +253,15 @@ def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:
 
 def record_errors(error: BaseException, count: int) -> Mapping[int, Exception]:
     """Return causes by index in the batch if a sink rejected single records, else nothing."""
-    found: dict[int, Exception] = {}
+    causes: dict[int, Exception] = {}
     if isinstance(error, RecordError):
         leaves: tuple[BaseException, ...] = (error,)
     elif isinstance(error, BaseExceptionGroup):
         leaves = error.exceptions
     else:
-        return found
+        return causes
     for leaf in leaves:
         if not isinstance(leaf, RecordError) or not 0 <= leaf.index < count or not isinstance(leaf.cause, Exception):
             return {}
-        found[leaf.index] = leaf.cause
-    return found
+        causes[leaf.index] = leaf.cause
+    return causes

@@ -55,10 +55,10 @@ class UnitWriter:
         """
         if self._transaction is None or not any(unit.written for unit in units[count:]):
             return
-        kept = [row for unit in units[:count] for row in unit.written]
+        settled_rows = [row for unit in units[:count] for row in unit.written]
         # Records of an unsettled unit must not become visible with this commit: the unit is processed again and would
         # write them twice.
-        self._transaction.replace_after(self._flushed, [row.as_row() for row in kept])
+        self._transaction.replace_after(self._flushed, [row.as_row() for row in settled_rows])
         for unit in units[count:]:
             unit.outputs, unit.written = unit.written + unit.outputs, []
 

@@ -80,8 +80,8 @@ def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int)
     """
     config = plan.config
     largest = {"message.max.bytes": str(topic_bytes)}
-    own = (config.producer, config.errors.dlq_producer)
-    layers = (largest, *inherited((base(worker), worker.producer), *own), *own)
+    own_layers = (config.producer, config.errors.dlq_producer)
+    layers = (largest, *inherited((base(worker), worker.producer), *own_layers), *own_layers)
     make = unacknowledged_settings if plan.dead_letters == "best_effort" else producer_settings
     settings = make(*layers)
     if any(name in settings for name in DELIVERY_TIMEOUTS):

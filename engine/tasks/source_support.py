@@ -21,8 +21,8 @@ from engine.leases import ConnectorKind, Delivery
 from engine.record.trace import describe
 
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."
-SAYS_SUPPORT = "exactly_once_support"
-SAYS_BOUNDARIES = "can_define_transaction_boundaries"
+SUPPORT_METHOD = "exactly_once_support"
+BOUNDARIES_METHOD = "can_define_transaction_boundaries"
 
 
 def source_delivery(factory: Any, config: ConnectorConfig, worker: WorkerConfig) -> Delivery:
@@ -33,7 +33,7 @@ def source_delivery(factory: Any, config: ConnectorConfig, worker: WorkerConfig)
     if not worker.exactly_once_source:
         return Delivery.AT_LEAST_ONCE
     try:
-        refuses = _answer(factory, SAYS_SUPPORT, config) is False
+        refuses = _answer(factory, SUPPORT_METHOD, config) is False
     except Exception:  # noqa: BLE001, the error is reported if the configuration requires an answer
         refuses = False
     return Delivery.AT_LEAST_ONCE if refuses else Delivery.EXACTLY_ONCE
@@ -52,10 +52,10 @@ def support_problems(kind: ConnectorKind, factory: Any, config: ConnectorConfig,
         value = wishes.support.value
         if not worker.exactly_once_source:
             problems.append((SUPPORT.name, value, NOT_ENABLED))
-        elif (text := _missing(factory, SAYS_SUPPORT, config, "be delivered exactly once")) is not None:
+        elif (text := _missing(factory, SUPPORT_METHOD, config, "be delivered exactly once")) is not None:
             problems.append((SUPPORT.name, value, text))
     if wishes.boundary is TransactionBoundary.CONNECTOR:
-        text = _missing(factory, SAYS_BOUNDARIES, config, "define transaction boundaries")
+        text = _missing(factory, BOUNDARIES_METHOD, config, "define transaction boundaries")
         if text is not None:
             problems.append((BOUNDARY.name, wishes.boundary.value, text))
     return problems
