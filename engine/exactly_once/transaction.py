@@ -150,6 +150,7 @@ class Transaction(Producer):
         The next flush or commit writes the transaction again.
         """
         self._kept[after:] = records
+        # `after` stays a boundary, so that the records before it are written again in their old batches.
         self._flushes = [*(count for count in self._flushes if count < after), after, len(self._kept)]
         self._mark_broken(AbortableError("some of its records were withdrawn"))
 

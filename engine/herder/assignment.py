@@ -39,6 +39,7 @@ def assign(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[
 
     There are as many tasks as partitions, but at most `tasks_max`.
     """
+    # Sorted, so that the order in which brokers list partitions does not change an assignment.
     rows = sorted(set(partitions))
     tasks = min(tasks_max, len(rows))
     return tuple(tuple(rows[task::tasks]) for task in range(tasks))

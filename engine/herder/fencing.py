@@ -95,12 +95,13 @@ class FencingRunner:
         if error is None:
             self._failed.pop(round_.connector, None)
             with self._problems.catching(round_.connector, PROBLEM_PART):
-                """That it went well ends the trouble."""
+                pass  # a block without an error clears the connector's problem
             if still == round_:
                 self._write(round_)
             return
         before, times, _ = self._failed.get(round_.connector, (round_, 0, 0))
         times = times + 1 if before == round_ else 1
+        # The exponent has a limit, because a round that fails is retried for ever.
         delay = min(self._settings.fencing_delay_ms * 2 ** min(times - 1, 16), self._settings.fencing_delay_max_ms)
         self._failed[round_.connector] = (round_, times, now + delay)
         with self._problems.catching(round_.connector, PROBLEM_PART):

@@ -206,6 +206,7 @@ def fold_progress(
 
 def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
     """Parse positions of a report, such as `{"topic-0": 5}`."""
+    # From the right, because a topic's name may contain hyphens.
     rows = ((name.rpartition("-"), offset) for name, offset in positions.items())
     return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
 
@@ -300,7 +301,7 @@ def _apply_report(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
         ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
         # A task that could not be opened reports no figures. Zeros would reset the old figures.
         figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
-        lost=0,
+        lost=0,  # a lease that reports was not lost
     )
 
 

@@ -265,6 +265,7 @@ class Herder:
         return max(settings.poll_ms, min([settings.poll_most_ms, settings.poll_each_ms * len(ends), *wakes]))
 
     def _wake(self) -> None:
+        # An empty call ends the wait for requests, so the next turn begins at once.
         self._mailbox.ask(lambda: None)
 
     def _ask(self, call: Callable[[], T]) -> Future[T]:
@@ -300,6 +301,7 @@ class Herder:
     def _await_leases(self) -> None:
         deadline = self._now_ms() + self._settings.graceful_ms
         while self._state.leases and self._now_ms() < deadline:
+            # Every lease that ends wakes the mailbox, so the driver stops soon after the last one.
             self._mailbox.serve(0.1)
             self._state = self._lease_results.settle(self._state, self._now_ms())
 

@@ -50,6 +50,7 @@ class LeaseResults:
         if isinstance(error, RetriableError) and not isinstance(error, LeaseLost):
             log.warning("lease %s could not run, and its tasks are granted again later: %s", lease.lease_id, error)
             return fold.fold_retriable(state, lease.lease_id, now, self._settings)
+        # One line of Spark's message is enough here: a task that fails gets the whole text as its trace.
         log.warning("lease %s was lost: %s", lease.lease_id, str(error).partition("\n")[0])
         try:
             committed = self._committed(lease)

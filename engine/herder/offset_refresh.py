@@ -53,6 +53,7 @@ class OffsetRefresh:
         held = {(task.connector, task.task) for task in state.leased_tasks()}
         older = outdated_connectors(state)
         left = self._settings.recommits
+        # Counted once, because tasks that have to wait are appended again.
         for _ in range(len(self._waiting)):
             if not left or not self._waiting:
                 return

@@ -78,6 +78,7 @@ class TopicLog:
             rows += fetched
             idle = 0 if fetched else idle + 1
             if idle * POLL_S > IDLE_TIMEOUT_S:
+                # The caller never gets the rows read so far, so the next read begins at the first row again.
                 self._reading = False
                 raise RetriableError(
                     f"topic {self._at.topic} could not be read to {goal}: no record arrived for {IDLE_TIMEOUT_S} s"

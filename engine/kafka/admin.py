@@ -54,13 +54,16 @@ class KafkaAdmin:
         if name in metadata.topics and metadata.topics[name].error is None:
             return
         brokers = max(len(metadata.brokers), 1)
+        # A cluster of one broker, as on a developer's machine, would refuse the default factor of 3.
         if replication_factor > brokers:
             log.warning("topic %s: replication factor %d capped to %d brokers", name, replication_factor, brokers)
         topic = NewTopic(name, partitions, min(replication_factor, brokers), config=dict(config or {}))
         future = self._client.create_topics([topic], operation_timeout=TOPIC_SEEN_TIMEOUT_S)[name]
         try:
+            # The broker may use up its own time-out before it answers.
             future.result(TOPIC_SEEN_TIMEOUT_S + CALL_TIMEOUT_S)
         except ck.KafkaException as error:
+            # Another worker may have created the topic after the look at the metadata.
             if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise translate(error.args[0]) from error
         except TimeoutError as error:
@@ -146,6 +149,7 @@ class KafkaAdmin:
                     offsets[TopicPartition(one.topic, one.partition)] = answer.offset
             except EngineError as error:
                 last_error = error
+        # A partition without a leader must not hide the offsets of the others. Callers notice that it is missing.
         if last_error is not None and not offsets:
             raise last_error
         return offsets

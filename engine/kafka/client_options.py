@@ -99,6 +99,7 @@ def consumer_settings(group: str, *layers: Mapping[str, str]) -> dict[str, str]:
 def producer_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """Return settings of an idempotent producer."""
     merged = _merged(layers)
+    # The fixed options come last: no worker or connector may weaken the guarantee of delivery.
     return {**SHARED, **PRODUCER_DEFAULTS, **_queue(merged), **merged, **PRODUCER_FIXED}
 
 
@@ -116,6 +117,7 @@ def transactional_id(group: str, connector: str, task: int) -> str:
 def unacknowledged_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """Return settings of a producer that honours `acks`: dead letters on another cluster, best effort."""
     merged = _merged(layers)
+    # An idempotent producer insists on acks=all.
     return {**SHARED, **PRODUCER_DEFAULTS, **_queue(merged), **merged, "enable.idempotence": "false"}
 
 

@@ -89,6 +89,7 @@ class KafkaConsumer:
     def positions(self) -> dict[TopicPartition, int]:
         with translated():
             positions = self._client.position([ck.TopicPartition(*partition) for partition in self._starts])
+        # A partition without a consumed record has no position yet (OFFSET_INVALID, negative): its start counts.
         # The client's own position does not pass control records at the end; the end-of-partition event does.
         return {
             partition: max(self._starts[partition], one.offset, self._eofs.get(partition, -1))

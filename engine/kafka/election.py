@@ -43,6 +43,7 @@ class KafkaElection:
                     on_lost=self._revoked,
                 )
                 self._subscribed = True
+            # `poll` runs the callbacks of a rebalance. A member that stops polling is excluded from the group.
             while (message := self._client.poll(0)) is not None:
                 if (error := message.error()) is not None:
                     log.debug("the drivers' consumer group: %s", error)
@@ -68,6 +69,7 @@ class KafkaElection:
         client.incremental_assign(partitions)
         # This client never reads. The config topic has a reader of its own, which starts at its beginning.
         client.pause(partitions)
+        # A cooperative assignment lists only the added partitions, so an empty one takes nothing away.
         self._owns = self._owns or bool(partitions)
 
     def _revoked(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:

@@ -40,6 +40,7 @@ def with_pem(options: Mapping[str, str]) -> dict[str, str]:
         replaced["ssl.ca.pem"] = store.trusted + store.chain
     if location := options.get("ssl.keystore.location"):
         password = options.get("ssl.keystore.password")
+        # keytool protects a key with the store's password unless the key gets one of its own.
         store = _read("ssl.keystore.location", location, password, options.get("ssl.key.password") or password)
         if not store.key:
             raise _unreadable("ssl.keystore.location", location, "holds no private key")
@@ -145,6 +146,7 @@ class _ByteCursor:
 def _read_jks(data: bytes, password: str | None, key_password: str | None) -> KeyStore:
     """Read versions 1 and 2 of the format of `java.security.KeyStore` "JKS"."""
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    # The constant is part of the format: the JDK salts the store's digest with it.
     if password and _digest(_utf16(password) + b"Mighty Aphrodite" + body) != digest:
         raise ValueError("its digest does not match")
     cursor = _ByteCursor(body)
@@ -206,6 +208,7 @@ def _der_length(cursor: _ByteCursor) -> int:
 
 
 def _digest(data: bytes) -> bytes:
+    # SHA-1 is part of the format.
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 

@@ -97,6 +97,7 @@ class OffsetsTopic:
                 raise RetriableError(f"offsets were not written to topic {self.topic}: {error}") from error
             raise
         except FatalError:
+            # The client fails every later call, so the process must not give this reader to another lease.
             self.is_broken = True
             raise
         self.note_committed(rows, stamps)

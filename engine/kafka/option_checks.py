@@ -26,6 +26,7 @@ def refusal(name: str, value: str) -> str | None:
     if name in LOADS:
         return "is not allowed: it loads or runs a program on the worker"
     try:
+        # A client checks its options when it is made. Without bootstrap.servers it connects to nothing.
         ck.Producer({name: value, "log_level": "0"})
     except ck.KafkaException as error:
         text = str(error.args[0].str()).strip()

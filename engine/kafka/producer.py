@@ -52,6 +52,7 @@ class KafkaProducer(Producer):
         for ordinal, row, report in zip(count(self._queued), rows, self._reports(rows), strict=False):
             topic, key, value, headers, timestamp, partition = row
             where = ANY_PARTITION if partition is None else partition
+            # A timestamp of 0 lets the client take the current time.
             try:  # by position: keyword arguments would double the cost of this line, which runs most often
                 produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
             except REFUSED:

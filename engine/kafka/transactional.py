@@ -41,6 +41,7 @@ class KafkaTransactional(KafkaProducer):
         retry_while_retriable(self._init)
 
     def begin(self) -> None:
+        # Late delivery reports of the previous transaction must not count as failures of this one.
         self._take()
         with translated_transactional():
             self._client.begin_transaction()

@@ -31,6 +31,7 @@ class ConfigTail:
 
     def read_to_end(self) -> ConfigState:
         """Return the current state. Raises RetriableError if the topic can't be read to its end in time."""
+        # The end at this moment is enough: a claim must see everything that was written before it began.
         end = self.consumer.end_offsets([self.partition])[self.partition]
         late_ms = self.clock.now_ms() + READ_TIMEOUT_MS
         while self.consumer.positions()[self.partition] < end:
@@ -99,7 +100,9 @@ def claim_positions(
         # record would process the whole topic again, and nobody would notice.
         if task.has_committed or any(_is_of(one, task) for one in existing.values()):
             raise OffsetsMissing(_missing_offset_message(task, missing))
+        # Looked up, because the consumer never resets a position by itself (`auto.offset.reset=error`).
         begins = consumer.begin_offsets(missing)
+        # `restore` takes the copy with the highest number. The other partitions keep their older copies for now.
         state.seq += 1
         store.remember({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
         positions |= begins

@@ -248,6 +248,7 @@ class Guard:
             return
         topic = self.dead_letters.topic
         marks = tuple(ReportedError.of(OperationId.of(one.origin, one.context.index), topic) for one in reported)
+        # Limited, because brokers limit the metadata of a commit (`offset.metadata.max.bytes`).
         self.state.reported = (*marks, *self.state.reported)[-MAX_MARKS:]
 
     def _report(self, errored: PendingError, *, stops: bool) -> bool:

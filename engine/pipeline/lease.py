@@ -116,6 +116,7 @@ class _RunningLease:
             except EngineError as error:
                 if self._can_survive(error):
                     continue  # no task runs meanwhile, but a standing lease keeps its tasks' memory
+                # A commit under way uses the clients that closing a task closes.
                 self._await_commits()
                 self._reports += [self._close_after(opened, error) for opened in self._active]
                 break
@@ -136,6 +137,7 @@ class _RunningLease:
             self._report_all()
             is_over = False
         most = 0
+        # A copy, because a turn removes a task that has ended, and replaces a task that was opened again.
         for opened in tuple(self._active):
             if not self._take_turn(opened, state, timeout_s, waits=waits and not is_over, is_over=is_over):
                 continue
@@ -156,6 +158,7 @@ class _RunningLease:
             self._lease.stay_ms > 0
             and not state.leader.crowded
             and not self._reports
+            # Sources, mirrors and streams decide themselves when to run again; their count is None.
             and all(opened.task.last_count is not None for opened in self._active)
         )
 
@@ -164,6 +167,7 @@ class _RunningLease:
 
         If a task has ended, this is skipped: the lease ends soon and reports it.
         """
+        # A commit on another thread changes the positions and figures that a report reads.
         self._await_commits()
         if self._reports:
             return

@@ -93,6 +93,8 @@ class SourceTask:
             cut = BoundaryAction.COMMIT
         interrupted = self._end_transaction(cut)
         if interrupted is None and self._was_empty and self._waits_for_source:
+            # The task is not idle while the transaction is open. Without this wait, the lease would poll in a tight
+            # loop.
             self.clock.wait(min(PACE_MS, self.source.idle_ms))
         return interrupted
 
@@ -120,6 +122,7 @@ class SourceTask:
         if not self._waits_for_source:
             return self._commit()
         late_ms = self.clock.now_ms() + OVERTIME_MS
+        # A wait of 0 ms only asks whether the task must stop.
         while self._waits_for_source and self.clock.now_ms() < late_ms and not self.clock.wait(0):
             ended = self.step(0)
             if ended is not None:

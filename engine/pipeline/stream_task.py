@@ -247,6 +247,7 @@ class StreamTask:
         self.moment.origin = raw
         interrupted = passage.pass_to_roots(unit, entry)
         self.moment.origin = None
+        # The unit is processed again from its first step, so none of its outputs may be written now.
         if interrupted is not None:
             passage.units.pop()
             return interrupted
@@ -255,6 +256,7 @@ class StreamTask:
         return self._punctuate(PunctuationType.STREAM_TIME, self.moment.stream_time, passage)
 
     def _advance(self, record: Record) -> None:
+        # Stream time is the largest timestamp so far: a late record must not turn it back.
         if record.timestamp is not None and record.timestamp > self.moment.stream_time:
             self.moment.stream_time = record.timestamp
 

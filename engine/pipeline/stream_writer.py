@@ -44,6 +44,7 @@ class UnitWriter:
         if first is not None:
             return first
         self._note_success(parked)
+        # Nothing of these units was tried, because an earlier error stops the task. Settling must end before them.
         for unit in held:
             unit.stops = True
         return len(units), None

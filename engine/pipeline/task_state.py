@@ -62,6 +62,7 @@ class ReportedError(msgspec.Struct, frozen=True, array_like=True):
 
     @staticmethod
     def of(place: OperationId, topic: str) -> ReportedError:
+        # A checksum, because the metadata of a commit has little room.
         return ReportedError(place, zlib.crc32(topic.encode()))
 
 
@@ -174,6 +175,7 @@ class TaskState:
             "t": self.task,
             "g": self.generation,
             "r": self.restarts,
+            # Values without their names, to save room: `restore` relies on the order of Metric.
             "m": [self.metrics[name] for name in Metric],
             "c": _fingerprint(self.stages),
             "f": self.stage_failures,

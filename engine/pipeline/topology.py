@@ -106,6 +106,7 @@ class ChunkRun:
     def follow(self, unit: ProcessingUnit, forwards: Sequence[Forward]) -> Interrupted | None:
         """Pass forwarded records on to the sinks of the topology. Interrupted: the unit is not processed."""
         nodes = self._topology.nodes
+        # A stack, reversed: the first child and all its descendants come before the second child.
         waiting = list(reversed(forwards))
         while waiting and not unit.stops:
             name, record = waiting.pop()
