@@ -30,7 +30,7 @@ from engine.ports import Clock, Committed, Producer, Row, TransactionalProducer
 from engine.record.record import TopicPartition
 
 MOST_RECORDS = 50_000  # larger transactions are not faster, and block read_committed readers longer
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024  # kept records stay in the worker's memory until the commit
 COMMIT_TIMEOUT_MS = 60_000  # time for repeating one commit; after it, the next claim settles the result
 COMMIT_PAUSE_MS = 100
 ATTEMPTS = 3  # tries to write a transaction again within one call

@@ -90,6 +90,7 @@ class _WatchedConnector:
         self.trouble: str | None = None
         self._make = make
         self._stopping = threading.Event()
+        # A daemon, because a look may hang, and must not keep the driver's process alive.
         self.thread = threading.Thread(target=self._run, name=f"watch-{name}", daemon=True)
         self.thread.start()
 

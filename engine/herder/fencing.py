@@ -77,6 +77,7 @@ class FencingRunner:
         self._failed.clear()
 
     def close(self) -> None:
+        # A running round may wait for brokers that do not respond. The driver does not wait for it.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self, round_: FencingRound) -> None:

@@ -298,6 +298,7 @@ def _apply_report(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
     return replace(
         task,
         positions={**task.positions, **parse_positions(report.positions)},
+        # The herder reads the ends on its own cluster. Ends on another cluster come only from the task's reports.
         ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
         # A task that could not be opened reports no figures. Zeros would reset the old figures.
         figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,

@@ -179,6 +179,7 @@ class Herder:
         if not self._leadership.try_take(now):
             return False
         self._initial.write()
+        # Another driver may have led since this driver last checked the connectors.
         self._generations.forget()
         # Leases from an earlier leadership of this driver may still run.
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)

@@ -78,6 +78,8 @@ class LeaderProducer(CollectingProducer):
             if waiting := self.take():
                 self._settle()
                 self._write(waiting)
+        # A driver whose producer can't write can't lead. It steps down, and another driver or a new producer takes
+        # over.
         except FatalError as error:
             raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
 

@@ -104,7 +104,7 @@ class OffsetChanges:
                 del self._waiting[name]
                 continue
             try:
-                done = self._turn(change)
+                done = self._try_change(change)
             except GenerationFenced:
                 raise
             except Exception as error:  # the caller gets any error, and the herder goes on
@@ -113,6 +113,7 @@ class OffsetChanges:
                 del self._waiting[name]
                 if change.answer.running():  # some offsets may have been changed before the error
                     changed.append(name)
+                # The caller may have cancelled the future meanwhile.
                 with suppress(InvalidStateError):
                     change.answer.set_exception(error)
                 continue
@@ -135,7 +136,7 @@ class OffsetChanges:
             with suppress(InvalidStateError):
                 change.answer.set_exception(NotLeading())
 
-    def _turn(self, change: OffsetChangeRequest) -> bool:
+    def _try_change(self, change: OffsetChangeRequest) -> bool:
         entry = self._connectors.get(change.connector)
         _check(entry, change.connector, change.facts)
         if needed_round(change.connector, entry) is not None:

@@ -69,6 +69,7 @@ class HerderSnapshot(msgspec.Struct, frozen=True):
 
     def tasks(self, connector: str) -> list[TaskRun]:
         """Return the connector's tasks in order."""
+        # Task numbers begin at 0 and have no gaps.
         tasks = self.state.tasks
         return [tasks[connector, number] for number in takewhile(lambda number: (connector, number) in tasks, count())]
 

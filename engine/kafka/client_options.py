@@ -171,6 +171,7 @@ def _merged(layers: tuple[Mapping[str, str], ...]) -> dict[str, str]:
     """Merge the layers, the last one on top, with librdkafka's names. Raises ConfigError for an unreadable store."""
     empty: Mapping[str, str] = {}
     merged = with_pem(reduce(override, (_librdkafka_names(layer) for layer in layers), empty))
+    # Java's clients switch host name verification off with an empty value, librdkafka with `none`.
     if merged.get(ENDPOINT) == "":
         merged[ENDPOINT] = "none"
     return merged

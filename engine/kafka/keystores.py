@@ -112,6 +112,7 @@ def _read_pem(data: bytes, key_password: str | None) -> KeyStore:
     keys = [block for block in blocks if b"PRIVATE KEY" in block.partition(b"\n")[0]]
     if not keys:
         return KeyStore(trusted=certificates)
+    # The library refuses a password for a key that is not encrypted.
     is_encrypted = b"ENCRYPTED" in keys[0]
     key = load_pem_private_key(keys[0], key_password.encode() if key_password and is_encrypted else None)
     return KeyStore(_key_text(key), certificates)

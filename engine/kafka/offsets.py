@@ -87,6 +87,7 @@ class OffsetsTopic:
     def write(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
         """Write rows with these timestamps; return when durable. Raises RetriableError if brokers are unavailable."""
         assert self.producer is not None
+        # Only copies have stamps: they keep the time of their original.
         for (key, value), stamp in zip_longest(rows, stamps):
             # Kafka Connect deletes an offset with a null value.
             self.producer.produce(self.topic, key, value or None, timestamp=stamp)

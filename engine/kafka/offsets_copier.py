@@ -90,6 +90,7 @@ class OffsetsCopier:
                         error,
                     )
                 self._logged.add(own)
+                # A failed read may have skipped records. The next readers begin at the first record.
                 self._close(own)
                 self._close_shared()
 

@@ -49,6 +49,7 @@ def migrate(
         transaction.commit({})
         own.read_to_end()
     except GenerationFenced as error:
+        # `check` raises it too, when the work is done already. Then there is nothing left to do.
         if not own.is_migrated(connector):
             raise RetriableError(f"another worker is migrating the offsets of connector {connector}") from error
     finally:

@@ -42,14 +42,14 @@ class KafkaTransactional(KafkaProducer):
 
     def begin(self) -> None:
         # Late delivery reports of the previous transaction must not count as failures of this one.
-        self._take()
+        self._take_failures()
         with translated_transactional():
             self._client.begin_transaction()
 
     def flush(self) -> None:
         with translated_transactional():
             self._deliver()
-        lost, failures = bool(self._lost), self._take()
+        lost, failures = bool(self._lost), self._take_failures()
         if not failures:
             return
         failed = _failed(failures)
@@ -82,7 +82,7 @@ class KafkaTransactional(KafkaProducer):
     def abort(self) -> None:
         with translated_transactional():
             self._client.abort_transaction(self._timeout_s)
-        self._take()
+        self._take_failures()
 
     def _init(self) -> None:
         with translated_transactional():

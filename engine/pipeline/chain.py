@@ -55,6 +55,7 @@ def sink_steps(
 
 def passes_bytes(converter: object) -> bool:
     """Return whether this is one of the engine's own converters that leave bytes unchanged."""
+    # Only the class's own attribute counts: a derived class inherits it, but may convert.
     return bool(vars(type(converter)).get("passes_bytes"))
 
 

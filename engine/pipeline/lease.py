@@ -130,6 +130,7 @@ class _RunningLease:
         waits = stays and self._linger.can_linger(now)
         is_over = not self._lease.standing and now >= self._deadline.at_ms
         # In a pool that waits, a poll that blocks for one task would delay the records of all others.
+        # Otherwise a round of empty polls takes POLL_TIMEOUT_S in all, however many tasks there are.
         timeout_s = 0 if waits and len(self._active) > 1 else POLL_TIMEOUT_S / len(self._active)
         goes_on = waits and is_over and self._linger.can_renew(len(self._active), now)
         # Without a report the herder would take the lease for one that hangs, and cancel it.

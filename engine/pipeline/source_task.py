@@ -203,6 +203,8 @@ class SourceTask:
         for record in polled:
             if not isinstance(record, Record):
                 raise TypeError(Message(f"poll returned a {type(record).__name__}, not a record"))
+            # `canonical` raises TypeError for a position that is not JSON. Here the poll is to blame, not a later
+            # commit.
             if record.source_partition is not last:
                 last = record.source_partition
                 canonical(last)

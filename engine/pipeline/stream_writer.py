@@ -39,7 +39,7 @@ class UnitWriter:
             return len(units), None
         parked = self._guard.state.parked
         answers = self._writer.write([row for _, row in rows], between=between)
-        held, first = _take(units, rows, answers)
+        held, first = _store_answers(units, rows, answers)
         self._note_stop(units)
         if first is not None:
             return first
@@ -95,7 +95,7 @@ def _rows(units: Sequence[ProcessingUnit]) -> tuple[list[tuple[int, OutputRecord
     return rows, between
 
 
-def _take(
+def _store_answers(
     units: Sequence[ProcessingUnit], rows: Sequence[tuple[int, OutputRecord]], answers: Sequence[Answer]
 ) -> tuple[list[ProcessingUnit], tuple[int, Interrupted] | None]:
     """Store the answers in the units. Returns the units held back and the first one that must wait."""
