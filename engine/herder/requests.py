@@ -50,7 +50,9 @@ class ConfigRequests:
         try:
             self._connectors.read_to_end()
         except RetriableError as error:
-            raise TimeoutError(f"the config topic could not be read to its end: {error}") from error
+            raise TimeoutError(
+                f"connector {name} was not restarted, because its configuration can't be read: {error}"
+            ) from error
         if needed_round(name, self._connectors.get(name)) is not None:
             raise RequestConflict(
                 f"Connector {name} has new tasks, and its old tasks are still being fenced; try again soon"

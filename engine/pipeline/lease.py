@@ -29,7 +29,7 @@ COLLECT_INTERVAL_MS = 500
 COLLECT_PAUSES = 20  # pause after a collection, as a multiple of its time, which grows with a stream's memory
 Finish = Callable[[], OpenTask]  # runs on the lease's own thread, because a connector's resources may be bound to it
 Open = Callable[[TaskConfig, bool], Finish]  # runs on any thread; True asks for small steps after an abort
-Tell = Callable[[Sequence[TaskReport]], None]  # reports what a lease has done so far; it never raises
+ReportProgress = Callable[[Sequence[TaskReport]], None]  # reports what a lease has done so far; it never raises
 
 
 class Deadline:
@@ -53,14 +53,14 @@ def run_tasks(
     clock: Clock,
     open_task: Open,
     deadline: Deadline,
-    tell: Tell = lambda _: None,
+    report_progress: ReportProgress = lambda _: None,
     commit_interval_ms: int = COMMIT_INTERVAL_MS,
 ) -> tuple[TaskReport, ...]:
     """Claim and run each task of the lease; return one report each, in the order they ended.
 
-    `tell` is called while the lease stays open beyond its budget, and when the tasks are idle and have committed.
+    `report_progress` is called while the lease stays open beyond its budget, and when the idle tasks have committed.
     """
-    return _RunningLease(lease, tail, clock, open_task, deadline, tell, commit_interval_ms).run()
+    return _RunningLease(lease, tail, clock, open_task, deadline, report_progress, commit_interval_ms).run()
 
 
 class _RunningLease:
@@ -73,7 +73,7 @@ class _RunningLease:
         clock: Clock,
         open_task: Open,
         deadline: Deadline,
-        tell: Tell,
+        report_progress: ReportProgress,
         commit_interval_ms: int,
     ) -> None:
         self._lease = lease
@@ -81,7 +81,7 @@ class _RunningLease:
         self._clock = clock
         self._open_task = open_task
         self._deadline = deadline
-        self._report_progress = tell
+        self._report_progress = report_progress
         self._commit_interval_ms = commit_interval_ms
         self._active: list[OpenTask] = []
         self._reports: list[TaskReport] = []
