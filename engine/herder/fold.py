@@ -239,7 +239,7 @@ def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition,
 def _missing_offsets_trace(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
     return (
-        f"the connector committed offsets before, but group connect-{task.config.connector} has none for {names}; "
+        f"the connector committed offsets before, but group connect-{task.config.connector} has no offset for {names}; "
         "set the group's offsets, then restart the task"
     )
 

@@ -136,6 +136,6 @@ def _is_of(committed: Committed, task: TaskConfig) -> bool:
 def _missing_offset_message(task: TaskConfig, missing: Sequence[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in missing)
     return (
-        f"{task.task_id} committed offsets before, but group connect-{task.connector} has none for {names}; "
+        f"{task.task_id} committed offsets before, but group connect-{task.connector} has no offset for {names}; "
         "set the group's offsets, then restart the task"
     )
