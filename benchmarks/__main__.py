@@ -54,7 +54,7 @@ def main(names: Sequence[str]) -> int:
     """Run the named benchmarks, or all. Returns 2 for an unknown name."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(f"unknown benchmark {unknown[0]!r}; choose from: {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
     # Exit normally on SIGTERM, so that started programs are stopped.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))

@@ -57,7 +57,7 @@ def _rates(where: BenchmarkSetup, url: str, many: int) -> tuple[float, float]:
         _, listed = _until(one, many)
         waiting = _waiting()
         if one.wait() != 0 or _waiting():
-            raise RuntimeError("the indexer did not come to its end")
+            raise RuntimeError("the indexer did not finish")
         ended = time.monotonic()
     return (many - first) / (listed - began), waiting / (ended - listed)
 

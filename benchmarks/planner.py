@@ -33,7 +33,7 @@ from engine.herder.fold import fold_config, fold_granted, fold_reports
 from engine.herder.plan import plan
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderSettings, HerderState
-from engine.herder.status import Told, status_values
+from engine.herder.status import StatusValues, status_values
 from engine.leases import Lease, LeaseEnd, TaskReport
 from engine.record.record import TopicPartition
 
@@ -75,16 +75,16 @@ class Planner:
         self.ends = {partition: END for task in tasks.values() for partition in task.config.partitions}
         step = len(self.ends) // BEHIND
         self.behind = {partition: END + 1 if number % step == 0 else END for number, partition in enumerate(self.ends)}
-        self.told: Told = status_values(self._view(self.state, self.ends), {})
+        self.told: StatusValues = status_values(self._view(self.state, self.ends), {})
         self.leases = plan(self.state, self.behind, NOW, SETTINGS)
         self.granted = fold_granted(self.state, self.leases, NOW)
         self.changed = fold_all(self.config, [target_record("connector-0", TargetState.PAUSED)])
         if sum(len(lease.tasks) for lease in self.leases) != BEHIND:
-            raise RuntimeError(f"the plan has {self.leases}")
+            raise RuntimeError(f"the plan must lease {BEHIND} tasks, but it is: {self.leases}")
         if sum(task.target is TargetState.PAUSED for task in self.change().tasks.values()) != TASKS:
             raise RuntimeError("the connector is not paused")
 
-    def turn(self, ends: dict[TopicPartition, int]) -> Told:
+    def turn(self, ends: dict[TopicPartition, int]) -> StatusValues:
         """Run one turn of the herder."""
         state = fold_config(self.state, self.config, NOW)
         state = fold_granted(state, plan(state, ends, NOW, SETTINGS), NOW)

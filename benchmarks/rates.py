@@ -74,7 +74,7 @@ def rate(samples: Sequence[Sample]) -> float:
     counts. Raises RuntimeError for a single change.
     """
     if len(samples) < 2:
-        raise RuntimeError("all records were done at once: too few of them to measure (BENCH_RECORDS)")
+        raise RuntimeError("all records were done before the second measurement; raise BENCH_RECORDS")
     steady = [sample for sample in samples if sample[1] >= samples[-1][1] * WARM_UP][:-1]
     (began, before), (ended, after) = (steady[0], steady[-1]) if len(steady) > 1 else (samples[0], samples[-1])
     return (after - before) / (ended - began)

@@ -178,7 +178,7 @@ def _replay(pids: Mapping[str, int]) -> float:
     person = User.objects.get_or_create(username="operator-1")[0]
     before = {name: _cpu(pid) for name, pid in pids.items()}
     began = time.monotonic()
-    controls.run(replay, person, "the cause is gone", "digest", timezone.now())
+    controls.run(replay, person, "the cause is fixed", "digest", timezone.now())
     ran, sent = time.monotonic() - began, 0.0
     while True:
         states = item_counters.states(replay.pk)
@@ -187,7 +187,7 @@ def _replay(pids: Mapping[str, int]) -> float:
         if states[ItemState.PASSED] == ROWS:
             break
         if time.monotonic() - began > PATIENCE_S:
-            raise RuntimeError(f"no outcome of each record within {PATIENCE_S:g} s: {dict(states)}")
+            raise RuntimeError(f"not every record has an outcome after {PATIENCE_S:g} s: {dict(states)}")
         time.sleep(LOOK_S)
     took = time.monotonic() - began
     print(f"run answered after {ran:.1f} s, all sent after {sent:.1f} s, all settled after {took:.1f} s", flush=True)

@@ -124,7 +124,7 @@ class LocalBroker:
 
     def _alive_and_ready(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
-            raise ChildProcessError(f"The Kafka broker ended at once; see {self.home}/broker.log.")
+            raise ChildProcessError(f"The Kafka broker exited during its start; see {self.home}/broker.log.")
         return self.ready()
 
     def _end(self, sign: signal.Signals) -> None:

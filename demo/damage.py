@@ -45,7 +45,9 @@ def damaged_events(events: Sequence[Event]) -> Iterator[Event]:
     sources = iter(complete[:: len(complete) // DAMAGED])
     for number in range(LOST_QUOTES):
         source = next(sources)
-        yield source._replace(value=KIP_298_EXAMPLE_4 if number == 0 else lose_quote(source.value), damage="lost quote")
+        yield source._replace(
+            value=KIP_298_EXAMPLE_4 if number == 0 else lose_quote(source.value), damage="missing quote"
+        )
     for number in range(CUT_SHORT):
         yield cut_short(next(sources), number)
     for _ in range(WRONG_ENCODING):
@@ -68,7 +70,7 @@ def lose_quote(value: bytes) -> bytes:
 def cut_short(event: Event, number: int) -> Event:
     """Keep the first part of the value. The share depends on `number`."""
     share = (3 + number % 6) / 10
-    return event._replace(value=event.value[: int(len(event.value) * share)], damage="cut short")
+    return event._replace(value=event.value[: int(len(event.value) * share)], damage="truncated")
 
 
 def encode_wrongly(event: Event) -> Event:

@@ -76,5 +76,5 @@ def port_of(address: str) -> int:
     """Return the port of `host:port` or of a URL. Raises ValueError if there is none."""
     match = re.search(r":(\d+)(?:/|$)", address)
     if match is None:
-        raise ValueError(f"{address!r} names no port")
+        raise ValueError(f"{address!r} has no port; write host:port")
     return int(match[1])

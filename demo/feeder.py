@@ -114,15 +114,15 @@ def partition_of(key: bytes) -> int:
 
 def missing(events: Iterable[Event], ends: dict[int, int]) -> list[Event]:
     """Return the events that a topic with these end offsets lacks."""
-    there = dict(ends)
-    left = []
+    already_sent = dict(ends)
+    unsent = []
     for event in events:
         partition = partition_of(event.key)
-        if there[partition] > 0:
-            there[partition] -= 1
+        if already_sent[partition] > 0:
+            already_sent[partition] -= 1
         else:
-            left.append(event)
-    return left
+            unsent.append(event)
+    return unsent
 
 
 def resent(events: list[Event], number: int) -> Event:

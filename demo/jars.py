@@ -64,7 +64,7 @@ def check(folder: Path, pinned: Mapping[str, str]) -> None:
         if jar.name not in pinned:
             raise FetchFailed(f"{jar.name} has no SHA-256 in {PINS.name}, so it was not installed.")
         if sha256(jar) != pinned[jar.name]:
-            raise FetchFailed(f"{jar.name} is not the file that {PINS.name} names, so it was not installed.")
+            raise FetchFailed(f"{jar.name} does not match its SHA-256 in {PINS.name}, so it was not installed.")
 
 
 def pins(path: Path = PINS) -> dict[str, str]:

@@ -42,5 +42,5 @@ def wait_until(ready: Callable[[], bool], what: str, timeout_s: float, every_s: 
     deadline = time.monotonic() + timeout_s
     while not ready():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{what} did not answer within {timeout_s:g} s")
+            raise TimeoutError(f"{what} did not respond within {timeout_s:g} s")
         time.sleep(every_s)

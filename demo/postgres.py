@@ -77,9 +77,9 @@ class LocalPostgres:
 
 
 def _programs() -> Path:
-    found = shutil.which("pg_ctl")
-    if found is not None:
-        return Path(found).parent
+    pg_ctl = shutil.which("pg_ctl")
+    if pg_ctl is not None:
+        return Path(pg_ctl).parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parent.parent.name))
     if not versions:
         raise PostgresMissing("PostgreSQL is not installed (Debian: apt-get install postgresql)")

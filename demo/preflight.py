@@ -27,7 +27,7 @@ def missing_programs() -> Iterator[str]:
     yield from _program("java", "-version", "Java", JAVA, "default-jre-headless")
     yield from _program("node", "--version", "Node", NODE, "nodejs")
     if shutil.which("npm") is None:
-        yield "npm is needed, and there is none on the PATH (Debian: apt-get install npm)."
+        yield "npm is needed, but it is not on the PATH (Debian: apt-get install npm)."
 
 
 def used_ports(env: Mapping[str, str]) -> Iterator[str]:
@@ -42,16 +42,16 @@ def used_ports(env: Mapping[str, str]) -> Iterator[str]:
     for name, numbers in ports.items():
         for number in numbers:
             if is_answering(HOST, number):
-                yield f"Port {number} is in use: stop what listens there, or choose another with {name}=…"
+                yield f"Port {number} is in use. Stop the program that uses it, or set another port with {name}=…"
 
 
 def _program(command: str, flag: str, name: str, oldest: int, package: str) -> Iterator[str]:
     if shutil.which(command) is None:
-        yield f"{name} {oldest} or newer is needed, and there is none on the PATH (Debian: apt-get install {package})."
+        yield f"{name} {oldest} or newer is needed, but none is on the PATH (Debian: apt-get install {package})."
         return
-    told = subprocess.run([command, flag], capture_output=True, text=True, check=False)
+    result = subprocess.run([command, flag], capture_output=True, text=True, check=False)
     # Java may print the options that it picked up before its version.
-    version = re.search(r'version "(\d+)|^v?(\d+)\.', told.stderr + told.stdout, re.MULTILINE)
+    version = re.search(r'version "(\d+)|^v?(\d+)\.', result.stderr + result.stdout, re.MULTILINE)
     major = int(version[1] or version[2]) if version else 0
     if major < oldest:
         yield f"{name} {oldest} or newer is needed; the one on the PATH is {major}."

@@ -110,13 +110,13 @@ def _batch_is_sent(launch: Launch) -> bool:
 
 
 PROCESSES = (
-    DemoProcess("redis", "Redis: queues of tasks", _redis_answers, lambda env: f"{HOST}:{port_of(env['REDIS_URL'])}"),
+    DemoProcess("redis", "Redis: task queues", _redis_answers, lambda env: f"{HOST}:{port_of(env['REDIS_URL'])}"),
     DemoProcess("broker", "Kafka broker", _broker_answers, lambda env: env["KAFKA_BOOTSTRAP_SERVERS"]),
     DemoProcess("web", "dashboard and its REST API", _dashboard_answers, web_url),
     DemoProcess("worker", "Celery worker: metrics, plans, exports", _worker_answers("celery")),
     DemoProcess("replayer", "Celery worker: replays", _worker_answers("replayer")),
     DemoProcess("beat", "Celery beat: starts periodic tasks", _schedule_is_loaded),
-    DemoProcess("indexer", "indexer of dead letters", _indexer_joined),
+    DemoProcess("indexer", "dead letter indexer", _indexer_joined),
     DemoProcess("engine", "connectors on Spark, with a REST API", _connectors_run, lambda env: env["ENGINE_URL"]),
     DemoProcess("feeder", "producer of the demo's records", _batch_is_sent),
 )

@@ -23,7 +23,7 @@ def wait_for(service: str, env: dict[str, str]) -> None:
         port = port_of(env["REDIS_URL"])
         wait_until(lambda: is_answering(HOST, port), "Redis", TIMEOUT_S)
     else:
-        raise ValueError(f"no service is called {service!r}")
+        raise ValueError(f"unknown service {service!r}; write kafka or redis")
 
 
 def main(arguments: list[str]) -> None:

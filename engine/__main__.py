@@ -92,7 +92,11 @@ def argument_parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run a worker with its REST API")
     run.add_argument("worker", nargs="?", type=Path, help="worker.properties")
     run.add_argument(
-        "--connector", action="append", default=[], type=Path, help="create or update this connector at the start"
+        "--connector",
+        action="append",
+        default=[],
+        type=Path,
+        help="connector.properties to create or update at the start; may be repeated",
     )
     check = commands.add_parser("validate", help="print every problem of a connector's configuration")
     check.add_argument("connector", type=Path, help="connector.properties")
@@ -191,16 +195,16 @@ def _run(worker: WorkerConfig, connectors: Mapping[Path, Mapping[str, str]]) -> 
         rest.stop()
         runner.close()
     if broken:
-        log.error("Can't start Spark: %s", broken[0])
+        log.error("Spark did not start, so the engine stopped; check the spark.* options: %s", broken[0])
     return FAILED if broken else OK
 
 
 def _sign_in_hint(worker: WorkerConfig, token_file: Path | None) -> str:
     if worker.rest.is_open:
-        return "every local process has access (rest.authentication=none)"
+        return "every process on this machine has access (rest.authentication=none)"
     if token_file is None:
-        return "clients need the configured credentials"
-    return f"clients send Authorization: Bearer with the token in {token_file}"
+        return "requests need the configured credentials"
+    return f"requests need the header 'Authorization: Bearer <token>'; the token is in {token_file}"
 
 
 def _advertised(worker: WorkerConfig, addresses: Sequence[str]) -> str:

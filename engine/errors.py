@@ -76,15 +76,15 @@ def _filled(template: str, values: Iterable[str]) -> str:
 
 
 def _safe(value: str | BaseException) -> str:
-    told = _message_of(value)
-    if type(told) is Message or isinstance(value, EngineError | JSONDecodeError):
-        return str(told)
+    message = _message_of(value)
+    if type(message) is Message or isinstance(value, EngineError | JSONDecodeError):
+        return str(message)
     return VALUE
 
 
 def _whole(value: str | BaseException) -> str:
-    told = _message_of(value)
-    return told.content if type(told) is Message else str(told)
+    message = _message_of(value)
+    return message.content if type(message) is Message else str(message)
 
 
 def _message_of(value: str | BaseException) -> object:
@@ -135,9 +135,8 @@ class RecordError(EngineError):
         self.cause = cause
 
     def __str__(self) -> str:
-        return (
-            f"record {self.index} of the batch was rejected: {type(self.cause).__name__}"  # its text may hold content
-        )
+        # Only the type, because the text of a sink's exception may hold the record's content.
+        return f"the sink rejected record {self.index} of the batch: {type(self.cause).__name__}"
 
 
 class RetriableError(EngineError):

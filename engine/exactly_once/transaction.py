@@ -30,7 +30,7 @@ from engine.ports import Clock, Committed, Producer, Row, TransactionalProducer
 from engine.record.record import TopicPartition
 
 MOST_RECORDS = 50_000  # larger transactions are not faster, and block read_committed readers longer
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024  # kept records stay in the worker's memory until the commit
 COMMIT_TIMEOUT_MS = 60_000  # time for repeating one commit; after it, the next claim settles the result
 COMMIT_PAUSE_MS = 100
 ATTEMPTS = 3  # tries to write a transaction again within one call
@@ -101,7 +101,7 @@ class Transaction(Producer):
         if not rows:
             return
         if self._state is TransactionState.COMMITTING:
-            raise RetriableError("the transaction before is not known to be committed yet")
+            raise RetriableError("the commit of the previous transaction is not confirmed yet")
         if self._state is TransactionState.READY:
             self._begin()
         self._records += len(rows)
@@ -150,8 +150,9 @@ class Transaction(Producer):
         The next flush or commit writes the transaction again.
         """
         self._kept[after:] = records
+        # `after` stays a boundary, so that the records before it are written again in their old batches.
         self._flushes = [*(count for count in self._flushes if count < after), after, len(self._kept)]
-        self._mark_broken(AbortableError("some of it is taken back"))
+        self._mark_broken(AbortableError("some of its records were withdrawn"))
 
     def commit(self, offsets: Mapping[TopicPartition, Committed], group: str = "") -> None:
         """Commit the written records together with these positions of the group.
@@ -190,7 +191,7 @@ class Transaction(Producer):
         if self._client is None:  # closed by an abort, so the id must be taken over again
             self._state = TransactionState.BROKEN
             if not self._keeps:
-                raise Aborted("the transactional producer was let go")
+                raise Aborted("the transactional producer was closed after an abort")
             return
         self._client.begin()
         self._state = TransactionState.OPEN

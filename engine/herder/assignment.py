@@ -39,6 +39,7 @@ def assign(partitions: Iterable[TopicPartition], tasks_max: int) -> tuple[tuple[
 
     There are as many tasks as partitions, but at most `tasks_max`.
     """
+    # Sorted, so that the order in which brokers list partitions does not change an assignment.
     rows = sorted(set(partitions))
     tasks = min(tasks_max, len(rows))
     return tuple(tuple(rows[task::tasks]) for task in range(tasks))
@@ -85,15 +86,15 @@ def next_generation(
     """
     if entry.properties is None:
         return None
-    known = {partition for task in entry.tasks for partition in task.partitions}
+    assigned = {partition for task in entry.tasks for partition in task.partitions}
     as_wanted = entry.properties, exactly_once
     fresh = not entry.tasks or any((task.properties, task.exactly_once) != as_wanted for task in entry.tasks)
-    found = set(partitions)
-    if found <= known and not fresh:
+    existing = set(partitions)
+    if existing <= assigned and not fresh:
         return None
-    kept = _still_read(known, entry.properties)
+    vanished = _still_read(assigned, entry.properties)
     share = assign_by_number if kind is ConnectorKind.STREAM else assign
-    rows = share(found | kept, int(entry.properties.get("tasks.max", "1")))
+    rows = share(existing | vanished, int(entry.properties.get("tasks.max", "1")))
     # A generation without tasks is worth a record only if it ends tasks.
     if not rows and not entry.tasks:
         return None

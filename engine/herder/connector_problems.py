@@ -20,18 +20,18 @@ class ConnectorProblems:
     @contextmanager
     def catching(self, connector: str, part: str, *passed: type[EngineError]) -> Iterator[None]:
         """Catch and store an EngineError, unless its type is one of `passed`."""
-        own = self._texts.setdefault(connector, {})
+        texts = self._texts.setdefault(connector, {})
         try:
             yield
         except passed:
             raise
         except EngineError as error:
             text = f"{part}: {error}"
-            if own.get(part) != text:
-                log.warning("connector %s, %s", connector, text)
-            own[part] = text
+            if texts.get(part) != text:
+                log.warning("connector %s: %s", connector, text)
+            texts[part] = text
         else:
-            own.pop(part, None)
+            texts.pop(part, None)
 
     def forget(self, connector: str) -> None:
         """Drop the connector's problems, because its tasks have changed."""

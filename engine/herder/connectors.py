@@ -53,6 +53,7 @@ class Connectors:
         """Tell running leases that tasks wait for slots, or no longer do. Write only changes."""
         if crowded is not self._crowded:
             self._write_heartbeat(now, crowded)
+            # Only after the write: if it fails, the next turn writes again.
             self._crowded = crowded
 
     def prove_leadership(self) -> None:
@@ -62,6 +63,7 @@ class Connectors:
     def resign(self, now: int) -> None:
         """Give up the leadership without a successor. Every running lease sees it, commits and stops."""
         if self.is_leading():
+            # A lease works only under the epoch that granted it, so a higher epoch ends all leases.
             self._write(leader_record(Leader(self.epoch + 1, "", now)))
 
     def refresh(self) -> None:
@@ -122,6 +124,7 @@ class Connectors:
         entry = self.get(connector)
         if missing := [task for task in tasks if task >= len(entry.tasks)]:
             raise NotFound(f"Task {connector}-{missing[0]} not found")
+        # A count, not a flag: a report tells by it whether its lease began before the restart.
         raised = {task: entry.task_restarts.get(task, 0) + 1 for task in tasks}
         self._write(restart_record(connector, entry.restarts, {**entry.task_restarts, **raised}))
 
@@ -163,6 +166,7 @@ class Connectors:
         for number, task in enumerate(tasks):
             yield task_record(connector, number, task)
         yield commit_record(connector, len(tasks), entry.generation + 1)
+        # Tombstones: compaction would otherwise keep the tasks that the new generation no longer has.
         for number in range(len(tasks), len(entry.tasks)):
             yield task_record(connector, number, None)
 
@@ -178,7 +182,7 @@ def refuse_masks(properties: Mapping[str, str], secrets: Collection[str] = ()) -
     """Raise ConfigError if a masked value has no stored value to stand for."""
     left = masked_options(properties, secrets)
     if left:
-        text = "is the mask of a value that is not known here; give the value itself"
+        text = "is a masked value, but no stored value exists; write the real value"
         raise ConfigError(tuple((name, None, text) for name in left))
 
 

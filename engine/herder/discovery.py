@@ -63,7 +63,7 @@ class Discovery:
             raise RetriableError(watched.trouble)
         return watched.found
 
-    def keep(self, names: Collection[str]) -> None:
+    def retain(self, names: Collection[str]) -> None:
         """Stop the watches of all other connectors."""
         for name in [name for name in self._watched if name not in names]:
             self._watched.pop(name).stop()
@@ -90,6 +90,7 @@ class _WatchedConnector:
         self.trouble: str | None = None
         self._make = make
         self._stopping = threading.Event()
+        # A daemon, because a look may hang, and must not keep the driver's process alive.
         self.thread = threading.Thread(target=self._run, name=f"watch-{name}", daemon=True)
         self.thread.start()
 
@@ -102,11 +103,11 @@ class _WatchedConnector:
         while not self._stopping.wait(pause_s):
             try:
                 watch = watch or self._make()
-                found = watch.look(self.current)
+                task_properties = watch.look(self.current)
             except Exception as error:  # noqa: BLE001, it is the connector's trouble, whatever it is
                 self.trouble = str(error) if isinstance(error, EngineError) else describe(error, foreign=True).text
                 pause_s = TROUBLE_PAUSE_S
                 continue
-            self.found, self.trouble, pause_s = found, None, watch.pause_s
+            self.found, self.trouble, pause_s = task_properties, None, watch.pause_s
         if watch is not None:
             watch.close()

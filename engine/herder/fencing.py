@@ -21,7 +21,7 @@ from engine.record.trace import describe
 log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 8  # run at the same time; each may hold eight connections
-PART = "fencing of older tasks"
+PROBLEM_PART = "fencing of older tasks"
 
 
 class FencingRunner:
@@ -77,6 +77,7 @@ class FencingRunner:
         self._failed.clear()
 
     def close(self) -> None:
+        # A running round may wait for brokers that do not respond. The driver does not wait for it.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self, round_: FencingRound) -> None:
@@ -94,18 +95,21 @@ class FencingRunner:
         error = ended.exception()
         if error is None:
             self._failed.pop(round_.connector, None)
-            with self._problems.catching(round_.connector, PART):
-                """That it went well ends the trouble."""
+            with self._problems.catching(round_.connector, PROBLEM_PART):
+                pass  # a block without an error clears the connector's problem
             if still == round_:
                 self._write(round_)
             return
         before, times, _ = self._failed.get(round_.connector, (round_, 0, 0))
         times = times + 1 if before == round_ else 1
+        # The exponent has a limit, because a round that fails is retried for ever.
         delay = min(self._settings.fencing_delay_ms * 2 ** min(times - 1, 16), self._settings.fencing_delay_max_ms)
         self._failed[round_.connector] = (round_, times, now + delay)
-        with self._problems.catching(round_.connector, PART):
+        with self._problems.catching(round_.connector, PROBLEM_PART):
             text = str(error) if isinstance(error, EngineError) else describe(error, foreign=True).text
-            raise RetriableError(f"no task may run before it is done; tried again in {delay / 1000:g} s: {text}")
+            raise RetriableError(
+                f"failed; no task can start before it succeeds; next attempt in {delay / 1000:g} s: {text}"
+            )
 
     def _is_delayed(self, round_: FencingRound, now: int) -> bool:
         failed, _, until = self._failed.get(round_.connector, (None, 0, 0))

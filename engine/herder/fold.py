@@ -15,7 +15,7 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.reporting.metrics import Metric
 
-HUNG = "the lease did not end in time, though nobody asked it to stop, and was cancelled"
+HUNG = "the lease hung: it did not end by its deadline, and was cancelled"
 
 
 def fold_config(state: HerderState, config: ConfigState, now: int) -> HerderState:
@@ -185,9 +185,12 @@ def fold_progress(
     A standing lease reports only when it ends.
     """
     task = state.tasks[key]
-    told = memory.figures()
+    task_figures = memory.figures()
     figures = ReportedFigures(
-        told.metrics, told.stage_failures, told.stage_dropped, tolerance.used(memory.tolerance, now)
+        task_figures.metrics,
+        task_figures.stage_failures,
+        task_figures.stage_dropped,
+        tolerance.used(memory.tolerance, now),
     )
     moved = any(offset > task.positions.get(partition, -1) for partition, offset in positions.items())
     after = replace(
@@ -203,6 +206,7 @@ def fold_progress(
 
 def parse_positions(positions: Mapping[str, int]) -> dict[TopicPartition, int]:
     """Parse positions of a report, such as `{"topic-0": 5}`."""
+    # From the right, because a topic's name may contain hyphens.
     rows = ((name.rpartition("-"), offset) for name, offset in positions.items())
     return {TopicPartition(topic, int(partition)): offset for (topic, _, partition), offset in rows}
 
@@ -235,18 +239,18 @@ def _known_positions(tasks: Iterable[TaskRun]) -> dict[str, dict[TopicPartition,
 def _missing_offsets_trace(task: TaskRun, partitions: Iterable[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
     return (
-        f"offsets were committed for {names}, but group connect-{task.config.connector} has none any more; "
+        f"the connector committed offsets before, but group connect-{task.config.connector} has no offset for {names}; "
         "set the group's offsets, then restart the task"
     )
 
 
 def _carry_over(before: TaskRun | None, task: TaskConfig, known: Positions) -> TaskRun:
-    own = {partition: known[partition] for partition in task.partitions if partition in known}
+    own_positions = {partition: known[partition] for partition in task.partitions if partition in known}
     if before is None:
-        return TaskRun(task, positions=own)
+        return TaskRun(task, positions=own_positions)
     if before.config.generation == task.generation and before.config.restarts == task.restarts:
         return replace(before, config=task)
-    return TaskRun(task, figures=before.figures, positions=own)
+    return TaskRun(task, figures=before.figures, positions=own_positions)
 
 
 def _has_lost_task(run: LeaseRun, config: ConfigState) -> bool:
@@ -294,10 +298,11 @@ def _apply_report(task: TaskRun, report: TaskReport, now: int) -> TaskRun:
     return replace(
         task,
         positions={**task.positions, **parse_positions(report.positions)},
+        # The herder reads the ends on its own cluster. Ends on another cluster come only from the task's reports.
         ends={} if task.config.partitions else {**task.ends, **parse_positions(report.ends)},
         # A task that could not be opened reports no figures. Zeros would reset the old figures.
         figures=_with_rate(task.figures, figures, now) if report.metrics else task.figures,
-        lost=0,
+        lost=0,  # a lease that reports was not lost
     )
 
 
@@ -312,16 +317,16 @@ def _with_rate(before: ReportedFigures, figures: ReportedFigures, now: int) -> R
 def _apply_loss(
     task: TaskRun, run: LeaseRun, trace: str, committed: Positions, now: int, settings: HerderSettings
 ) -> TaskRun:
-    own = {partition: committed[partition] for partition in task.config.partitions if partition in committed}
-    progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own.items())
-    after = replace(task, positions={**task.positions, **own}, last_run=now)
+    own_positions = {partition: committed[partition] for partition in task.config.partitions if partition in committed}
+    progressed = any(offset > task.positions.get(partition, -1) for partition, offset in own_positions.items())
+    after = replace(task, positions={**task.positions, **own_positions}, last_run=now)
     alone = len(run.lease.tasks) == 1
     # A task that kills its worker does so early. A task that hangs lives until its lease is cancelled.
     lived = now - run.since > settings.lost_forget_ms and not run.cancelled
     # A pooled lease does not tell which of its tasks killed the worker, so none of them is counted towards the limit.
     lost = 1 if progressed or lived or not alone else task.lost + 1
     if lost >= settings.lost_limit:
-        text = f"{lost} leases in a row were lost without committed progress; the last one:\n{trace}"
+        text = f"{lost} leases in a row were lost without committed progress; the last error:\n{trace}"
         return replace(after, lost=lost, trace=text)
     delay = min(settings.lost_delay_ms * 2 ** (lost - 1), settings.lost_delay_max_ms)
     return replace(after, lost=lost, not_before=max(task.not_before, now + delay))

@@ -39,14 +39,14 @@ class GenerationCheck:
         self._topics = topics
         self._problems = problems
         self._discovery = Discovery()
-        self._sought: dict[str, dict[str, str]] = {}
+        self._checked: dict[str, dict[str, str]] = {}
         self._topics_timer = Timer(settings.topics_every_ms)
         self._growth_timer = Timer(settings.growth_every_ms)
 
     def turn(self, now: int) -> None:
         """Write the generations that are needed."""
         self._topics.forget()
-        look, look_again = self._topics_timer.is_due(now), self._growth_timer.is_due(now)
+        is_topics_check_due, is_growth_due = self._topics_timer.is_due(now), self._growth_timer.is_due(now)
         connectors = self._connectors.state.connectors
         wanted: dict[str, tuple[TaskEntry, ...]] = {}
         for name, entry in connectors.items():
@@ -55,15 +55,15 @@ class GenerationCheck:
             watched = self._is_watched(name, entry.properties)
             if watched and entry.target is not TargetState.STARTED:
                 continue  # a watch also writes topics, heartbeats and groups, which a stopped connector must not
-            changed = self._sought.get(name) != entry.properties or watched
-            if changed or look_again or (look and not entry.tasks):
+            changed = self._checked.get(name) != entry.properties or watched
+            if changed or is_growth_due or (is_topics_check_due and not entry.tasks):
                 tasks = self._tasks(name, entry, entry.properties)
                 if tasks is not None:
                     wanted[name] = tasks
                 else:
-                    self._sought[name] = entry.properties
+                    self._checked[name] = entry.properties
         self._write(wanted)
-        self._discovery.keep(
+        self._discovery.retain(
             [
                 name
                 for name, entry in connectors.items()
@@ -73,11 +73,11 @@ class GenerationCheck:
 
     def forget(self) -> None:
         """Check all connectors again."""
-        self._sought.clear()
+        self._checked.clear()
 
-    def rest(self) -> None:
+    def stop_watches(self) -> None:
         """Stop all watches, because another driver leads."""
-        self._discovery.keep(())
+        self._discovery.retain(())
 
     def close(self) -> None:
         self._discovery.close()
@@ -90,7 +90,7 @@ class GenerationCheck:
         self._connectors.new_generations(wanted)
         for name, tasks in wanted.items():
             entry = self._connectors.get(name)
-            self._sought[name] = entry.properties or {}
+            self._checked[name] = entry.properties or {}
             self._problems.forget(name)
             log.info("connector %s: generation %d, %d tasks", name, entry.generation, len(tasks))
 
@@ -104,11 +104,11 @@ class GenerationCheck:
         tasks = None
         # Errors of a watched cluster are problems of that connector only.
         passed = () if facts.watch is not None else (RetriableError,)
-        with self._problems.catching(name, "its topics", *passed):
+        with self._problems.catching(name, "reading topics", *passed):
             if facts.watch is not None:
                 current = [task.properties for task in entry.tasks]
-                found = self._discovery.tasks(name, properties, facts.watch, current)
-                tasks = None if found is None else source_generation(entry, found, exactly_once)
+                discovered = self._discovery.tasks(name, properties, facts.watch, current)
+                tasks = None if discovered is None else source_generation(entry, discovered, exactly_once)
             elif facts.kind is ConnectorKind.SOURCE:
                 tasks = source_generation(entry, facts.task_configs, exactly_once)
             else:

@@ -179,11 +179,12 @@ class Herder:
         if not self._leadership.try_take(now):
             return False
         self._initial.write()
+        # Another driver may have led since this driver last checked the connectors.
         self._generations.forget()
         # Leases from an earlier leadership of this driver may still run.
         state = HerderState(epoch=self._connectors.epoch, leases=self._state.leases)
         self._state = restore_tasks(fold.fold_config(state, self._connectors.state, now), self._status.read())
-        log.info("leading with epoch %d; %d tasks", self._connectors.epoch, len(self._state.tasks))
+        log.info("this driver leads with epoch %d and %d tasks", self._connectors.epoch, len(self._state.tasks))
         return True
 
     def _take_turn(self) -> int:
@@ -227,10 +228,10 @@ class Herder:
         self._view = standby_snapshot(self._view, other)
 
     def _step_down(self, error: GenerationFenced) -> None:
-        log.warning("this driver leads no more: %s", error)
+        log.warning("this driver no longer leads: %s", error)
         self._is_leading = False
         self._leadership.release()
-        self._generations.rest()
+        self._generations.stop_watches()
         self._fencing.forget()
         self._offset_changes.forget()
         self._state = fold.fold_stepped_down(self._state, self._now_ms())
@@ -239,7 +240,7 @@ class Herder:
     def _cancel(self, now: int) -> None:
         late = overdue_leases(self._state, now, self._settings)
         for lease_id in late:
-            log.warning("lease %s did not end in time: cancelled", lease_id)
+            log.warning("lease %s did not end in time and was cancelled", lease_id)
             self._runner.cancel(lease_id)
         self._state = fold.fold_cancelled(self._state, late)
 
@@ -260,11 +261,12 @@ class Herder:
 
         It grows with the number of end offsets to read, but it never delays a task whose back-off ends.
         """
-        own, over = self._settings, self._now_ms()
-        wakes = (task.not_before - over for task in delayed_tasks(self._state, ends, now))
-        return max(own.poll_ms, min([own.poll_most_ms, own.poll_each_ms * len(ends), *wakes]))
+        settings, now_after_turn = self._settings, self._now_ms()
+        wakes = (task.not_before - now_after_turn for task in delayed_tasks(self._state, ends, now))
+        return max(settings.poll_ms, min([settings.poll_most_ms, settings.poll_each_ms * len(ends), *wakes]))
 
     def _wake(self) -> None:
+        # An empty call ends the wait for requests, so the next turn begins at once.
         self._mailbox.ask(lambda: None)
 
     def _ask(self, call: Callable[[], T]) -> Future[T]:
@@ -275,7 +277,7 @@ class Herder:
         if self._view.standby:
             raise NotLeading(self._view.leader_url)
         if not self._view.ready:
-            raise RequestConflict("the engine is starting")
+            raise RequestConflict("the engine is starting; try again soon")
         try:
             answer = call()
         except GenerationFenced as error:
@@ -294,17 +296,18 @@ class Herder:
 
     def _note_problem(self, error: EngineError) -> None:
         if self._view.trouble is None:
-            log.warning("waiting: %s", error)
+            log.warning("the herder can't continue; next attempt in %d ms: %s", self._settings.trouble_ms, error)
         self._view = replace(self._view, trouble=str(error))
 
     def _await_leases(self) -> None:
         deadline = self._now_ms() + self._settings.graceful_ms
         while self._state.leases and self._now_ms() < deadline:
+            # Every lease that ends wakes the mailbox, so the driver stops soon after the last one.
             self._mailbox.serve(0.1)
             self._state = self._lease_results.settle(self._state, self._now_ms())
 
     def _wind_down(self) -> None:
-        log.info("stopping, %d leases to finish", len(self._state.leases))
+        log.info("stopping: waiting for %d leases to end", len(self._state.leases))
         try:
             if self._is_leading:
                 # Written while this driver can still write. Its leases, on whatever worker, then commit and stop at
@@ -314,7 +317,7 @@ class Herder:
             if self._is_leading:
                 self._publish_view(self._view.ends, self._now_ms())
         except EngineError as error:
-            log.warning("stopped without a word to the brokers: %s", error)
+            log.warning("stopping: the final state was not written to Kafka: %s", error)
         self._mailbox.close()
         self._generations.close()
         self._fencing.close()

@@ -39,5 +39,9 @@ class InitialConnectors:
             self._connectors.put_all({properties["name"]: strip_values(properties) for properties in self._given})
         elif self._given:
             names = ", ".join(properties["name"] for properties in self._given)
-            log.info("another driver has led since this one started: %s as they were left", names)
+            log.info(
+                "connectors %s were not written, because another driver has led since this one started; "
+                "the config topic may hold newer changes",
+                names,
+            )
         self._given = ()  # later changes are an operator's

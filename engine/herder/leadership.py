@@ -18,7 +18,7 @@ from engine.herder.connectors import Connectors
 from engine.ports import Election, TransactionalProducer
 
 # How long a leader stays in office while the group has no place for it, for example after the restart of a broker.
-PLACELESS_MS = 60_000
+UNASSIGNED_MS = 60_000
 COMMITS = 2  # attempts to commit within one write
 
 
@@ -78,8 +78,10 @@ class LeaderProducer(CollectingProducer):
             if waiting := self.take():
                 self._settle()
                 self._write(waiting)
+        # A driver whose producer can't write can't lead. It steps down, and another driver or a new producer takes
+        # over.
         except FatalError as error:
-            raise GenerationFenced(f"the leader's producer is beyond use: {error}") from error
+            raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
 
     def close(self) -> None:
         self.release()
@@ -99,7 +101,7 @@ class LeaderProducer(CollectingProducer):
         except AbortableError as error:
             self._open = _UnfinishedStep.ABORT
             self._settle()
-            raise RetriableError(f"the leader's records were not written: {error}") from error
+            raise RetriableError(f"the leader's records were not written to the config topic: {error}") from error
 
     def _settle(self) -> None:
         """Finish what the previous transaction left open."""
@@ -112,7 +114,7 @@ class LeaderProducer(CollectingProducer):
             try:
                 self._require_client().abort()
             except AbortableError as error:  # the error is permanent, for example an id that expired
-                raise GenerationFenced(f"the leader's producer is beyond use: {error}") from error
+                raise GenerationFenced(f"the leader's producer can't be used any more: {error}") from error
             self._open = _UnfinishedStep.NOTHING
 
     def _commit(self) -> None:
@@ -127,7 +129,7 @@ class LeaderProducer(CollectingProducer):
 
     def _require_client(self) -> TransactionalProducer:
         if self._client is None:
-            raise GenerationFenced("this driver does not lead")
+            raise GenerationFenced("this driver is not the leader")
         return self._client
 
 
@@ -139,8 +141,8 @@ class Leadership:
         self._producer = producer
         self._connectors = connectors
         self._silent_ms = silent_ms
-        self._placed_ms = 0  # last time the group had a place for this driver
-        self._heard = Leader(), 0  # the leader's last record, and when this driver first saw it (ms)
+        self._assigned_ms = 0  # last time the group had a place for this driver
+        self._last_record = Leader(), 0  # the leader's last record, and when this driver first saw it (ms)
 
     def try_take(self, now: int) -> bool:
         """Begin to lead, if it is this driver's turn. Return whether it leads.
@@ -155,7 +157,7 @@ class Leadership:
             self._producer.release()
             return False
         self._connectors.claim(now)
-        self._placed_ms = now
+        self._assigned_ms = now
         return True
 
     def check(self, now: int) -> None:
@@ -165,18 +167,20 @@ class Leadership:
         this driver before it does anything else.
         """
         if self._election.is_elected():
-            self._placed_ms = now
-        elif now - self._placed_ms > PLACELESS_MS:
-            raise GenerationFenced("another driver is to lead")
+            self._assigned_ms = now
+        elif now - self._assigned_ms > UNASSIGNED_MS:
+            raise GenerationFenced(
+                f"the drivers' group has given this driver no partition for {UNASSIGNED_MS // 1000} s"
+            )
         if not self._connectors.is_leading():
             raise GenerationFenced("another driver leads")
 
     def other_leader(self, now: int) -> Leader | None:
         """Return the driver that leads instead, while its heartbeats arrive. Ages use the local clock."""
         leader = self._connectors.state.leader
-        if leader != self._heard[0]:
-            self._heard = leader, now
-        silent = now - self._heard[1] > self._silent_ms
+        if leader != self._last_record[0]:
+            self._last_record = leader, now
+        silent = now - self._last_record[1] > self._silent_ms
         return None if silent or not leader.worker_id or self._connectors.is_own(leader) else leader
 
     def release(self) -> None:

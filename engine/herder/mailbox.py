@@ -16,7 +16,7 @@ class Mailbox:
     """A queue of calls. Any thread may call `ask`; only the owner calls `serve`."""
 
     def __init__(self) -> None:
-        self._letters: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._closed = False
 
     def ask(self, call: Callable[[], T]) -> Future[T]:
@@ -25,15 +25,15 @@ class Mailbox:
         if self._closed:
             future.set_exception(RequestConflict("the engine is stopping"))
         else:
-            self._letters.put((future, call))
+            self._calls.put((future, call))
         return future
 
     def serve(self, wait_s: float) -> None:
         """Wait for a call, then execute all queued calls."""
         try:
-            self._answer(*self._letters.get(timeout=wait_s))
+            self._answer(*self._calls.get(timeout=wait_s))
             while True:
-                self._answer(*self._letters.get_nowait())
+                self._answer(*self._calls.get_nowait())
         except Empty:
             return
 

@@ -60,16 +60,16 @@ class OffsetChanges:
         self._sources = sources
         self._begins = begins
         self._waiting: dict[str, OffsetChangeRequest] = {}
-        self._quiet: dict[str, int] = {}  # connector → fenced generation none of whose tasks has run since
+        self._fenced_generations: dict[str, int] = {}  # connector → fenced generation none of whose tasks has run since
 
     def read(self, entry: ConnectorState, name: str, facts: ConnectorFacts) -> list[OffsetRow]:
         """Return the connector's committed offsets in the format of Kafka Connect."""
         if facts.kind is ConnectorKind.SOURCE:
             return list(self._sources.read(entry.properties or {}))
-        found = self._groups.of_connector(name, _partitions(entry))
+        offsets = self._groups.of_connector(name, _partitions(entry))
         return [
             ({"kafka_topic": topic, "kafka_partition": number}, {"kafka_offset": offset})
-            for (topic, number), offset in sorted(found.items())
+            for (topic, number), offset in sorted(offsets.items())
         ]
 
     def begin(
@@ -80,7 +80,7 @@ class OffsetChanges:
         _check(entry, name, facts)
         if name in self._waiting or any(task.connector == name for task in state.leased_tasks()):
             raise RequestConflict(
-                f"the tasks of connector {name} have not stopped yet, or its offsets are being changed"
+                f"the tasks of connector {name} have not stopped yet, or its offsets are being changed; try again soon"
             )
         if rows is not None:
             if facts.kind is ConnectorKind.SOURCE:
@@ -88,7 +88,7 @@ class OffsetChanges:
             else:
                 _parse(rows, entry)
         # The tasks are stopped, but one of their workers may only be asleep. It could commit after the change.
-        if _transactional(entry) and self._quiet.get(name) != entry.generation:
+        if _transactional(entry) and self._fenced_generations.get(name) != entry.generation:
             if entry.fenced:
                 again = [msgspec.structs.replace(task, generation=entry.generation + 1) for task in entry.tasks]
                 self._connectors.new_generations({name: again})
@@ -104,7 +104,7 @@ class OffsetChanges:
                 del self._waiting[name]
                 continue
             try:
-                done = self._turn(change)
+                done = self._try_change(change)
             except GenerationFenced:
                 raise
             except Exception as error:  # the caller gets any error, and the herder goes on
@@ -113,6 +113,7 @@ class OffsetChanges:
                 del self._waiting[name]
                 if change.answer.running():  # some offsets may have been changed before the error
                     changed.append(name)
+                # The caller may have cancelled the future meanwhile.
                 with suppress(InvalidStateError):
                     change.answer.set_exception(error)
                 continue
@@ -126,23 +127,23 @@ class OffsetChanges:
         """Note that these tasks run, so that the next change fences them again."""
         for lease in leases:
             for task in lease.tasks:
-                self._quiet.pop(task.connector, None)
+                self._fenced_generations.pop(task.connector, None)
 
     def forget(self) -> None:
         """Forget all changes, because another driver leads."""
-        waiting, self._waiting, self._quiet = self._waiting, {}, {}
+        waiting, self._waiting, self._fenced_generations = self._waiting, {}, {}
         for change in waiting.values():
             with suppress(InvalidStateError):
                 change.answer.set_exception(NotLeading())
 
-    def _turn(self, change: OffsetChangeRequest) -> bool:
+    def _try_change(self, change: OffsetChangeRequest) -> bool:
         entry = self._connectors.get(change.connector)
         _check(entry, change.connector, change.facts)
         if needed_round(change.connector, entry) is not None:
             if self._fencing.has_failed(change.connector):
                 raise RetriableError(
                     f"Failed to fence the tasks of connector {change.connector} that may still run, so its offsets "
-                    "were not touched"
+                    "were not changed; try again soon"
                 )
             return False
         if not change.answer.set_running_or_notify_cancel():
@@ -154,7 +155,7 @@ class OffsetChanges:
         else:
             self._change_group(change, entry)
         if _transactional(entry):
-            self._quiet[change.connector] = entry.generation
+            self._fenced_generations[change.connector] = entry.generation
         return True
 
     def _change_source(self, change: OffsetChangeRequest, entry: ConnectorState) -> None:
@@ -171,14 +172,14 @@ class OffsetChanges:
         That offset is committed because a missing offset is an error.
         """
         partitions = _partitions(entry)
-        wish = dict.fromkeys(partitions) if change.rows is None else _parse(change.rows, entry)
-        reset = [partition for partition, offset in wish.items() if offset is None]
+        requested = dict.fromkeys(partitions) if change.rows is None else _parse(change.rows, entry)
+        reset = [partition for partition, offset in requested.items() if offset is None]
         offsets = dict(self._begins(reset)) if reset else {}
-        offsets |= {partition: offset for partition, offset in wish.items() if offset is not None}
+        offsets |= {partition: offset for partition, offset in requested.items() if offset is not None}
         for number, task in enumerate(entry.tasks):
-            own = {one: Committed(offsets[one]) for one in task.partitions if one in offsets}
-            if own:
-                self._groups.write(change.connector, number, task, own)
+            task_offsets = {one: Committed(offsets[one]) for one in task.partitions if one in offsets}
+            if task_offsets:
+                self._groups.write(change.connector, number, task, task_offsets)
 
 
 def _check(entry: ConnectorState, name: str, facts: ConnectorFacts) -> None:
@@ -190,7 +191,7 @@ def _check(entry: ConnectorState, name: str, facts: ConnectorFacts) -> None:
     if facts.trace is not None:
         raise BadRequest(f"Connector {name} has a configuration that can't be used: {facts.trace}")
     if not facts.keeps_positions_here:
-        raise BadRequest(f"The offsets of connector {name} are kept where it writes to, and are to be changed there")
+        raise BadRequest(f"The offsets of connector {name} are stored in its target system; change them there")
 
 
 def _transactional(entry: ConnectorState) -> bool:
@@ -207,13 +208,15 @@ def _parse(rows: Sequence[OffsetRow], entry: ConnectorState) -> dict[TopicPartit
     Raises BadRequest for malformed rows, and for partitions that the connector does not read.
     """
     known = set(_partitions(entry))
-    found: dict[TopicPartition, int | None] = {}
+    offsets: dict[TopicPartition, int | None] = {}
     for partition, offset in rows:
-        at = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
-        if at not in known:
-            raise BadRequest(f"the connector does not read partition {at.partition} of topic {at.topic}")
-        found[at] = None if offset is None else _offset(offset.get("kafka_offset"))
-    return found
+        topic_partition = TopicPartition(_text(partition.get("kafka_topic")), _number(partition.get("kafka_partition")))
+        if topic_partition not in known:
+            raise BadRequest(
+                f"the connector does not read partition {topic_partition.partition} of topic {topic_partition.topic}"
+            )
+        offsets[topic_partition] = None if offset is None else _offset(offset.get("kafka_offset"))
+    return offsets
 
 
 def _check_json(rows: Sequence[OffsetRow]) -> None:
@@ -227,7 +230,7 @@ def _check_json(rows: Sequence[OffsetRow]) -> None:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise BadRequest('a partition is {"kafka_topic": "<name>", "kafka_partition": <number>}')
+        raise BadRequest('a partition must look like {"kafka_topic": "<name>", "kafka_partition": <number>}')
     return value
 
 
@@ -245,5 +248,5 @@ def _number(value: Any) -> int:
     """Parse a non-negative number. Text is accepted, as in Kafka Connect."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > MOST_DIGITS:
-        raise BadRequest('kafka_partition and kafka_offset are numbers, as in {"kafka_offset": 5}')
+        raise BadRequest('kafka_partition and kafka_offset must be whole numbers, as in {"kafka_offset": 5}')
     return int(text)

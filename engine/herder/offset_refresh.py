@@ -53,6 +53,7 @@ class OffsetRefresh:
         held = {(task.connector, task.task) for task in state.leased_tasks()}
         older = outdated_connectors(state)
         left = self._settings.recommits
+        # Counted once, because tasks that have to wait are appended again.
         for _ in range(len(self._waiting)):
             if not left or not self._waiting:
                 return
@@ -71,15 +72,15 @@ class OffsetRefresh:
         try:
             self._offsets.recommit(task)
         except EngineError as error:
-            log.warning("the offsets of task %s were not committed again: %s", task.task_id, error)
+            log.warning("task %s: its offsets were not committed again, and may expire: %s", task.task_id, error)
             if isinstance(error, RetriableError):  # the other tasks of the group would take as long
                 self._waiting = deque(key for key in self._waiting if key[0] != task.connector)
 
     def _interval_ms(self) -> int:
         try:
-            kept = self._retention_ms()
+            retention_ms = self._retention_ms()
         except EngineError as error:
-            log.warning("how long the brokers keep offsets can't be read: %s", error)
-            kept = None
+            log.warning("offsets.retention.minutes can't be read, so Kafka's default of 7 days is assumed: %s", error)
+            retention_ms = None
         # A quarter leaves three more tries before the offsets expire.
-        return min(self._settings.recommit_ms, (kept or FALLBACK_MS) // 4)
+        return min(self._settings.recommit_ms, (retention_ms or FALLBACK_MS) // 4)

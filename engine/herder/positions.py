@@ -38,24 +38,26 @@ class GroupOffsets:
 
     def of_connector(self, connector: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the committed next offsets of these partitions."""
-        found = self._admin.committed(group_of(connector), partitions) if partitions else {}
-        return {partition: one.offset for partition, one in found.items() if one is not None}
+        offsets = self._admin.committed(group_of(connector), partitions) if partitions else {}
+        return {partition: one.offset for partition, one in offsets.items() if one is not None}
 
     def committed(self, task: TaskConfig) -> dict[TopicPartition, int]:
         """Return the committed next offsets of a task, without partitions never committed."""
-        return {partition: found.offset for partition, found in self._found(task).items()}
+        return {
+            partition: offset_and_metadata.offset for partition, offset_and_metadata in self._committed(task).items()
+        }
 
     def progress(self, task: TaskConfig, stages: Sequence[Stage]) -> tuple[dict[TopicPartition, int], TaskState]:
         """Return a task's committed next offsets and the task state committed with them."""
-        found = self._found(task)
+        offsets = self._committed(task)
         memory = restore(
-            [one.metadata for one in found.values()],
+            [one.metadata for one in offsets.values()],
             task=task.task,
             generation=task.generation,
             restarts=task.restarts,
             stages=stages,
         )
-        return {partition: one.offset for partition, one in found.items()}, memory
+        return {partition: one.offset for partition, one in offsets.items()}, memory
 
     def write(self, connector: str, task: int, entry: TaskEntry, offsets: Mapping[TopicPartition, Committed]) -> None:
         """Commit these offsets of a task."""
@@ -69,9 +71,9 @@ class GroupOffsets:
         if not task.partitions:
             return
         if task.exactly_once:
-            self._commit_in_transaction(task.connector, task.task, task.config, lambda: self._found(task))
+            self._commit_in_transaction(task.connector, task.task, task.config, lambda: self._committed(task))
         else:
-            self._commit_plainly(task.connector, self._found(task))
+            self._commit_plainly(task.connector, self._committed(task))
 
     def _commit_plainly(self, connector: str, offsets: Mapping[TopicPartition, Committed]) -> None:
         if offsets:
@@ -88,14 +90,14 @@ class GroupOffsets:
         with closing(self._producers(properties, task)) as producer:
             # Fences a worker that sleeps with this id, and ends its open transaction.
             producer.init()
-            found = offsets()  # read only now, when older transactions are settled
-            if found:
+            current = offsets()  # read only now, when older transactions are settled
+            if current:
                 producer.begin()
-                producer.send_offsets(found, group_of(connector))
+                producer.send_offsets(current, group_of(connector))
                 producer.commit()
 
-    def _found(self, task: TaskConfig) -> dict[TopicPartition, Committed]:
+    def _committed(self, task: TaskConfig) -> dict[TopicPartition, Committed]:
         if not task.partitions:
             return {}  # the positions of a source are not in a group
-        found = self._admin.committed(group_of(task.connector), task.partitions)
-        return {partition: committed for partition, committed in found.items() if committed is not None}
+        offsets = self._admin.committed(group_of(task.connector), task.partitions)
+        return {partition: committed for partition, committed in offsets.items() if committed is not None}

@@ -23,10 +23,10 @@ class ConfigRequests:
         if create and exists:
             raise RequestConflict(f"Connector {name} already exists")
         before = self._connectors.get(name).properties if exists else None
-        kept = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
-        refuse_masks(kept, self._validation.secrets(kept))
-        self._validation.check(kept)
-        self._connectors.put(name, kept)
+        new_properties = strip_values(unmask(properties, before or {}, view.facts_of(name).secrets))
+        refuse_masks(new_properties, self._validation.secrets(new_properties))
+        self._validation.check(new_properties)
+        self._connectors.put(name, new_properties)
         return not exists
 
     def restart(self, view: HerderSnapshot, name: str, tasks: bool, only_failed: bool) -> None:
@@ -50,8 +50,10 @@ class ConfigRequests:
         try:
             self._connectors.read_to_end()
         except RetriableError as error:
-            raise TimeoutError(f"the config topic could not be read to its end: {error}") from error
+            raise TimeoutError(
+                f"connector {name} was not restarted, because its configuration can't be read: {error}"
+            ) from error
         if needed_round(name, self._connectors.get(name)) is not None:
             raise RequestConflict(
-                f"Connector {name} has new tasks, and its older ones are being fenced; try again soon"
+                f"Connector {name} has new tasks, and its old tasks are still being fenced; try again soon"
             )

@@ -17,8 +17,8 @@ from engine.policy.tolerance import TolerancePolicy
 from engine.record.record import TopicPartition
 from engine.record.stage import Stage
 
-UNFENCED = "it waits until the tasks of older configurations are fenced"
-NO_SLOT = "no slot is free: a stream's task holds one for good, and the last is kept for others; raise `slots`"
+UNFENCED = "waiting until the tasks of older configurations are fenced"
+NO_SLOT = "no slot is free: each stream task holds one until it stops, and one is reserved for others; raise `slots`"
 
 
 class ConnectorFacts(msgspec.Struct, frozen=True):
@@ -69,6 +69,7 @@ class HerderSnapshot(msgspec.Struct, frozen=True):
 
     def tasks(self, connector: str) -> list[TaskRun]:
         """Return the connector's tasks in order."""
+        # Task numbers begin at 0 and have no gaps.
         tasks = self.state.tasks
         return [tasks[connector, number] for number in takewhile(lambda number: (connector, number) in tasks, count())]
 

@@ -73,7 +73,7 @@ class TaskRun(msgspec.Struct, frozen=True):
 class LeaseRun(msgspec.Struct, frozen=True):
     """A granted lease that has not ended. `stop_asked_at` is set once it lost one of its tasks.
 
-    `begun_at` and `told_at` are the times of its first and last message. They are None while it waits inside Spark.
+    `begun_at` and `message_at` are the times of its first and last message. They are None while it waits inside Spark.
     """
 
     lease: Lease
@@ -81,7 +81,7 @@ class LeaseRun(msgspec.Struct, frozen=True):
     stop_asked_at: int | None = None
     cancelled: bool = False
     begun_at: int | None = None
-    told_at: int | None = None
+    message_at: int | None = None
 
     @property
     def since(self) -> int:
@@ -91,13 +91,13 @@ class LeaseRun(msgspec.Struct, frozen=True):
     @property
     def deadline(self) -> int:
         """Return when its time budget ends. Each message starts the budget anew, up to the longest stay."""
-        told = self.since if self.told_at is None else self.told_at
+        last_message_at = self.since if self.message_at is None else self.message_at
         # A lease that reports for ever would otherwise never be overdue.
-        return min(told, self.since + self.lease.stay_ms) + self.lease.budget_ms
+        return min(last_message_at, self.since + self.lease.stay_ms) + self.lease.budget_ms
 
     def with_message(self, now: int) -> LeaseRun:
         """Return the lease after a message arrived."""
-        return msgspec.structs.replace(self, begun_at=now if self.begun_at is None else self.begun_at, told_at=now)
+        return msgspec.structs.replace(self, begun_at=now if self.begun_at is None else self.begun_at, message_at=now)
 
     def is_late(self, now: int, settings: HerderSettings) -> bool:
         """Return whether the lease is overdue to begin.
@@ -131,13 +131,13 @@ class HerderSettings(msgspec.Struct, frozen=True):
     stay_ms: int = 300_000  # how long a lease may linger while nobody wants its slot; less than hung_ms
     begin_ms: int = 1000  # how soon a granted lease begins when Spark has a free core
     graceful_ms: int = 5000
-    busy_lag: int = 5000
-    pool_size: int = 50
-    lost_limit: int = 5
-    lost_forget_ms: int = 600_000
+    busy_lag: int = 5000  # tasks with this lag have a lease of their own, so that they do not delay a pool
+    pool_size: int = 50  # tasks are polled in turn: a pool of this size sees a record within about 50 ms
+    lost_limit: int = 5  # a record that kills the interpreter never reaches the guard, so its task has to fail
+    lost_forget_ms: int = 600_000  # a lease that lived longer was not lost because of its first records
     lost_delay_ms: int = 200
     lost_delay_max_ms: int = 5000
-    kill_delay_ms: int = 3500
+    kill_delay_ms: int = 3500  # a worker process may outlive its cancelled job
     hung_ms: int = 600_000  # how long a lease that nobody asked to stop may exceed its deadline
     retriable_delay_ms: int = 2000
     idle_delay_ms: int = 1000

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 ENDS_MS = 5000  # minimum interval between reports that hold only new end offsets, which are most reports of busy topics
 Statuses = dict[str, dict[str, Any]]
-Told = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
+StatusValues = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 class StatusTopic:
@@ -32,7 +32,7 @@ class StatusTopic:
     def __init__(self, log: TopicLog) -> None:
         self._log = log
         self._written: Statuses = {}
-        self._told: Told = {}
+        self._values: StatusValues = {}
         self._shown: HerderSnapshot | None = None
         # Ends that every status shows; None: some may show newer ones.
         self._ends: dict[TopicPartition, int] | None = None
@@ -49,14 +49,14 @@ class StatusTopic:
 
         Reports that can't be read now are repeated later.
         """
-        told: list[bytes] = []
+        values: list[bytes] = []
         try:
             for key, value in self._log.read_new():
                 if key == LEASE_KEY and value is not None:
-                    told.append(value)
+                    values.append(value)
         except EngineError as error:
-            log.debug("what leases tell can't be read now: %s", error)
-        return [progress for progress in map(_progress, told) if progress is not None]
+            log.debug("progress reports of leases can't be read now: %s", error)
+        return [progress for progress in map(_progress, values) if progress is not None]
 
     def publish(self, view: HerderSnapshot, now: int) -> None:
         """Write every changed status durably. A status with only new ends may be delayed."""
@@ -64,8 +64,8 @@ class StatusTopic:
         same = self._shown is not None and is_same_except_ends(self._shown, view)
         if same and (not with_ends or view.ends == self._ends):
             return
-        self._told = status_values(view, self._told, with_ends=with_ends)
-        current = {key: body for key, (_, body) in self._told.items()}
+        self._values = status_values(view, self._values, with_ends=with_ends)
+        current = {key: body for key, (_, body) in self._values.items()}
         rows = list(status_changes(self._written, current, now))
         if rows:
             # If this raises, `_written` still holds the old statuses, and the next call writes the changes again.
@@ -89,13 +89,13 @@ def is_same_except_ends(before: HerderSnapshot, after: HerderSnapshot) -> bool:
     )
 
 
-def status_values(view: HerderSnapshot, before: Told, *, with_ends: bool = True) -> Told:
+def status_values(view: HerderSnapshot, before: StatusValues, *, with_ends: bool = True) -> StatusValues:
     """Return the status of every connector and task by key, each with its source value.
 
     Few of thousands of tasks change at a time, so unchanged ones keep their previous status. Without `with_ends`, tasks
     that have only new ends also keep it.
     """
-    rows: Told = {}
+    rows: StatusValues = {}
     held = {(task.connector, task.task) for task in view.state.leased_tasks()}
     for name in view.names():
         rows[f"status-connector-{name}"] = (), connector_status(view, name)
@@ -103,9 +103,9 @@ def status_values(view: HerderSnapshot, before: Told, *, with_ends: bool = True)
         for task in view.tasks(name):
             key = f"status-task-{name}-{task.config.task}"
             seen = (task, facts, view.worker_id, task.key in held), tuple(map(view.ends.get, task.partitions))
-            told = before.get(key)
-            holds = told is not None and (told[0] == seen if with_ends else told[0][0] == seen[0])
-            rows[key] = told if told is not None and holds else (seen, task_status(view, task))
+            known = before.get(key)
+            is_current = known is not None and (known[0] == seen if with_ends else known[0][0] == seen[0])
+            rows[key] = known if known is not None and is_current else (seen, task_status(view, task))
     return rows
 
 
@@ -132,7 +132,7 @@ def fold_statuses(before: Statuses, rows: Iterable[Row]) -> Statuses:
         try:
             after[name] = msgspec.json.decode(value, type=dict[str, Any])
         except (ValueError, TypeError) as error:
-            log.warning("the status of %s can't be read and is ignored: %s", name, error)
+            log.warning("status record %s is malformed and is ignored: %s", name, error)
     return after
 
 
@@ -154,7 +154,7 @@ def _progress(value: bytes) -> LeaseProgress | None:
     try:
         return msgspec.json.decode(value, type=LeaseProgress)
     except msgspec.DecodeError as error:
-        log.warning("what a lease has told can't be read and is ignored: %s", error)
+        log.warning("a progress report of a lease is malformed and is ignored: %s", error)
         return None
 
 
@@ -171,21 +171,21 @@ def _positions(statuses: Statuses) -> dict[str, dict[TopicPartition, int]]:
 
 
 def _restore_task(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
-    own = {partition: known[partition] for partition in task.config.partitions if partition in known}
+    own_positions = {partition: known[partition] for partition in task.config.partitions if partition in known}
     if not body:
-        return replace(task, positions=own)
+        return replace(task, positions=own_positions)
     names = ("metrics", "stage_failures", "stage_dropped", "tolerance")
     parse_positions(body.get("positions", {}))  # raises for malformed positions
     figures = msgspec.convert({name: body.get(name, {}) for name in names}, ReportedFigures)
     same = body.get("generation") == task.config.generation
     failed = same and body.get("restarts") == task.config.restarts and body.get("state") == "FAILED"
-    trace = (body.get("trace") or "failed, without a trace") if failed else None
-    return replace(task, positions=own, figures=figures, trace=trace)
+    trace = (body.get("trace") or "the task failed without a trace") if failed else None
+    return replace(task, positions=own_positions, figures=figures, trace=trace)
 
 
 def _try_restore_task(task: TaskRun, body: dict[str, Any], known: Mapping[TopicPartition, int]) -> TaskRun:
     try:
         return _restore_task(task, body, known)
     except (ValueError, TypeError, AttributeError) as error:
-        log.warning("what task %s did before can't be read and is forgotten: %s", task.config.task_id, error)
+        log.warning("the stored status of task %s is malformed and is ignored: %s", task.config.task_id, error)
         return task

@@ -10,7 +10,7 @@ from engine.herder.positions import GroupOffsets
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderSettings, HerderState
 
-TOGETHER = 8  # groups read at the same time; each needs its own client, and mostly waits for brokers
+PARALLEL_READS = 8  # groups read at the same time; each needs its own client, and mostly waits for brokers
 
 
 class TaskPositionReader:
@@ -29,14 +29,14 @@ class TaskPositionReader:
         waiting = [task for task in state.tasks.values() if not task.located and task.not_before <= now]
         if not waiting:
             return state
-        with ThreadPoolExecutor(TOGETHER, thread_name_prefix="locating") as threads:
-            for first in range(0, len(waiting), TOGETHER):
+        with ThreadPoolExecutor(PARALLEL_READS, thread_name_prefix="locating") as threads:
+            for first in range(0, len(waiting), PARALLEL_READS):
                 asked = [
                     (task, threads.submit(self._offsets.committed, task.config))
-                    for task in waiting[first : first + TOGETHER]
+                    for task in waiting[first : first + PARALLEL_READS]
                 ]
                 for task, positions in asked:
-                    with self._problems.catching(task.config.connector, f"offsets of task {task.config.task}"):
+                    with self._problems.catching(task.config.connector, f"reading offsets of task {task.config.task}"):
                         state = fold.fold_positions(state, task.key, positions.result())
                 silent = [task for task, _ in asked if not state.tasks[task.key].located]
                 for task in silent:
@@ -53,7 +53,7 @@ class TaskPositionReader:
                 if current is None or current.config.generation != task.generation:
                     continue
                 facts = view.facts_of(task.connector)
-                with self._problems.catching(task.connector, f"offsets of task {task.task}"):
+                with self._problems.catching(task.connector, f"reading offsets of task {task.task}"):
                     positions, memory = self._offsets.progress(current.config, facts.stages)
                     state = fold.fold_progress(state, current.key, positions, memory, facts.tolerance, now)
         return state

@@ -31,14 +31,16 @@ class TopicLog:
             self._consumer.assign(self._consumer.begin_offsets([self._at]))
             self._reading = True
         end = self._consumer.end_offsets([self._at])[self._at]
-        return self._read_until(lambda _: self._consumer.positions().get(self._at, 0) >= end, [], f"its end at {end}")
+        return self._read_until(
+            lambda _: self._consumer.positions().get(self._at, 0) >= end, [], f"its end at offset {end}"
+        )
 
     def read_back(self, written: KeyValue) -> list[Row]:
         """Return every unread row up to the end, including this row, which was appended.
 
         A transaction may be committed before its marker is in the log. Until then the end does not pass its record.
         """
-        return self._read_until(lambda rows: written in rows, self.read_to_end(), "what was written last")
+        return self._read_until(lambda rows: written in rows, self.read_to_end(), "the record written last")
 
     def rewind(self) -> None:
         """Read from the beginning next time."""
@@ -76,8 +78,11 @@ class TopicLog:
             rows += fetched
             idle = 0 if fetched else idle + 1
             if idle * POLL_S > IDLE_TIMEOUT_S:
+                # The caller never gets the rows read so far, so the next read begins at the first row again.
                 self._reading = False
-                raise RetriableError(f"topic {self._at.topic} could not be read to {goal}")
+                raise RetriableError(
+                    f"topic {self._at.topic} could not be read to {goal}: no record arrived for {IDLE_TIMEOUT_S} s"
+                )
         return rows
 
     def _poll(self, timeout_s: float) -> list[Row]:

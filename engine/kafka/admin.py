@@ -37,15 +37,15 @@ class KafkaAdmin:
         self._settings = dict(settings)
 
     def partitions(self, topic: str) -> int | None:
-        found = self._metadata().topics.get(topic)
-        return None if found is None or found.error is not None else len(found.partitions)
+        metadata = self._metadata().topics.get(topic)
+        return None if metadata is None or metadata.error is not None else len(metadata.partitions)
 
     def topics(self) -> list[str]:
         return sorted(self._metadata().topics)
 
     def partition_counts(self) -> dict[str, int]:
-        found = self._metadata().topics
-        return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+        topics = self._metadata().topics
+        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, config: Mapping[str, str] | None = None
@@ -54,17 +54,21 @@ class KafkaAdmin:
         if name in metadata.topics and metadata.topics[name].error is None:
             return
         brokers = max(len(metadata.brokers), 1)
+        # A cluster of one broker, as on a developer's machine, would refuse the default factor of 3.
         if replication_factor > brokers:
             log.warning("topic %s: replication factor %d capped to %d brokers", name, replication_factor, brokers)
         topic = NewTopic(name, partitions, min(replication_factor, brokers), config=dict(config or {}))
         future = self._client.create_topics([topic], operation_timeout=TOPIC_SEEN_TIMEOUT_S)[name]
         try:
+            # The broker may use up its own time-out before it answers.
             future.result(TOPIC_SEEN_TIMEOUT_S + CALL_TIMEOUT_S)
         except ck.KafkaException as error:
+            # Another worker may have created the topic after the look at the metadata.
             if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise translate(error.args[0]) from error
         except TimeoutError as error:
-            raise RetriableError(f"the brokers did not say in time that topic {name} was created") from error
+            limit_s = TOPIC_SEEN_TIMEOUT_S + CALL_TIMEOUT_S
+            raise RetriableError(f"the brokers did not confirm new topic {name} within {limit_s:g} s") from error
         self._await_leaders([TopicPartition(name, number) for number in range(partitions)])
 
     def _await_leaders(self, partitions: Sequence[TopicPartition]) -> None:
@@ -112,16 +116,16 @@ class KafkaAdmin:
         reader = ck.Consumer({**self._settings, **options})
         try:
             with translated():
-                found = reader.committed([ck.TopicPartition(*one) for one in partitions], timeout=CALL_TIMEOUT_S)
+                offsets = reader.committed([ck.TopicPartition(*one) for one in partitions], timeout=CALL_TIMEOUT_S)
         finally:
             reader.close()
-        answer: dict[TopicPartition, Committed | None] = dict.fromkeys(partitions)
-        for one in found:
+        committed: dict[TopicPartition, Committed | None] = dict.fromkeys(partitions)
+        for one in offsets:
             if one.error is not None:
                 raise translate(one.error)
             if one.offset >= 0:
-                answer[TopicPartition(one.topic, one.partition)] = Committed(one.offset, one.metadata or "")
-        return answer
+                committed[TopicPartition(one.topic, one.partition)] = Committed(one.offset, one.metadata or "")
+        return committed
 
     def _offsets(
         self,
@@ -135,19 +139,20 @@ class KafkaAdmin:
         with translated():
             futures = self._client.list_offsets(wanted, isolation_level=isolation)
         late_s = time.monotonic() + CALL_TIMEOUT_S  # one deadline for all futures, so that many of them don't add up
-        found: dict[TopicPartition, int] = {}
-        trouble: EngineError | None = None
+        offsets: dict[TopicPartition, int] = {}
+        last_error: EngineError | None = None
         for one, future in futures.items():
             try:
                 with translated():
                     answer = future.result(max(0.0, late_s - time.monotonic()))
                 if answer.offset >= 0:
-                    found[TopicPartition(one.topic, one.partition)] = answer.offset
+                    offsets[TopicPartition(one.topic, one.partition)] = answer.offset
             except EngineError as error:
-                trouble = error
-        if trouble is not None and not found:
-            raise trouble
-        return found
+                last_error = error
+        # A partition without a leader must not hide the offsets of the others. Callers notice that it is missing.
+        if last_error is not None and not offsets:
+            raise last_error
+        return offsets
 
     def _option(self, name: str, resources: Sequence[ConfigResource]) -> int | None:
         """Return the option from the first resource that has it. Raises RetriableError if none answers."""

@@ -99,6 +99,7 @@ def consumer_settings(group: str, *layers: Mapping[str, str]) -> dict[str, str]:
 def producer_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """Return settings of an idempotent producer."""
     merged = _merged(layers)
+    # The fixed options come last: no worker or connector may weaken the guarantee of delivery.
     return {**SHARED, **PRODUCER_DEFAULTS, **_queue(merged), **merged, **PRODUCER_FIXED}
 
 
@@ -116,6 +117,7 @@ def transactional_id(group: str, connector: str, task: int) -> str:
 def unacknowledged_settings(*layers: Mapping[str, str]) -> dict[str, str]:
     """Return settings of a producer that honours `acks`: dead letters on another cluster, best effort."""
     merged = _merged(layers)
+    # An idempotent producer insists on acks=all.
     return {**SHARED, **PRODUCER_DEFAULTS, **_queue(merged), **merged, "enable.idempotence": "false"}
 
 
@@ -136,7 +138,7 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
         if reason is not None and (value or name != ENDPOINT):
             problems.append(_hide_secrets(prefix, name, value, reason))
     problems += [
-        (prefix + name, MASK, f"is a PEM text, not the path of a file; {INLINE}")
+        (prefix + name, MASK, f"must be the path of a file, not a PEM text; {INLINE}")
         for name in ("ssl.truststore.location", "ssl.keystore.location")
         if PEM_MARK.decode() in options.get(name, "")
     ]
@@ -146,7 +148,7 @@ def client_problems(prefix: str, options: Mapping[str, str]) -> list[Problem]:
             problems.append((prefix + name, kind, f"must be one of {', '.join(STORE_TYPES)}"))
     jaas = options.get("sasl.jaas.config")
     if jaas is not None and len(_login(jaas)) != 2:
-        text = f"names no username and password; use the client's own {prefix}sasl.* options"
+        text = f"contains no username and password; use the client's own {prefix}sasl.* options"
         problems.append((f"{prefix}sasl.jaas.config", MASK, text))
     return problems
 
@@ -169,6 +171,7 @@ def _merged(layers: tuple[Mapping[str, str], ...]) -> dict[str, str]:
     """Merge the layers, the last one on top, with librdkafka's names. Raises ConfigError for an unreadable store."""
     empty: Mapping[str, str] = {}
     merged = with_pem(reduce(override, (_librdkafka_names(layer) for layer in layers), empty))
+    # Java's clients switch host name verification off with an empty value, librdkafka with `none`.
     if merged.get(ENDPOINT) == "":
         merged[ENDPOINT] = "none"
     return merged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-SLICE_MS = 20
+SLICE_MS = 20  # a stop request ends a wait this soon
 
 
 class WorkerClock:
@@ -18,6 +18,7 @@ class WorkerClock:
         return time.time_ns() // 1_000_000
 
     def wait(self, ms: int) -> bool:
+        # Not the wall clock, whose corrections would lengthen or shorten the wait.
         end = time.monotonic() + ms / 1000
         while (left := end - time.monotonic()) > 0:
             if self.must_stop():

@@ -88,11 +88,12 @@ class KafkaConsumer:
 
     def positions(self) -> dict[TopicPartition, int]:
         with translated():
-            found = self._client.position([ck.TopicPartition(*partition) for partition in self._starts])
+            positions = self._client.position([ck.TopicPartition(*partition) for partition in self._starts])
+        # A partition without a consumed record has no position yet (OFFSET_INVALID, negative): its start counts.
         # The client's own position does not pass control records at the end; the end-of-partition event does.
         return {
             partition: max(self._starts[partition], one.offset, self._eofs.get(partition, -1))
-            for partition, one in zip(self._starts, found, strict=True)
+            for partition, one in zip(self._starts, positions, strict=True)
         }
 
     def ends(self) -> dict[TopicPartition, int]:
@@ -123,14 +124,16 @@ class KafkaConsumer:
 
     def _committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Committed | None]:
         with translated():
-            found = self._client.committed([ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S)
-        answer: dict[TopicPartition, Committed | None] = {}
-        for one in found:
+            offsets = self._client.committed(
+                [ck.TopicPartition(*partition) for partition in partitions], CALL_TIMEOUT_S
+            )
+        committed_offsets: dict[TopicPartition, Committed | None] = {}
+        for one in offsets:
             if one.error is not None:
                 raise translate(one.error)
             committed = Committed(one.offset, one.metadata or "") if one.offset >= 0 else None
-            answer[TopicPartition(one.topic, one.partition)] = committed
-        return answer
+            committed_offsets[TopicPartition(one.topic, one.partition)] = committed
+        return committed_offsets
 
     def _commit(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         rows = [
@@ -155,7 +158,7 @@ class KafkaConsumer:
             return translate(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if topic is None or partition is None or offset is None:
-            return FatalError("an end-of-partition event without a partition")
+            return FatalError("the client reported the end of a partition without its name")
         self._eofs[TopicPartition(topic, partition)] = offset
         return None
 
@@ -168,7 +171,9 @@ class KafkaConsumer:
         with translated():
             marks = self._client.get_watermark_offsets(ck.TopicPartition(*partition), CALL_TIMEOUT_S)
         if marks is None:
-            raise translate(ck.KafkaError(ck.KafkaError._TIMED_OUT, f"ends of {partition}"))
+            raise translate(
+                ck.KafkaError(ck.KafkaError._TIMED_OUT, f"no offsets of {partition.topic}-{partition.partition}")
+            )
         low, high = marks
         return low, high
 

@@ -15,7 +15,7 @@ from engine.kafka.errors import translated
 
 log = logging.getLogger(__name__)
 
-CLOSING = {
+MEMBER_OPTIONS = {
     "partition.assignment.strategy": "cooperative-sticky",
     "enable.auto.commit": "false",
     "enable.partition.eof": "false",
@@ -27,7 +27,7 @@ class KafkaElection:
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:
         with translated():
-            self._client = ck.Consumer({**settings, **CLOSING})
+            self._client = ck.Consumer({**settings, **MEMBER_OPTIONS})
         self._topic = topic
         self._subscribed = False
         self._owns = False
@@ -43,9 +43,10 @@ class KafkaElection:
                     on_lost=self._revoked,
                 )
                 self._subscribed = True
+            # `poll` runs the callbacks of a rebalance. A member that stops polling is excluded from the group.
             while (message := self._client.poll(0)) is not None:
                 if (error := message.error()) is not None:
-                    log.debug("the group of the drivers: %s", error)
+                    log.debug("the drivers' consumer group: %s", error)
         return self._owns
 
     def confirms(self) -> bool:
@@ -55,7 +56,7 @@ class KafkaElection:
                 # The offset has no meaning. The call counts: brokers check it against the group's current generation.
                 self._client.commit(offsets=[ck.TopicPartition(self._topic, 0, 0)], asynchronous=False)
         except EngineError as error:
-            log.warning("the brokers do not confirm that this driver leads: %s", error)
+            log.warning("the brokers did not confirm that this driver leads: %s", error)
             return False
         return self.is_elected()
 
@@ -68,6 +69,7 @@ class KafkaElection:
         client.incremental_assign(partitions)
         # This client never reads. The config topic has a reader of its own, which starts at its beginning.
         client.pause(partitions)
+        # A cooperative assignment lists only the added partitions, so an empty one takes nothing away.
         self._owns = self._owns or bool(partitions)
 
     def _revoked(self, client: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:

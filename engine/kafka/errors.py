@@ -169,7 +169,7 @@ def translated(classify: Callable[[KafkaError], Kind] = error_class) -> Iterator
             raise translate(cause.args[0], classify) from error
         raise FatalError(str(cause)) from error
     except TimeoutError as error:
-        raise RetriableError("the brokers did not answer in time") from error
+        raise RetriableError("the brokers did not respond in time") from error
 
 
 def translated_transactional() -> AbstractContextManager[None]:
@@ -179,5 +179,5 @@ def translated_transactional() -> AbstractContextManager[None]:
 
 def _cause(error: KafkaException | SystemError) -> KafkaException | None:
     """Return the client's own exception. The client wraps one from a delivery report callback in a SystemError."""
-    own = error.__cause__ if isinstance(error, SystemError) else error
-    return own if isinstance(own, KafkaException) else None
+    cause = error.__cause__ if isinstance(error, SystemError) else error
+    return cause if isinstance(cause, KafkaException) else None

@@ -25,18 +25,18 @@ def fence(connect: Callable[[int], TransactionalProducer], tasks: Sequence[int])
     """
     if not tasks:
         return
-    in_vain = Event()
+    has_failed = Event()
     with ThreadPoolExecutor(min(MOST_THREADS, len(tasks)), thread_name_prefix="fence") as threads:
-        for done in [threads.submit(_fence, connect, task, in_vain) for task in tasks]:
+        for done in [threads.submit(_fence, connect, task, has_failed) for task in tasks]:
             done.result()
 
 
-def _fence(connect: Callable[[int], TransactionalProducer], task: int, in_vain: Event) -> None:
-    if in_vain.is_set():
+def _fence(connect: Callable[[int], TransactionalProducer], task: int, has_failed: Event) -> None:
+    if has_failed.is_set():
         return
     with closing(connect(task)) as producer:
         try:
             producer.init()
         except EngineError:
-            in_vain.set()
+            has_failed.set()
             raise

@@ -16,7 +16,7 @@ from engine.errors import ConfigError
 JKS_MAGIC, PEM_MARK, DER_SEQUENCE = b"\xfe\xed\xfe\xed", b"-----BEGIN ", b"\x30"
 JAVA_STORES = ("ssl.truststore.", "ssl.keystore.")
 OURS = {"ssl.truststore.": ("ssl.ca.",), "ssl.keystore.": ("ssl.certificate.", "ssl.key.location", "ssl.key.pem")}
-INLINE = "texts belong into ssl.keystore.key, ssl.keystore.certificate.chain and ssl.truststore.certificates"
+INLINE = "write texts into ssl.keystore.key, ssl.keystore.certificate.chain and ssl.truststore.certificates"
 _DIGEST_BYTES = 20  # SHA-1, which the JKS format uses
 
 
@@ -33,29 +33,30 @@ def with_pem(options: Mapping[str, str]) -> dict[str, str]:
 
     Raises ConfigError with the name of the option whose store can't be read.
     """
-    found = {name: value for name, value in options.items() if not name.startswith(JAVA_STORES)}
-    found |= _inline(options)
+    replaced = {name: value for name, value in options.items() if not name.startswith(JAVA_STORES)}
+    replaced |= _inline(options)
     if location := options.get("ssl.truststore.location"):
         store = _read("ssl.truststore.location", location, options.get("ssl.truststore.password"), None)
-        found["ssl.ca.pem"] = store.trusted + store.chain
+        replaced["ssl.ca.pem"] = store.trusted + store.chain
     if location := options.get("ssl.keystore.location"):
         password = options.get("ssl.keystore.password")
+        # keytool protects a key with the store's password unless the key gets one of its own.
         store = _read("ssl.keystore.location", location, password, options.get("ssl.key.password") or password)
         if not store.key:
             raise _unreadable("ssl.keystore.location", location, "holds no private key")
-        found |= {"ssl.key.pem": store.key, "ssl.certificate.pem": store.chain}
-        found.pop("ssl.key.password", None)
-    return found
+        replaced |= {"ssl.key.pem": store.key, "ssl.certificate.pem": store.chain}
+        replaced.pop("ssl.key.password", None)
+    return replaced
 
 
 def override(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
     """Merge two layers. Trust or key options in `above` replace all trust or key options in `below`."""
-    kept = dict(below)
+    merged = dict(below)
     for java, ours in OURS.items():
         names = (java, *ours)
         if any(name.startswith(names) for name in above):
-            kept = {name: value for name, value in kept.items() if not name.startswith(names)}
-    return {**kept, **above}
+            merged = {name: value for name, value in merged.items() if not name.startswith(names)}
+    return {**merged, **above}
 
 
 def _inline(options: Mapping[str, str]) -> dict[str, str]:
@@ -70,7 +71,7 @@ def _inline(options: Mapping[str, str]) -> dict[str, str]:
 
 def _read(option: str, location: str, password: str | None, key_password: str | None) -> KeyStore:
     if PEM_MARK.decode() in location:
-        raise _unreadable(option, MASK, f"is a PEM text, not the path of a file; {INLINE}")
+        raise _unreadable(option, MASK, f"must be the path of a file, not a PEM text; {INLINE}")
     try:
         data = Path(location).read_bytes()
         if data.startswith(JKS_MAGIC):
@@ -83,7 +84,7 @@ def _read(option: str, location: str, password: str | None, key_password: str | 
         raise _unreadable(option, location, error.strerror or "can't be read") from error
     except (ValueError, IndexError, TypeError) as error:
         raise _unreadable(option, location, f"can't be read, or its password is wrong: {error}") from error
-    raise _unreadable(option, location, "is no PKCS #12, JKS or PEM store; keytool -importkeystore makes one of others")
+    raise _unreadable(option, location, "is not a PKCS #12, JKS or PEM store; convert it with keytool -importkeystore")
 
 
 def _unreadable(option: str, location: str, why: str) -> ConfigError:
@@ -95,8 +96,10 @@ def _read_pkcs12(data: bytes, password: str | None) -> KeyStore:
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
     store = load_pkcs12(data, None if password is None else password.encode())
-    own = () if store.cert is None else (store.cert,)
-    certificates = (one.certificate.public_bytes(Encoding.PEM).decode() for one in (*own, *store.additional_certs))
+    own_certificates = () if store.cert is None else (store.cert,)
+    certificates = (
+        one.certificate.public_bytes(Encoding.PEM).decode() for one in (*own_certificates, *store.additional_certs)
+    )
     text = "".join(dict.fromkeys(certificates))
     return KeyStore(trusted=text) if store.key is None else KeyStore(_key_text(store.key), text)
 
@@ -109,6 +112,7 @@ def _read_pem(data: bytes, key_password: str | None) -> KeyStore:
     keys = [block for block in blocks if b"PRIVATE KEY" in block.partition(b"\n")[0]]
     if not keys:
         return KeyStore(trusted=certificates)
+    # The library refuses a password for a key that is not encrypted.
     is_encrypted = b"ENCRYPTED" in keys[0]
     key = load_pem_private_key(keys[0], key_password.encode() if key_password and is_encrypted else None)
     return KeyStore(_key_text(key), certificates)
@@ -132,7 +136,7 @@ class _ByteCursor:
 
     def take(self, size: int) -> bytes:
         if self.at + size > len(self.data):
-            raise ValueError("it ends too early")
+            raise ValueError("the file is truncated")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -143,6 +147,7 @@ class _ByteCursor:
 def _read_jks(data: bytes, password: str | None, key_password: str | None) -> KeyStore:
     """Read versions 1 and 2 of the format of `java.security.KeyStore` "JKS"."""
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    # The constant is part of the format: the JDK salts the store's digest with it.
     if password and _digest(_utf16(password) + b"Mighty Aphrodite" + body) != digest:
         raise ValueError("its digest does not match")
     cursor = _ByteCursor(body)
@@ -161,7 +166,7 @@ def _read_jks(data: bytes, password: str | None, key_password: str | None) -> Ke
         elif tag == 2:
             trusted += _certificate(cursor, version)
         else:
-            raise ValueError(f"entries of kind {tag} are not known")
+            raise ValueError(f"entry type {tag} is not supported")
     return KeyStore(key, chain, trusted)
 
 
@@ -184,7 +189,7 @@ def _jks_key(protected: bytes, password: str) -> str:
         stream += digest
     plain = bytes(one ^ other for one, other in zip(text, stream, strict=False))
     if _digest(secret + plain) != check:
-        raise ValueError("the key's own password is another (ssl.key.password)")
+        raise ValueError("the key has another password; set ssl.key.password")
     lines = textwrap.wrap(base64.b64encode(plain).decode(), 64)
     return "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", ""])
 
@@ -204,6 +209,7 @@ def _der_length(cursor: _ByteCursor) -> int:
 
 
 def _digest(data: bytes) -> bytes:
+    # SHA-1 is part of the format.
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 

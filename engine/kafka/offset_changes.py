@@ -53,4 +53,4 @@ def write_fenced(producer: TransactionalProducer, topic: str, rows: Callable[[],
         cause = error.__cause__
         if isinstance(cause, ProduceFailed) and not cause.retriable:
             raise cause from error
-        raise RetriableError(f"offsets were not written: {error}") from error
+        raise RetriableError(f"offsets were not written to topic {topic}: {error}") from error

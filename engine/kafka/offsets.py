@@ -87,6 +87,7 @@ class OffsetsTopic:
     def write(self, rows: Sequence[Row], stamps: Sequence[int] = ()) -> None:
         """Write rows with these timestamps; return when durable. Raises RetriableError if brokers are unavailable."""
         assert self.producer is not None
+        # Only copies have stamps: they keep the time of their original.
         for (key, value), stamp in zip_longest(rows, stamps):
             # Kafka Connect deletes an offset with a null value.
             self.producer.produce(self.topic, key, value or None, timestamp=stamp)
@@ -94,9 +95,10 @@ class OffsetsTopic:
             self.producer.flush()
         except ProduceFailed as error:
             if error.retriable:
-                raise RetriableError(f"offsets were not written: {error}") from error
+                raise RetriableError(f"offsets were not written to topic {self.topic}: {error}") from error
             raise
         except FatalError:
+            # The client fails every later call, so the process must not give this reader to another lease.
             self.is_broken = True
             raise
         self.note_committed(rows, stamps)
@@ -108,8 +110,8 @@ class OffsetsTopic:
 
     def key_of(self, connector: str, partition: SourcePosition) -> bytes:
         """Return the existing key of the partition's offset, or a new one."""
-        found = self.offsets.get(OffsetKey(connector, canonical(partition)))
-        return offset_key(connector, partition) if found is None else found[0]
+        stored = self.offsets.get(OffsetKey(connector, canonical(partition)))
+        return offset_key(connector, partition) if stored is None else stored[0]
 
     def is_migrated(self, connector: str) -> bool:
         """Return whether the connector has an offset or the mark of a migration (KIP-618, migration)."""
@@ -123,7 +125,7 @@ class OffsetsTopic:
     def _begin(self) -> None:
         count = self.admin.partitions(self.topic)
         if not count:
-            raise RetriableError(f"the offsets topic {self.topic} is not there")
+            raise RetriableError(f"the offsets topic {self.topic} does not exist")
         partitions = tuple(TopicPartition(self.topic, number) for number in range(count))
         self.consumer.assign(self._check_complete(self.admin.begin_offsets(partitions), partitions))
         self._partitions = partitions
@@ -158,20 +160,21 @@ class TaskOffsets:
         self._connector = connector
         self._task = task
         self._memory_key = memory_key(connector, task)
-        self.memory: str | None = self._found()
+        self.memory: str | None = self._stored_memory()
 
     def position(self, partition: SourcePosition) -> SourcePosition | None:
         """Return the last committed offset.
 
         Raises DataError for a value that is not an offset: only people should decide to start from the beginning.
         """
-        found = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
-        if found is None:
+        stored = self._topic.offsets.get(OffsetKey(self._connector, canonical(partition)))
+        if stored is None:
             return None
         try:
-            return parse_offset(found[1])
+            return parse_offset(stored[1])
         except ValueError:
-            raise DataError(f"the offset of {found[0].decode(errors='replace')} is no JSON object") from None
+            key = stored[0].decode(errors="replace")
+            raise DataError(f"topic {self.topic}: the offset of key {key} is not a JSON object; set it again") from None
 
     def write(self, offsets: Sequence[SourceOffset], memory: str) -> None:
         """Write all in one flush, so that a worker's death rarely separates offsets and memory."""
@@ -194,9 +197,9 @@ class TaskOffsets:
         Every commit writes the memory, and no two memories are equal.
         """
         self._topic.read_to_end()
-        if self._found() != self.memory:
-            raise GenerationFenced(f"another worker runs {self._connector}-{self._task}")
+        if self._stored_memory() != self.memory:
+            raise GenerationFenced(f"another worker has committed for task {self._connector}-{self._task}")
 
-    def _found(self) -> str | None:
-        found = self._topic.memories.get(MemoryKey(self._connector, self._task))
-        return found.decode("utf-8", "replace") if found else None
+    def _stored_memory(self) -> str | None:
+        stored = self._topic.memories.get(MemoryKey(self._connector, self._task))
+        return stored.decode("utf-8", "replace") if stored else None

@@ -61,7 +61,7 @@ class OffsetsCopier:
         self._readers: dict[OffsetsTopicLocation, OffsetsTopic] = {}
         self._outdated: dict[OffsetsTopicLocation, Stamps] = {}
         self._shared: OffsetsTopic | None = None
-        self._silenced: set[OffsetsTopicLocation] = set()  # topics whose current failure is logged already
+        self._logged: set[OffsetsTopicLocation] = set()  # topics whose current failure is logged already
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="offsets-copier", daemon=True)
 
@@ -81,11 +81,16 @@ class OffsetsCopier:
         for own in wanted:
             try:
                 self._copy(own)
-                self._silenced.discard(own)
+                self._logged.discard(own)
             except Exception as error:  # noqa: BLE001, any failure is retried for ever (KIP-618)
-                if own not in self._silenced:
-                    log.warning("offsets of %s are not copied yet: %s", own.connector, error)
-                self._silenced.add(own)
+                if own not in self._logged:
+                    log.warning(
+                        "connector %s: its offsets are not copied to the worker's topic yet; trying again: %s",
+                        own.connector,
+                        error,
+                    )
+                self._logged.add(own)
+                # A failed read may have skipped records. The next readers begin at the first record.
                 self._close(own)
                 self._close_shared()
 
@@ -105,7 +110,7 @@ class OffsetsCopier:
             try:
                 self.turn()
             except Exception:
-                log.exception("copying offsets: trying again")
+                log.exception("copying offsets failed; trying again")
         for own in list(self._readers):
             self._close(own)
         self._close_shared()

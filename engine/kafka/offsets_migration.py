@@ -37,7 +37,7 @@ def migrate(
     def check() -> None:
         own.read_to_end()
         if own.is_migrated(connector):
-            raise GenerationFenced("the migration is done")
+            raise GenerationFenced("another worker has migrated the offsets")
 
     transaction = Transaction(connect, check, clock)
     try:
@@ -49,8 +49,9 @@ def migrate(
         transaction.commit({})
         own.read_to_end()
     except GenerationFenced as error:
+        # `check` raises it too, when the work is done already. Then there is nothing left to do.
         if not own.is_migrated(connector):
-            raise RetriableError(f"another worker migrates the offsets of {connector}") from error
+            raise RetriableError(f"another worker is migrating the offsets of connector {connector}") from error
     finally:
         transaction.close()
 

@@ -65,7 +65,7 @@ def parse_offset(data: bytes | None) -> dict[str, object] | None:
     body = orjson.loads(data or b"null")
     if body is None or isinstance(body, dict):
         return body
-    raise ValueError("is no JSON object")
+    raise ValueError("is not a JSON object")
 
 
 def offset_key(connector: str, partition: SourcePosition) -> bytes:

@@ -20,12 +20,13 @@ def refusal(name: str, value: str) -> str | None:
     librdkafka is not asked about options without a text form, nor about options that load or run a program.
     """
     if name == "metadata.broker.list":
-        return "is another name of bootstrap.servers: use that one"
+        return "is another name of bootstrap.servers; use bootstrap.servers"
     if _CODE.search(name):
-        return "can't be set by a text"
+        return "takes a function, so a configuration can't set it"
     if name in LOADS:
         return "is not allowed: it loads or runs a program on the worker"
     try:
+        # A client checks its options when it is made. Without bootstrap.servers it connects to nothing.
         ck.Producer({name: value, "log_level": "0"})
     except ck.KafkaException as error:
         text = str(error.args[0].str()).strip()

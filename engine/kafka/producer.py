@@ -16,6 +16,7 @@ from engine.ports import Producer, Row
 FLUSH_SLICE_S = 0.5
 ANY_PARTITION = -1
 _TOO_LARGE = "the record is larger than queue.buffering.max.kbytes"
+# BufferError: the client's queue is full. The others: the client refuses the record or one of its fields.
 REFUSED = (BufferError, ck.KafkaException, TypeError, ValueError, OverflowError)
 Failure = tuple[int, str, ck.KafkaError]  # ordinal of the record in the flush, its topic, and the error
 Report = Callable[[ck.KafkaError | None, ck.Message], None]
@@ -52,6 +53,7 @@ class KafkaProducer(Producer):
         for ordinal, row, report in zip(count(self._queued), rows, self._reports(rows), strict=False):
             topic, key, value, headers, timestamp, partition = row
             where = ANY_PARTITION if partition is None else partition
+            # A timestamp of 0 lets the client take the current time.
             try:  # by position: keyword arguments would double the cost of this line, which runs most often
                 produce(topic, value, key, where, report, None, timestamp or 0, list(headers) if headers else None)
             except REFUSED:
@@ -64,7 +66,7 @@ class KafkaProducer(Producer):
         with translated():
             while self._client.flush(FLUSH_SLICE_S):
                 pass
-        failures = self._take()
+        failures = self._take_failures()
         for _, _, error in failures:
             if error_class(error) is not RetriableError and error.code() not in REJECTED:
                 raise translate(error)  # about no record: the client, or its right to write, is gone
@@ -76,7 +78,7 @@ class KafkaProducer(Producer):
 
     def forget(self) -> int:
         """Return the number of failures since the last flush; ignore later reports of its records."""
-        return len(self._take())
+        return len(self._take_failures())
 
     def close(self) -> None:
         """Close the client; records that were not flushed may be lost."""
@@ -125,7 +127,7 @@ class KafkaProducer(Producer):
         with suppress(SystemError), translated():  # `flush` repeats an error that the client loses here
             self._client.poll(timeout_s)
 
-    def _take(self) -> list[Failure]:
+    def _take_failures(self) -> list[Failure]:
         """Return the failures of this flush and begin the next one. Later reports of old records are ignored."""
         failures = sorted([*self._refused, *self._lost], key=lambda row: row[0])
         self._refused, self._lost, self._queued = [], [], 0

@@ -41,14 +41,15 @@ class KafkaTransactional(KafkaProducer):
         retry_while_retriable(self._init)
 
     def begin(self) -> None:
-        self._take()
+        # Late delivery reports of the previous transaction must not count as failures of this one.
+        self._take_failures()
         with translated_transactional():
             self._client.begin_transaction()
 
     def flush(self) -> None:
         with translated_transactional():
             self._deliver()
-        lost, failures = bool(self._lost), self._take()
+        lost, failures = bool(self._lost), self._take_failures()
         if not failures:
             return
         failed = _failed(failures)
@@ -81,7 +82,7 @@ class KafkaTransactional(KafkaProducer):
     def abort(self) -> None:
         with translated_transactional():
             self._client.abort_transaction(self._timeout_s)
-        self._take()
+        self._take_failures()
 
     def _init(self) -> None:
         with translated_transactional():
@@ -119,7 +120,7 @@ class KafkaTransactional(KafkaProducer):
         thread.start()
         thread.join(self._timeout_s + GRACE_S)
         if thread.is_alive():
-            raise RetriableError("the coordinator of the group does not answer")
+            raise RetriableError("the group coordinator did not respond in time")
         if raised:
             raise raised[0]
 

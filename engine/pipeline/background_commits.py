@@ -25,6 +25,7 @@ class BackgroundCommits(Generic[Saved]):
 
     def begin(self, task: str, save: Callable[[], Saved]) -> None:
         """Start the task's commit on another thread."""
+        # The lease takes the result of a task's last commit before it begins the next, so none is overwritten here.
         self._under_way[task] = self._threads.submit(save)
 
     def is_under_way(self, task: str) -> bool:

@@ -55,6 +55,7 @@ def sink_steps(
 
 def passes_bytes(converter: object) -> bool:
     """Return whether this is one of the engine's own converters that leave bytes unchanged."""
+    # Only the class's own attribute counts: a derived class inherits it, but may convert.
     return bool(vars(type(converter)).get("passes_bytes"))
 
 
@@ -78,7 +79,7 @@ def applying(transform: RecordTransform) -> Callable[[Record], Record | None]:
         given = apply(record)
         if type(given) is Record or given is None or isinstance(given, Record):
             return given
-        raise TransformError(f"{type(theirs).__name__} answered with a {type(given).__name__}, not with a record")
+        raise TransformError(f"{type(theirs).__name__} returned a {type(given).__name__}, not a record or None")
 
     return checked
 

@@ -44,6 +44,7 @@ def convert(
                     return None
         if is_late():
             return None
+        # Doubled, so that a slow first record is noticed at once, while fast records rarely cost a look at the clock.
         run = min(2 * run, LONGEST_RUN)
     return None
 
@@ -96,6 +97,7 @@ def retry_step(guard: Guard, steps: Steps, raised: StageFailure, origin: Origin)
         if not isinstance(verdict, FailedAttempts):
             return verdict
         out: list[Any] = []
+        # `given` is the input of the failed stage, so the transforms before it are not applied a second time.
         failure = guard.run(steps_from(steps, raised.index), (raised.given,), out)
         if failure is None:
             entry: Entry = out[0]

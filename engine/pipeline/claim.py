@@ -31,12 +31,14 @@ class ConfigTail:
 
     def read_to_end(self) -> ConfigState:
         """Return the current state. Raises RetriableError if the topic can't be read to its end in time."""
+        # The end at this moment is enough: a claim must see everything that was written before it began.
         end = self.consumer.end_offsets([self.partition])[self.partition]
         late_ms = self.clock.now_ms() + READ_TIMEOUT_MS
         while self.consumer.positions()[self.partition] < end:
             self.poll(timeout_s=0.1)
             if self.clock.now_ms() > late_ms:
-                raise RetriableError(f"the config topic {self.partition.topic} could not be read to its end")
+                topic, limit_s = self.partition.topic, READ_TIMEOUT_MS // 1000
+                raise RetriableError(f"the config topic {topic} could not be read to its end within {limit_s} s")
         return self.poll()  # another thread may have polled the last records; its fold is visible once the lock is free
 
     def poll(self, timeout_s: float = 0) -> ConfigState:
@@ -75,30 +77,32 @@ def claim_positions(
     If that commit is missing later, for any reason, the next claim raises OffsetsMissing.
     """
     committed = store.committed(task.partitions)
-    found = {partition: one for partition, one in committed.items() if one is not None}
+    existing = {partition: one for partition, one in committed.items() if one is not None}
     state = restore(
-        [one.metadata for one in found.values()],
+        [one.metadata for one in existing.values()],
         task=task.task,
         generation=task.generation,
         restarts=task.restarts,
         stages=stages,
     )
     # A partition may have belonged to another task before, and its metadata then holds that task's marks.
-    marks = marks_of({partition: one.metadata for partition, one in found.items()})
-    own = [mark for mark in state.reported if mark in marks]
-    state.reported = (*(mark for mark in marks if mark not in own), *own)[-MAX_MARKS:]
-    missing = [partition for partition in task.partitions if partition not in found]
-    positions = {partition: one.offset for partition, one in found.items()}
+    marks = marks_of({partition: one.metadata for partition, one in existing.items()})
+    own_marks = [mark for mark in state.reported if mark in marks]
+    state.reported = (*(mark for mark in marks if mark not in own_marks), *own_marks)[-MAX_MARKS:]
+    missing = [partition for partition in task.partitions if partition not in existing]
+    positions = {partition: one.offset for partition, one in existing.items()}
     state.forget_passed(positions)  # an operator may have moved the offsets
     # The herder only suspects it: its ends are older than these positions. So the ends are read again.
-    if task.beyond and (gone := _positions_past_end(positions, consumer.end_offsets(list(positions)))):
-        raise OffsetsMissing(_past_end_message(task, positions, gone))
+    if task.beyond and (past_end := _positions_past_end(positions, consumer.end_offsets(list(positions)))):
+        raise OffsetsMissing(_past_end_message(task, positions, past_end))
     if missing:
         # Offsets that were committed once and are missing were lost, by expiry or by hand. To begin at the earliest
         # record would process the whole topic again, and nobody would notice.
-        if task.has_committed or any(_is_of(one, task) for one in found.values()):
+        if task.has_committed or any(_is_of(one, task) for one in existing.values()):
             raise OffsetsMissing(_missing_offset_message(task, missing))
+        # Looked up, because the consumer never resets a position by itself (`auto.offset.reset=error`).
         begins = consumer.begin_offsets(missing)
+        # `restore` takes the copy with the highest number. The other partitions keep their older copies for now.
         state.seq += 1
         store.remember({partition: Committed(offset, state.to_metadata()) for partition, offset in begins.items()})
         positions |= begins
@@ -115,11 +119,11 @@ def _past_end_message(
     task: TaskConfig, positions: Mapping[TopicPartition, int], gone: Mapping[TopicPartition, int]
 ) -> str:
     rows = ", ".join(
-        f"{partition.topic}-{partition.partition} (position {positions[partition]}, end {end})"
+        f"{partition.topic}-{partition.partition} (committed {positions[partition]}, end {end})"
         for partition, end in gone.items()
     )
     return (
-        f"{task.task_id} has committed positions beyond the end of {rows}: the topic was deleted and made again, or "
+        f"{task.task_id} has committed offsets beyond the end of {rows}: the topic was deleted and created again, or "
         f"lost records; set the offsets of group connect-{task.connector}, then restart the task"
     )
 
@@ -132,6 +136,6 @@ def _is_of(committed: Committed, task: TaskConfig) -> bool:
 def _missing_offset_message(task: TaskConfig, missing: Sequence[TopicPartition]) -> str:
     names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in missing)
     return (
-        f"{task.task_id} has committed before, but group connect-{task.connector} has no offset for {names}; "
+        f"{task.task_id} committed offsets before, but group connect-{task.connector} has no offset for {names}; "
         "set the group's offsets, then restart the task"
     )

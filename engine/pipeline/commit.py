@@ -109,10 +109,10 @@ class TransactionalStore:
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Committed | None]:
         self._claimed = partitions
-        found = self._consumer.committed(partitions)
+        offsets = self._consumer.committed(partitions)
         # What the claim finds counts as ours. `check` raises if it changes without us.
-        self._transaction.committed = _without_missing(found)
-        return found
+        self._transaction.committed = _without_missing(offsets)
+        return offsets
 
     def check(self) -> None:
         """Raise GenerationFenced if the group's offsets or metadata differ from our last commit.
@@ -121,7 +121,7 @@ class TransactionalStore:
         takes its own transactional id over again.
         """
         if _without_missing(self._consumer.committed(self._claimed)) != self._transaction.committed:
-            raise GenerationFenced(f"somebody else has committed for group {self._group}")
+            raise GenerationFenced(f"another process has committed offsets for group {self._group}")
 
     def remember(self, offsets: Mapping[TopicPartition, Committed]) -> None:
         self._transaction.commit(offsets, self._group)
@@ -140,8 +140,8 @@ class GroupStore:
         self._consumer.commit(offsets)
 
 
-def _without_missing(found: Mapping[TopicPartition, Committed | None]) -> dict[TopicPartition, Committed]:
-    return {partition: one for partition, one in found.items() if one is not None}
+def _without_missing(offsets: Mapping[TopicPartition, Committed | None]) -> dict[TopicPartition, Committed]:
+    return {partition: one for partition, one in offsets.items() if one is not None}
 
 
 def with_metadata(positions: Mapping[TopicPartition, int], metadata: str) -> dict[TopicPartition, Committed]:

@@ -127,6 +127,7 @@ class DatabaseCommit:
                 self._update_group()
 
     def _save(self, positions: Mapping[TopicPartition, int], memory: str) -> None:
+        # Always the same partition, so that the letters of a task have one sequence of numbers.
         store, carrier = self._store, min(positions)
         first = store.rows[carrier].letters + 1
         letters = [OutboxRecord(seq, record) for seq, record in enumerate(self._outbox.take(), first)]
@@ -180,5 +181,7 @@ def _write(producer: Producer, letters: Sequence[OutboxRecord]) -> None:
         producer.flush()
     except ProduceFailed as error:
         if error.retriable:
-            raise RetriableError(f"letters wait in the database: {error}") from error
+            raise RetriableError(
+                f"dead letters stay in the database, because Kafka did not accept them: {error}"
+            ) from error
         raise

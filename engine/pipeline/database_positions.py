@@ -151,13 +151,13 @@ def _is_newer(group: Committed, row: PositionRow | None) -> bool:
     """
     if row is None:
         return True
-    there, here = parse(group.metadata), parse(row.memory)
-    return there is not None and (here is None or there["g"] > here["g"])
+    group_state, row_state = parse(group.metadata), parse(row.memory)
+    return group_state is not None and (row_state is None or group_state["g"] > row_state["g"])
 
 
 def _missing_offset_message(task: TaskConfig, partition: TopicPartition) -> str:
     return (
-        f"{task.task_id} has worked with the table engine_offsets, and {partition.topic}-{partition.partition} is not "
-        f"in it any more: is it another database? To begin at the offsets of group connect-{task.connector}, set them "
-        "again by hand while the connector is stopped, then restart the task"
+        f"{task.task_id} has used the table engine_offsets before, but the table has no row for "
+        f"{partition.topic}-{partition.partition}; check that the connector uses the same database. To start at the "
+        f"offsets of group connect-{task.connector}, stop the connector, set the offsets by hand, then restart the task"
     )

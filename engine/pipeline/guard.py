@@ -175,10 +175,10 @@ class Guard:
         original = origin if given is not None and isinstance(origin, RawRecord) else None
         named = self.handlers.get(index)
         name = TOLERANCE_NAME if named is None else named.name
-        told = describe(raised.error, foreign=self.content_policy.foreign)
+        description = describe(raised.error, foreign=self.content_policy.foreign)
         if self._hide is not None:
-            told = told.changed(self._hide)
-        trace, kind, message, root_kind, root_message, content = told
+            description = description.changed(self._hide)
+        trace, kind, message, root_kind, root_message, content = description
         # By position: this runs once per error. `attempt` counts re-attempts, as in Example 4 of KIP-298.
         context = ErrorContext(
             record, original, self.stages, index, trace, kind, message, root_kind, root_message,
@@ -220,8 +220,8 @@ class Guard:
         metrics[Metric.TOTAL_RECORD_ERRORS] += 1
         # The error that breaks a limit is reported too, so the limits are checked first and obeyed last.
         fails, self.state.tolerance = self.would_fail(self.state.tolerance, errored)
-        told = self._report(errored, stops=fails)
-        metrics[Metric.TOTAL_FAILURES_LOGGED] += told
+        was_reported = self._report(errored, stops=fails)
+        metrics[Metric.TOTAL_FAILURES_LOGGED] += was_reported
         if fails:
             context = context.with_content(self.content_policy.content)
             return Failed(describe_stop(errored, context), context)
@@ -248,6 +248,7 @@ class Guard:
             return
         topic = self.dead_letters.topic
         marks = tuple(ReportedError.of(OperationId.of(one.origin, one.context.index), topic) for one in reported)
+        # Limited, because brokers limit the metadata of a commit (`offset.metadata.max.bytes`).
         self.state.reported = (*marks, *self.state.reported)[-MAX_MARKS:]
 
     def _report(self, errored: PendingError, *, stops: bool) -> bool:

@@ -29,7 +29,7 @@ COLLECT_INTERVAL_MS = 500
 COLLECT_PAUSES = 20  # pause after a collection, as a multiple of its time, which grows with a stream's memory
 Finish = Callable[[], OpenTask]  # runs on the lease's own thread, because a connector's resources may be bound to it
 Open = Callable[[TaskConfig, bool], Finish]  # runs on any thread; True asks for small steps after an abort
-Tell = Callable[[Sequence[TaskReport]], None]  # reports what a lease has done so far; it never raises
+ReportProgress = Callable[[Sequence[TaskReport]], None]  # reports what a lease has done so far; it never raises
 
 
 class Deadline:
@@ -53,14 +53,14 @@ def run_tasks(
     clock: Clock,
     open_task: Open,
     deadline: Deadline,
-    tell: Tell = lambda _: None,
+    report_progress: ReportProgress = lambda _: None,
     commit_interval_ms: int = COMMIT_INTERVAL_MS,
 ) -> tuple[TaskReport, ...]:
     """Claim and run each task of the lease; return one report each, in the order they ended.
 
-    `tell` is called while the lease stays open beyond its budget, and when the tasks are idle and have committed.
+    `report_progress` is called while the lease stays open beyond its budget, and when the idle tasks have committed.
     """
-    return _RunningLease(lease, tail, clock, open_task, deadline, tell, commit_interval_ms).run()
+    return _RunningLease(lease, tail, clock, open_task, deadline, report_progress, commit_interval_ms).run()
 
 
 class _RunningLease:
@@ -73,7 +73,7 @@ class _RunningLease:
         clock: Clock,
         open_task: Open,
         deadline: Deadline,
-        tell: Tell,
+        report_progress: ReportProgress,
         commit_interval_ms: int,
     ) -> None:
         self._lease = lease
@@ -81,7 +81,7 @@ class _RunningLease:
         self._clock = clock
         self._open_task = open_task
         self._deadline = deadline
-        self._report_progress = tell
+        self._report_progress = report_progress
         self._commit_interval_ms = commit_interval_ms
         self._active: list[OpenTask] = []
         self._reports: list[TaskReport] = []
@@ -116,6 +116,7 @@ class _RunningLease:
             except EngineError as error:
                 if self._can_survive(error):
                     continue  # no task runs meanwhile, but a standing lease keeps its tasks' memory
+                # A commit under way uses the clients that closing a task closes.
                 self._await_commits()
                 self._reports += [self._close_after(opened, error) for opened in self._active]
                 break
@@ -129,6 +130,7 @@ class _RunningLease:
         waits = stays and self._linger.can_linger(now)
         is_over = not self._lease.standing and now >= self._deadline.at_ms
         # In a pool that waits, a poll that blocks for one task would delay the records of all others.
+        # Otherwise a round of empty polls takes POLL_TIMEOUT_S in all, however many tasks there are.
         timeout_s = 0 if waits and len(self._active) > 1 else POLL_TIMEOUT_S / len(self._active)
         goes_on = waits and is_over and self._linger.can_renew(len(self._active), now)
         # Without a report the herder would take the lease for one that hangs, and cancel it.
@@ -136,6 +138,7 @@ class _RunningLease:
             self._report_all()
             is_over = False
         most = 0
+        # A copy, because a turn removes a task that has ended, and replaces a task that was opened again.
         for opened in tuple(self._active):
             if not self._take_turn(opened, state, timeout_s, waits=waits and not is_over, is_over=is_over):
                 continue
@@ -156,6 +159,7 @@ class _RunningLease:
             self._lease.stay_ms > 0
             and not state.leader.crowded
             and not self._reports
+            # Sources, mirrors and streams decide themselves when to run again; their count is None.
             and all(opened.task.last_count is not None for opened in self._active)
         )
 
@@ -164,6 +168,7 @@ class _RunningLease:
 
         If a task has ended, this is skipped: the lease ends soon and reports it.
         """
+        # A commit on another thread changes the positions and figures that a report reads.
         self._await_commits()
         if self._reports:
             return
@@ -282,7 +287,7 @@ def must_stop(lease: Lease, tail: ConfigTail, task: TaskConfig) -> bool:
 def check_owned(lease: Lease, tail: ConfigTail, task: TaskConfig) -> None:
     """Read the config topic to its end. Raises GenerationFenced if the lease no longer owns the task (KIP-618)."""
     if end_of_ownership(tail.read_to_end(), task, lease.leader_epoch) is not None:
-        raise GenerationFenced(f"{task.task_id} has moved on, or is to stop")
+        raise GenerationFenced(f"{task.task_id} has a newer generation or leader, or must stop")
 
 
 def _step_or_save(

@@ -121,6 +121,7 @@ class _WriteCall:
     def _retry(self, left: list[int], failed: ProduceFailed) -> None:
         """Wait, then put the part back. When retries are exhausted, each guilty record becomes an error."""
         rows = dict(zip(failed.ordinals, zip(left, failed.failures, strict=True), strict=True))
+        # If nothing names the guilty records, every failed record counts as guilty.
         errors = {
             place: _of_record(RetriableError(": ".join(row)), failed)
             for place, row in (rows[ordinal] for ordinal in failed.guilty or failed.ordinals)

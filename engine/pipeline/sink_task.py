@@ -121,6 +121,7 @@ class SinkTask:
         if self.last_count == self.chunk_records or self.progress.is_held:
             return False
         ends = self.consumer.ends()
+        # An unknown end is -1 and equals no position, so a partition that was never fetched is not idle.
         return all(ends[partition] == at for partition, at in self.consumer.positions().items())
 
     def wake_at(self) -> None:
@@ -211,6 +212,7 @@ class SinkTask:
                     self.guard.count_failure(self.put_index, trouble, self.clock.now_ms())
             if len(part) > 1:
                 middle = len(part) // 2
+                # A stack: the first half comes off first, so that records are put in their order.
                 parts += [(part[middle:], None), (part[:middle], None)]
                 continue
             guilty = StageFailure(self.put_index, entries[part[0]], failure.error)
@@ -253,15 +255,15 @@ def outcome_of(entry: Record | Filtered | Skipped) -> Outcome:
 
 def record_errors(error: BaseException, count: int) -> Mapping[int, Exception]:
     """Return causes by index in the batch if a sink rejected single records, else nothing."""
-    found: dict[int, Exception] = {}
+    causes: dict[int, Exception] = {}
     if isinstance(error, RecordError):
         leaves: tuple[BaseException, ...] = (error,)
     elif isinstance(error, BaseExceptionGroup):
         leaves = error.exceptions
     else:
-        return found
+        return causes
     for leaf in leaves:
         if not isinstance(leaf, RecordError) or not 0 <= leaf.index < count or not isinstance(leaf.cause, Exception):
             return {}
-        found[leaf.index] = leaf.cause
-    return found
+        causes[leaf.index] = leaf.cause
+    return causes

@@ -159,7 +159,7 @@ class TransactionalOffsets:
             self.transaction.flush()
         except ProduceFailed as error:
             if error.retriable:
-                raise RetriableError(f"offsets were not written: {error}") from error
+                raise RetriableError(f"offsets were not written to topic {self.store.topic}: {error}") from error
             raise
         # No positions of a group: a source's offsets are records of the same transaction.
         self.transaction.commit({})

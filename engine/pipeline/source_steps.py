@@ -80,4 +80,4 @@ def _bytes(data: Any) -> bytes | None:
     """Return the result of a converter. The type is checked, because the converter may be third-party code."""
     if data is None or isinstance(data, bytes):
         return data
-    raise ConversionError(f"the converter wrote a {type(data).__name__}, not bytes")
+    raise ConversionError(f"the converter returned a {type(data).__name__}, not bytes or None")

@@ -93,6 +93,8 @@ class SourceTask:
             cut = BoundaryAction.COMMIT
         interrupted = self._end_transaction(cut)
         if interrupted is None and self._was_empty and self._waits_for_source:
+            # The task is not idle while the transaction is open. Without this wait, the lease would poll in a tight
+            # loop.
             self.clock.wait(min(PACE_MS, self.source.idle_ms))
         return interrupted
 
@@ -120,12 +122,18 @@ class SourceTask:
         if not self._waits_for_source:
             return self._commit()
         late_ms = self.clock.now_ms() + OVERTIME_MS
+        # A wait of 0 ms only asks whether the task must stop.
         while self._waits_for_source and self.clock.now_ms() < late_ms and not self.clock.wait(0):
             ended = self.step(0)
             if ended is not None:
                 return ended
         if self._waits_for_source:
-            log.warning("%s: its source did not end a transaction in time; it is read again", self.guard.connector)
+            log.warning(
+                "%s: the source did not end its transaction within %d ms; the transaction is aborted, and the next "
+                "lease polls its records again",
+                self.guard.connector,
+                OVERTIME_MS,
+            )
             self._settled.give_up()
         return None
 
@@ -194,7 +202,9 @@ class SourceTask:
         last = None
         for record in polled:
             if not isinstance(record, Record):
-                raise TypeError(Message(f"poll answered with a {type(record).__name__}, not with records"))
+                raise TypeError(Message(f"poll returned a {type(record).__name__}, not a record"))
+            # `canonical` raises TypeError for a position that is not JSON. Here the poll is to blame, not a later
+            # commit.
             if record.source_partition is not last:
                 last = record.source_partition
                 canonical(last)

@@ -75,7 +75,7 @@ class StreamTask:
         self.commit_interval_ms = commit_interval_ms
         self.progress = TaskProgress(consumer, commit, state, committed, clock, commit_interval_ms)
         self._raws: Sequence[RawRecord] = ()
-        self._passage = ChunkRun(topology, guard)
+        self._chunk_run = ChunkRun(topology, guard)
         self._done = 0  # how many of these records are settled
         self._late_ms = 0  # time after which processed records no longer wait for the others
         self._current: ProcessingUnit | None = None  # the unit being processed
@@ -115,12 +115,12 @@ class StreamTask:
 
     def process(self, raws: Sequence[RawRecord]) -> StepVerdict | None:
         """Process a chunk as far as possible, each record into exactly one bucket."""
-        self._raws, self._passage, self._done, self._ended = raws, ChunkRun(self.topology, self.guard), 0, None
+        self._raws, self._chunk_run, self._done, self._ended = raws, ChunkRun(self.topology, self.guard), 0, None
         self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         self._running = True
-        interrupted = self._run(raws, self._passage)
+        interrupted = self._run(raws, self._chunk_run)
         self._running, self._current = False, None
-        end = self._ended or self._finish(self._passage.units) or interrupted
+        end = self._ended or self._finish(self._chunk_run.units) or interrupted
         self.progress.hold(raws[self._done :])
         if self._done < len(raws) and end is None:
             return Interrupted(self.clock.now_ms())  # an unsettled record, whatever the reason, must not be passed
@@ -154,7 +154,7 @@ class StreamTask:
             return self.consumer.poll(CHUNK_RECORDS, max(0.0, min(timeout_s, left_ms / 1000)))
         except RetriableError as error:
             # A sink's lease would end here. A stream rests instead: a new lease would begin with empty processors.
-            return self._rest("nothing could be polled", error) or ()
+            return self._pause("the poll failed", error) or ()
 
     def _save_in_place(self) -> Interrupted | None:
         """Save, with retries until it succeeds; nothing else is processed before."""
@@ -164,13 +164,13 @@ class StreamTask:
             except Aborted:
                 raise  # the transaction's writes are gone, so their positions must not be committed
             except RetriableError as error:
-                stopped = self._rest("nothing could be committed", error)
+                stopped = self._pause("the commit failed", error)
                 if stopped is not None:
                     return stopped
 
-    def _rest(self, what: str, error: RetriableError) -> Interrupted | None:
+    def _pause(self, what: str, error: RetriableError) -> Interrupted | None:
         text = self.guard.content_policy.sentence(error)
-        log.warning("%s-%d: %s, it goes on in a moment: %s", self.guard.connector, self.state.task, what, text)
+        log.warning("%s-%d: %s; next attempt in %d ms: %s", self.guard.connector, self.state.task, what, PAUSE_MS, text)
         return Interrupted(None) if self.clock.wait(PAUSE_MS) else None
 
     def _finish(self, units: list[ProcessingUnit]) -> StepVerdict | None:
@@ -197,26 +197,26 @@ class StreamTask:
 
     def _commit_midway(self, current: ProcessingUnit | None = None, waits: ParkedRetry | None = None) -> bool:
         """Settle and commit all units but the current one, which may wait. Returns True if that ends the task."""
-        done = self._passage.leave(current)
+        done = self._chunk_run.leave(current)
         self._running = False
         self._ended = self._finish(done)
         if self._ended is None:
             self.state.parked = waits or self.state.parked
             self.progress.hold(self._raws[self._done :])
             self._ended = self._save_in_place()
-            self._passage.recount()
+            self._chunk_run.recount()
         self._running = True
         self._late_ms = self.clock.now_ms() + self.commit_interval_ms
         return self._ended is not None
 
-    def _run(self, raws: Sequence[RawRecord], passage: ChunkRun) -> Interrupted | None:
+    def _run(self, raws: Sequence[RawRecord], chunk_run: ChunkRun) -> Interrupted | None:
         """Convert the records and pass them through the topology; run due punctuations between them."""
-        interrupted = self._punctuate(PunctuationType.WALL_CLOCK_TIME, self.clock.now_ms(), passage)
-        if interrupted is not None or _is_stopped(passage):
+        interrupted = self._punctuate(PunctuationType.WALL_CLOCK_TIME, self.clock.now_ms(), chunk_run)
+        if interrupted is not None or _is_stopped(chunk_run):
             return interrupted
         for raw, entry in self._convert_each(raws):
-            interrupted = entry if isinstance(entry, Interrupted) else self._take(passage, raw, entry)
-            if interrupted is not None or _is_stopped(passage):
+            interrupted = entry if isinstance(entry, Interrupted) else self._process_record(chunk_run, raw, entry)
+            if interrupted is not None or _is_stopped(chunk_run):
                 return interrupted
             if self.clock.now_ms() >= self._late_ms and self._commit_midway():
                 return None
@@ -235,43 +235,45 @@ class StreamTask:
                 yield raws[count], retry_step(self.guard, self.steps, raised, raws[count])
                 count += 1
 
-    def _take(self, passage: ChunkRun, raw: RawRecord, entry: Any) -> Interrupted | None:
-        unit = self._current = passage.enter(raw)
+    def _process_record(self, chunk_run: ChunkRun, raw: RawRecord, entry: Any) -> Interrupted | None:
+        unit = self._current = chunk_run.enter(raw)
         if type(entry) is PendingError:
-            passage.add_error(unit, entry)
+            chunk_run.add_error(unit, entry)
             return None
         if entry is FILTERED:
             unit.filtered = True
             return None
         self._advance(entry)
         self.moment.origin = raw
-        interrupted = passage.pass_to_roots(unit, entry)
+        interrupted = chunk_run.pass_to_roots(unit, entry)
         self.moment.origin = None
+        # The unit is processed again from its first step, so none of its outputs may be written now.
         if interrupted is not None:
-            passage.units.pop()
+            chunk_run.units.pop()
             return interrupted
         if unit.stops:
             return None
-        return self._punctuate(PunctuationType.STREAM_TIME, self.moment.stream_time, passage)
+        return self._punctuate(PunctuationType.STREAM_TIME, self.moment.stream_time, chunk_run)
 
     def _advance(self, record: Record) -> None:
+        # Stream time is the largest timestamp so far: a late record must not turn it back.
         if record.timestamp is not None and record.timestamp > self.moment.stream_time:
             self.moment.stream_time = record.timestamp
 
-    def _punctuate(self, kind: PunctuationType, now_ms: int, passage: ChunkRun) -> Interrupted | None:
+    def _punctuate(self, kind: PunctuationType, now_ms: int, chunk_run: ChunkRun) -> Interrupted | None:
         """Call due punctuations. Each call is a unit, and units settle in order."""
         for schedule in self.schedules.due(kind, now_ms):
-            unit = self._current = passage.enter(Punctuation(self.moment.stream_time))
+            unit = self._current = chunk_run.enter(Punctuation(self.moment.stream_time))
             index, context = self.contexts[schedule.node]
             step = (index, lambda time, call=schedule.callback, own=context: own.run(call, time))
-            came = attempt(self.guard, (step,), now_ms, unit.origin)
-            if isinstance(came, PendingError):
-                passage.add_error(unit, came)
-            elif not isinstance(came, Interrupted):
-                came = passage.follow(unit, came)
-            if isinstance(came, Interrupted):
-                passage.units.pop()
-                return came
+            result = attempt(self.guard, (step,), now_ms, unit.origin)
+            if isinstance(result, PendingError):
+                chunk_run.add_error(unit, result)
+            elif not isinstance(result, Interrupted):
+                result = chunk_run.follow(unit, result)
+            if isinstance(result, Interrupted):
+                chunk_run.units.pop()
+                return result
             if unit.stops:
                 return None
         return None
@@ -291,5 +293,5 @@ class _SettlingClock:
         return self._before_wait(ms) or self._clock.wait(ms)
 
 
-def _is_stopped(passage: ChunkRun) -> bool:
-    return bool(passage.units) and passage.units[-1].stops
+def _is_stopped(chunk_run: ChunkRun) -> bool:
+    return bool(chunk_run.units) and chunk_run.units[-1].stops

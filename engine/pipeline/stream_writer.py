@@ -39,11 +39,12 @@ class UnitWriter:
             return len(units), None
         parked = self._guard.state.parked
         answers = self._writer.write([row for _, row in rows], between=between)
-        held, first = _take(units, rows, answers)
+        held, first = _store_answers(units, rows, answers)
         self._note_stop(units)
         if first is not None:
             return first
         self._note_success(parked)
+        # Nothing of these units was tried, because an earlier error stops the task. Settling must end before them.
         for unit in held:
             unit.stops = True
         return len(units), None
@@ -55,10 +56,10 @@ class UnitWriter:
         """
         if self._transaction is None or not any(unit.written for unit in units[count:]):
             return
-        kept = [row for unit in units[:count] for row in unit.written]
+        settled_rows = [row for unit in units[:count] for row in unit.written]
         # Records of an unsettled unit must not become visible with this commit: the unit is processed again and would
         # write them twice.
-        self._transaction.replace_after(self._flushed, [row.as_row() for row in kept])
+        self._transaction.replace_after(self._flushed, [row.as_row() for row in settled_rows])
         for unit in units[count:]:
             unit.outputs, unit.written = unit.written + unit.outputs, []
 
@@ -94,7 +95,7 @@ def _rows(units: Sequence[ProcessingUnit]) -> tuple[list[tuple[int, OutputRecord
     return rows, between
 
 
-def _take(
+def _store_answers(
     units: Sequence[ProcessingUnit], rows: Sequence[tuple[int, OutputRecord]], answers: Sequence[Answer]
 ) -> tuple[list[ProcessingUnit], tuple[int, Interrupted] | None]:
     """Store the answers in the units. Returns the units held back and the first one that must wait."""

@@ -62,6 +62,7 @@ class ReportedError(msgspec.Struct, frozen=True, array_like=True):
 
     @staticmethod
     def of(place: OperationId, topic: str) -> ReportedError:
+        # A checksum, because the metadata of a commit has little room.
         return ReportedError(place, zlib.crc32(topic.encode()))
 
 
@@ -122,7 +123,7 @@ class TaskState:
     def describe_parked(self) -> str | None:
         """Return for people why the task is parked, or None."""
         if self.unwritten.failures:
-            return f"dead letters could not be written, {_times(self.unwritten.failures)}; waiting to retry"
+            return f"writing dead letters failed {_times(self.unwritten.failures)}; waiting to retry"
         if self.parked is None:
             return None
         place, times = self.parked.place, _times(self.parked.trouble.failures)
@@ -153,8 +154,8 @@ class TaskState:
 
     def as_of(self, committed: TaskState) -> TaskState:
         """Return the committed state with the current state of dead letters."""
-        told = {name: self.metrics[name] for name in LETTER_METRICS}
-        return replace(committed, seq=self.seq, metrics=committed.metrics | told, unwritten=self.unwritten)
+        letter_metrics = {name: self.metrics[name] for name in LETTER_METRICS}
+        return replace(committed, seq=self.seq, metrics=committed.metrics | letter_metrics, unwritten=self.unwritten)
 
     def _by_stage(self, counts: Sequence[int]) -> dict[str, int]:
         return {
@@ -174,6 +175,7 @@ class TaskState:
             "t": self.task,
             "g": self.generation,
             "r": self.restarts,
+            # Values without their names, to save room: `restore` relies on the order of Metric.
             "m": [self.metrics[name] for name in Metric],
             "c": _fingerprint(self.stages),
             "f": self.stage_failures,
@@ -202,11 +204,11 @@ def restore(
     stage and the parked retry.
     """
     fresh = TaskState(task, generation, restarts, tuple(stages))
-    own = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
-    if not own:
+    own_bodies = [body for body in map(parse, metadata) if body is not None and body["t"] == task]
+    if not own_bodies:
         return fresh
     # The partitions' copies may differ in age: a claim commits only the partitions that had no offset.
-    body = max(own, key=lambda each: int(each["s"]))
+    body = max(own_bodies, key=lambda each: int(each["s"]))
     fresh.seq = body["s"]
     # Metadata of an older version may hold fewer metrics.
     fresh.metrics.update(zip(Metric, body["m"], strict=False))
@@ -225,12 +227,12 @@ def restore(
 
 def marks_of(metadata: Mapping[TopicPartition, str]) -> tuple[ReportedError, ...]:
     """Return each partition's marks, as the task that last committed it stored them."""
-    found: list[ReportedError] = []
+    own_marks: list[ReportedError] = []
     for partition, text in metadata.items():
         body = parse(text)
         marks = msgspec.convert((body and body["d"]) or [], tuple[ReportedError, ...])
-        found += [mark for mark in marks if TopicPartition(mark.place.topic, mark.place.partition) == partition]
-    return tuple(found)
+        own_marks += [mark for mark in marks if TopicPartition(mark.place.topic, mark.place.partition) == partition]
+    return tuple(own_marks)
 
 
 def parse(metadata: str) -> dict[str, Any] | None:

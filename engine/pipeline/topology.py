@@ -106,21 +106,22 @@ class ChunkRun:
     def follow(self, unit: ProcessingUnit, forwards: Sequence[Forward]) -> Interrupted | None:
         """Pass forwarded records on to the sinks of the topology. Interrupted: the unit is not processed."""
         nodes = self._topology.nodes
+        # A stack, reversed: the first child and all its descendants come before the second child.
         waiting = list(reversed(forwards))
         while waiting and not unit.stops:
             name, record = waiting.pop()
             node = nodes[name]
             # The key decides the partition: the input's partition means nothing on another topic.
             given = replace(record, topic=node.topic, partition=None) if isinstance(node, SinkNode) else record
-            came: Any = attempt(self._guard, node.steps, given, unit.origin)
-            if isinstance(came, Interrupted):
-                return came
-            if isinstance(came, PendingError):
-                self.add_error(unit, came)
+            result: Any = attempt(self._guard, node.steps, given, unit.origin)
+            if isinstance(result, Interrupted):
+                return result
+            if isinstance(result, PendingError):
+                self.add_error(unit, result)
             elif isinstance(node, SinkNode):
-                unit.outputs.append(outgoing(node, came, unit.origin))
+                unit.outputs.append(outgoing(node, result, unit.origin))
             else:
-                waiting += reversed(came)
+                waiting += reversed(result)
         return None
 
 

@@ -112,11 +112,11 @@ class ReplayReporter:
 
 def _last(headers: Headers, name: str) -> bytes | None:
     """Return the value of the last header of that name, or None."""
-    found = None
+    last = None
     for key, value in headers:  # a plain loop, because every record with headers passes here
         if key == name:
-            found = value
-    return found
+            last = value
+    return last
 
 
 def _text(value: bytes | None) -> str:

@@ -71,7 +71,7 @@ class SparkRunner:
         self._start = partial(start, master, name, dict(options or {}))
         self._started: Future[SparkContext] | None = None
         self._starting = threading.Lock()
-        self._tell: Callable[[BaseException], None] = lambda _: None
+        self._on_broken: Callable[[BaseException], None] = lambda _: None
         if not lazy:
             self._context  # noqa: B018, asking for it starts it
 
@@ -84,9 +84,9 @@ class SparkRunner:
                 self._started.add_done_callback(self._on_started)
         return self._started
 
-    def when_broken(self, tell: Callable[[BaseException], None]) -> None:
-        """Call `tell` with the error if the session fails to start."""
-        self._tell = tell
+    def when_broken(self, on_broken: Callable[[BaseException], None]) -> None:
+        """Call `on_broken` with the error if the session fails to start."""
+        self._on_broken = on_broken
         if self._started is not None and self._started.done():
             self._on_started(self._started)
 
@@ -130,7 +130,7 @@ class SparkRunner:
 
     def _on_started(self, started: Future[SparkContext]) -> None:
         if (error := started.exception()) is not None:
-            self._tell(error)
+            self._on_broken(error)
 
     def _run(self, lease: Lease) -> tuple[TaskReport, ...]:
         try:
@@ -186,5 +186,5 @@ def _daemon(options: Mapping[str, str]) -> dict[str, str]:
 def _reason(error: Exception) -> str:
     """Return Spark's message without the driver's own stack."""
     lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith(NOISE)]
-    return "\n".join(kept[:60])
+    spark_lines = [line for line in lines if not line.startswith(NOISE)]
+    return "\n".join(spark_lines[:60])

@@ -80,8 +80,8 @@ def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int)
     """
     config = plan.config
     largest = {"message.max.bytes": str(topic_bytes)}
-    own = (config.producer, config.errors.dlq_producer)
-    layers = (largest, *inherited((base(worker), worker.producer), *own), *own)
+    own_layers = (config.producer, config.errors.dlq_producer)
+    layers = (largest, *inherited((base(worker), worker.producer), *own_layers), *own_layers)
     make = unacknowledged_settings if plan.dead_letters == "best_effort" else producer_settings
     settings = make(*layers)
     if any(name in settings for name in DELIVERY_TIMEOUTS):
@@ -93,7 +93,7 @@ def letter_settings(plan: ConnectorPlan, worker: WorkerConfig, topic_bytes: int)
 def _topic_bytes(opening: TaskOpening, settings: Mapping[str, str]) -> int:
     """Create the topic if needed and return its largest record size. Notes an unavailable cluster for other tasks."""
     errors, cluster = opening.plan.config.errors, settings["bootstrap.servers"]
-    reason = f"the cluster of the dead letter topic {errors.dlq_topic} does not answer at {cluster}"
+    reason = f"dead letter topic {errors.dlq_topic}: its cluster at {cluster} does not respond"
     if cluster in opening.away:
         raise ClusterAway(reason)
     admin = KafkaAdmin(settings, LOOK_TIMEOUT_S)

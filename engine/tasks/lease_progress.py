@@ -18,23 +18,23 @@ from engine.tasks.clients import base
 MOST_BYTES = 500_000  # of one record; brokers take up to 1 MB
 log = logging.getLogger(__name__)
 
-_tellers: dict[tuple[str, str], KafkaProducer] = {}
+_producers: dict[tuple[str, str], KafkaProducer] = {}
 
 
 def write_progress(worker: WorkerConfig, progress: LeaseProgress) -> None:
     """Write progress to the status topic without waiting. A lost report is followed by a newer one."""
     key = (worker.bootstrap_servers, worker.status_topic)
     try:
-        if key not in _tellers:
-            _tellers[key] = KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
-        teller = _tellers[key]
-        if lost := teller.forget():
-            log.debug("%d records about what leases do were not written", lost)
-        teller.produce_all([(worker.status_topic, LEASE_KEY, value, (), None, 0) for value in values(progress)])
+        if key not in _producers:
+            _producers[key] = KafkaProducer(producer_settings(base(worker), worker.producer, QUICK))
+        producer = _producers[key]
+        if lost := producer.forget():
+            log.debug("%d progress reports of leases were not written", lost)
+        producer.produce_all([(worker.status_topic, LEASE_KEY, value, (), None, 0) for value in values(progress)])
     except EngineError as error:
-        log.debug("a lease could not tell what it does: %s", error)
-        if key in _tellers:
-            _tellers.pop(key).close()
+        log.debug("a progress report of a lease was not sent: %s", error)
+        if key in _producers:
+            _producers.pop(key).close()
 
 
 def values(progress: LeaseProgress) -> Iterator[bytes]:

@@ -38,8 +38,8 @@ class ConnectorPlan:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Options of the connector's class and of its steps that are never shown."""
-        own = (option.name for option in self.known.options or () if option.secret)
-        return (*own, *step_secrets(self.config, self.stream))
+        class_secrets = (option.name for option in self.known.options or () if option.secret)
+        return (*class_secrets, *step_secrets(self.config, self.stream))
 
     @property
     def task_configs(self) -> tuple[dict[str, str], ...]:

@@ -89,8 +89,8 @@ def open_source(opening: TaskOpening) -> OpenTask:
 
 
 def _has_own_boundary(opening: TaskOpening) -> bool:
-    own = opening.plan.config.exactly_once.boundary is BoundaryName.CONNECTOR
-    return own and opening.plan.delivery is Delivery.EXACTLY_ONCE
+    is_set_by_connector = opening.plan.config.exactly_once.boundary is BoundaryName.CONNECTOR
+    return is_set_by_connector and opening.plan.delivery is Delivery.EXACTLY_ONCE
 
 
 def _boundary(opening: TaskOpening, transactions: TransactionContext | None) -> BoundaryRule:
@@ -162,14 +162,14 @@ def _steps(opening: TaskOpening, offsets: OffsetsTopic) -> Steps:
     steps = writing_steps(config, build_transforms(config))
     producing = len(opening.plan.stages) - 1
     if opening.plan.delivery is Delivery.EXACTLY_ONCE:
-        steps = (*steps, (producing, _refusing(offsets.topic)))
+        steps = (*steps, (producing, _refuse_records_for(offsets.topic)))
     if config.new_topics:
         settings = admin_settings(*inherited((base(worker), worker.admin), config.admin), config.admin)
         steps = (*steps, (producing, TopicMaker(lambda: KafkaAdmin(settings), config.new_topics).ensure))
     return steps
 
 
-def _refusing(offsets_topic: str) -> Callable[[Record], Record]:
+def _refuse_records_for(offsets_topic: str) -> Callable[[Record], Record]:
     """Return a step that rejects records for the task's own offsets topic.
 
     With such a record, the topic could not be read to its end while the task's transaction is open.
@@ -177,7 +177,7 @@ def _refusing(offsets_topic: str) -> Callable[[Record], Record]:
 
     def refuse(record: Record) -> Record:
         if record.topic == offsets_topic:
-            raise FatalError(f"the source writes to {offsets_topic}, where its own offsets are kept")
+            raise FatalError(f"the source must not write records to {offsets_topic}, the topic of its own offsets")
         return record
 
     return refuse

@@ -90,7 +90,9 @@ def open_offsets(opening: TaskOpening) -> OffsetsTopic:
     topic.read_to_end()
     if place.is_own and not topic.is_migrated(place.connector):
         if opening.task.task != 0:
-            raise RetriableError(f"the offsets of {place.connector} are not in {place.topic} yet: task 0 brings them")
+            raise RetriableError(
+                f"the offsets of connector {place.connector} are not in topic {place.topic} yet; waiting for task 0"
+            )
         _migrate(opening, topic)
     return topic
 
@@ -113,8 +115,8 @@ def read_checked(place: OffsetsTopicLocation, topic: OffsetsTopic, worker: Worke
         topic.read_to_end()
     if place.is_own and not (is_made and topic.is_migrated(place.connector)):
         raise RequestConflict(
-            f"start connector {place.connector} once first: its offsets are still to be brought from "
-            f"{worker.offset_topic} to {place.topic}"
+            f"the offsets of connector {place.connector} are not copied from topic {worker.offset_topic} to topic "
+            f"{place.topic} yet; start the connector once, then try again"
         )
 
 

@@ -21,8 +21,8 @@ from engine.leases import ConnectorKind, Delivery
 from engine.record.trace import describe
 
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."
-SAYS_SUPPORT = "exactly_once_support"
-SAYS_BOUNDARIES = "can_define_transaction_boundaries"
+SUPPORT_METHOD = "exactly_once_support"
+BOUNDARIES_METHOD = "can_define_transaction_boundaries"
 
 
 def source_delivery(factory: Any, config: ConnectorConfig, worker: WorkerConfig) -> Delivery:
@@ -33,7 +33,7 @@ def source_delivery(factory: Any, config: ConnectorConfig, worker: WorkerConfig)
     if not worker.exactly_once_source:
         return Delivery.AT_LEAST_ONCE
     try:
-        refuses = _answer(factory, SAYS_SUPPORT, config) is False
+        refuses = _answer(factory, SUPPORT_METHOD, config) is False
     except Exception:  # noqa: BLE001, the error is reported if the configuration requires an answer
         refuses = False
     return Delivery.AT_LEAST_ONCE if refuses else Delivery.EXACTLY_ONCE
@@ -52,10 +52,10 @@ def support_problems(kind: ConnectorKind, factory: Any, config: ConnectorConfig,
         value = wishes.support.value
         if not worker.exactly_once_source:
             problems.append((SUPPORT.name, value, NOT_ENABLED))
-        elif (text := _missing(factory, SAYS_SUPPORT, config, "be delivered exactly once")) is not None:
+        elif (text := _missing(factory, SUPPORT_METHOD, config, "be delivered exactly once")) is not None:
             problems.append((SUPPORT.name, value, text))
     if wishes.boundary is TransactionBoundary.CONNECTOR:
-        text = _missing(factory, SAYS_BOUNDARIES, config, "say where its transactions end")
+        text = _missing(factory, BOUNDARIES_METHOD, config, "define transaction boundaries")
         if text is not None:
             problems.append((BOUNDARY.name, wishes.boundary.value, text))
     return problems
@@ -78,10 +78,11 @@ def _missing(factory: Any, method: str, config: ConnectorConfig, ability: str) -
         answer = _answer(factory, method, config)
     except Exception as error:  # noqa: BLE001, code of other packages
         return (
-            f"{config.connector_class} could not say whether it can {ability}: {describe(error, foreign=True).message}"
+            f"{config.connector_class} failed when asked whether it can {ability}: "
+            f"{describe(error, foreign=True).message}"
         )
     if answer is None:
-        return f"{config.connector_class} does not say whether it can {ability}: it has no {method}, or no answer"
+        return f"{config.connector_class} does not declare whether it can {ability}; {method} must return True or False"
     return None if answer else f"{config.connector_class} can't {ability} with these options"
 
 

@@ -95,15 +95,15 @@ def _commit(
     replayed: ReplayReporter,
     state: TaskState,
 ) -> Commit:
-    def told() -> Interrupted | None:
+    def flush_own_letters() -> Interrupted | None:
         return flush_letters(letters, state)
 
-    def reported() -> Interrupted | None:
+    def flush_own_outcomes() -> Interrupted | None:
         return flush_outcomes(replayed)
 
     if transaction is None:  # records are durable already, because their writer waits for each of them
-        return DurableThenCommit(lambda: None, told, reported, consumer)
-    return TransactionalCommit(transaction, told, reported, _group(opening))
+        return DurableThenCommit(lambda: None, flush_own_letters, flush_own_outcomes, consumer)
+    return TransactionalCommit(transaction, flush_own_letters, flush_own_outcomes, _group(opening))
 
 
 def _group(opening: TaskOpening) -> str:

@@ -17,22 +17,22 @@ def target_problems(
     known: ConnectorClass | None, config: ConnectorConfig, stream: StreamConfig | None, worker: WorkerConfig
 ) -> list[Problem]:
     """Return options that would make the connector write to the engine's own topics."""
-    own = kept_topics(worker)
+    worker_topics = kept_topics(worker)
     targets = list(known.targets(config.own)) if known is not None else []
-    problems = _offsets_problems(config, own, worker)
+    problems = _offsets_problems(config, worker_topics, worker)
     if stream is not None:
         targets += [(f"sinks.{sink.name}.topic", sink.topic) for sink in stream.sinks]
     if not config.errors.dlq_elsewhere:
         targets.append((DLQ_TOPIC.name, config.errors.dlq_topic))
     problems += [
-        (option, topic, f"{topic} is the connector's {OFFSETS_TOPIC.name}: its records must not be there")
+        (option, topic, f"{topic} is the connector's {OFFSETS_TOPIC.name}; choose another topic for its records")
         for option, topic in targets
-        if topic and topic == config.exactly_once.offsets_topic and topic not in own
+        if topic and topic == config.exactly_once.offsets_topic and topic not in worker_topics
     ]
     return problems + [
-        (option, topic, f"{topic} is the worker's {own[topic]}: nothing else may be written there")
+        (option, topic, f"{topic} is the worker's {worker_topics[topic]}; choose another topic")
         for option, topic in targets
-        if topic in own
+        if topic in worker_topics
     ]
 
 
@@ -46,9 +46,9 @@ def kept_topics(worker: WorkerConfig) -> dict[str, str]:
     }
 
 
-def _offsets_problems(config: ConnectorConfig, own: Mapping[str, str], worker: WorkerConfig) -> list[Problem]:
+def _offsets_problems(config: ConnectorConfig, worker_topics: Mapping[str, str], worker: WorkerConfig) -> list[Problem]:
     """Refuse a connector's own offsets topic that is one of the worker's other topics."""
     topic = config.exactly_once.offsets_topic
-    if topic not in own or topic == worker.offset_topic:
+    if topic not in worker_topics or topic == worker.offset_topic:
         return []
-    return [(OFFSETS_TOPIC.name, topic, f"{topic} is the worker's {own[topic]}: nothing else may be written there")]
+    return [(OFFSETS_TOPIC.name, topic, f"{topic} is the worker's {worker_topics[topic]}; choose another topic")]

@@ -27,7 +27,7 @@ main(["slow"])
 
 def test_an_unknown_name_is_refused_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["connect-clean", "conect-10"]) == 2
-    assert "unknown benchmark 'conect-10'; there are: connect-clean, " in capsys.readouterr().err
+    assert "unknown benchmark 'conect-10'; choose from: connect-clean, " in capsys.readouterr().err
 
 
 @pytest.mark.slow  # two interpreters start, and one of them loads every benchmark

@@ -30,7 +30,7 @@ from demo.network import wait_until
 from tests.support.topics import Record, read
 
 ROOT = Path(__file__).parents[2]
-REASON = "the cause is gone"
+REASON = "the cause is fixed"
 PLAN = "digest"
 TOPIC = "events"
 CELERY = (sys.executable, "-m", "celery", "--quiet", "-A", "dlqadmin.celery")

@@ -262,7 +262,7 @@ def test_a_task_that_writes_to_its_own_offsets_topic_fails_at_once(broker: str) 
     begun = time.monotonic()
     report = source.run()
     assert (report.end, time.monotonic() - begun < 30) == (LeaseEnd.FAILED, True), report.trace
-    assert "where its own offsets are kept" in (report.trace or "")
+    assert "the topic of its own offsets" in (report.trace or "")
 
 
 def test_leases_with_open_transactions_beside_them_wait_and_lose_nothing(broker: str) -> None:

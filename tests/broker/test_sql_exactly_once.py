@@ -121,7 +121,7 @@ def test_another_database_is_no_new_beginning(broker: str, table: Table, tmp_pat
     connector.configure(2)
     report = connector.run()
     assert (report.end, other.rows()) == (LeaseEnd.FAILED, [])
-    assert "is it another database?" in str(report.trace)
+    assert "check that the connector uses the same database" in str(report.trace)
     other.close()
 
 

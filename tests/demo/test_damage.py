@@ -40,7 +40,7 @@ def test_each_damage_hits_an_event_of_its_own(batch: list[damage.Event]) -> None
 
 def test_18_values_are_not_json(batch: list[damage.Event]) -> None:
     broken = Counter(event.damage for event in batch if not is_json(event.value))
-    assert broken == {"lost quote": 9, "cut short": 6, "wrong encoding": 3}
+    assert broken == {"missing quote": 9, "truncated": 6, "wrong encoding": 3}
 
 
 def test_one_value_is_example_4_of_kip_298(batch: list[damage.Event]) -> None:

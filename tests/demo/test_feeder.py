@@ -25,7 +25,7 @@ def test_the_trickle_sends_old_events_with_new_ids() -> None:
     sent = [resent(events, number) for number in range(1, 200)]
     assert len({event.key for event in sent}) == 199
     assert all(event.key in event.value for event in sent if not event.damage)
-    assert {event.damage for event in sent} == {"", "cut short", "wrong magnitude"}
+    assert {event.damage for event in sent} == {"", "truncated", "wrong magnitude"}
 
 
 def test_a_second_start_sends_nothing_twice(broker: str) -> None:

@@ -17,8 +17,8 @@ def test_this_machine_lacks_nothing() -> None:
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     told = "\n".join(preflight.missing_programs())
-    assert "Java 17 or newer is needed, and there is none on the PATH" in told
-    assert "Node 20 or newer is needed, and there is none on the PATH" in told
+    assert "Java 17 or newer is needed, but none is on the PATH" in told
+    assert "Node 20 or newer is needed, but none is on the PATH" in told
 
 
 def test_a_program_that_is_too_old_is_named_with_its_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_port_in_use_is_named_with_the_variable_that_moves_it(name: str, addre
         port = server.getsockname()[1]
         env[name] = address.format(port=port)
         assert list(preflight.used_ports(env)) == [
-            f"Port {port} is in use: stop what listens there, or choose another with {name}=…"
+            f"Port {port} is in use. Stop the program that uses it, or set another port with {name}=…"
         ]
 
 

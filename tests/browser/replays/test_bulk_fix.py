@@ -19,7 +19,7 @@ MADE_MS = 60_000
 
 
 def test_the_missing_quote_is_repaired_in_one_click(page: Page, product: Product) -> None:
-    *_, broken = (one for one in batch() if one.damage == "lost quote")
+    *_, broken = (one for one in batch() if one.damage == "missing quote")
     steps.open_record(page, broken.key.decode())
     steps.start_fix(page)
     suggested = page.get_by_role("region", name="Suggestions")

@@ -15,7 +15,7 @@ REHEARSED_MS = 60_000
 
 
 def test_a_bad_fix_is_caught_by_rehearsal_and_a_good_one_passes_where_it_failed(page: Page) -> None:
-    broken = next(one for one in batch() if one.damage == "lost quote" and one.value != KIP_298_EXAMPLE_4)
+    broken = next(one for one in batch() if one.damage == "missing quote" and one.value != KIP_298_EXAMPLE_4)
     good = whole(broken)
     bad = re.sub(r'"mag":[-0-9.]+', '"mag":"strong"', good, count=1)
     steps.open_record(page, broken.key.decode())

@@ -87,7 +87,7 @@ def test_a_class_that_does_not_is_refused() -> None:
 def test_a_class_that_does_not_say_is_refused(of: type) -> None:
     """E-59, DistributedHerderTest#testExactlyOnceSourceSupportValidationOnUnknownConnector."""
     [(_, _, text)] = required(of)
-    assert "does not say whether it can be delivered exactly once: it has no exactly_once_support" in text
+    assert "does not declare whether it can be delivered exactly once; exactly_once_support must return" in text
 
 
 def test_a_class_that_can_not_answer_is_refused_with_its_own_words() -> None:
@@ -181,7 +181,10 @@ def test_no_topic_of_its_own_is_the_workers() -> None:
     assert option == "offsets.storage.topic"
     own = {"file": "/in", "topic": "mine", "offsets.storage.topic": "mine"}
     [(option, _, text)] = problems({"name": "s", "connector.class": "FileStreamSource", **own})
-    assert (option, text) == ("topic", "mine is the connector's offsets.storage.topic: its records must not be there")
+    assert (option, text) == (
+        "topic",
+        "mine is the connector's offsets.storage.topic; choose another topic for its records",
+    )
 
 
 @pytest.mark.parametrize(

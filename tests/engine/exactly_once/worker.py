@@ -142,7 +142,7 @@ class Lease:
 
     def _check(self) -> None:
         if self._committed() != self.position:
-            raise GenerationFenced("somebody else has committed")
+            raise GenerationFenced("another process has committed")
 
     def _write(self, batch: Sequence[bytes]) -> None:
         """Write and flush in careful mode; what fails is halved until the guilty one is found, a dead letter then."""

@@ -226,7 +226,7 @@ def test_a_lease_that_hangs_is_cancelled_and_counts_as_lost() -> None:
         turn(herder)
     status = world.statuses()["status-task-c-0"]
     assert status["state"] == "FAILED"
-    assert "did not end in time" in status["trace"]
+    assert "did not end by its deadline" in status["trace"]
     assert world.leases == {}
 
 

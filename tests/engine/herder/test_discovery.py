@@ -89,5 +89,5 @@ def test_changed_properties_are_watched_anew_and_a_connector_that_is_gone_is_not
     assert ask("new") in (None, [{"name": "new"}]), "what was found for other properties"
     until(lambda: ask("new") == [{"name": "new"}])
     until(lambda: Watch.open == 1)
-    discovery.keep(())
+    discovery.retain(())
     until(lambda: Watch.open == 0)

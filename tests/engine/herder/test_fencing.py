@@ -121,7 +121,7 @@ def test_a_round_that_fails_is_the_connectors_trouble_and_is_tried_again(world: 
     assert len(world.fenced) == 1
     world.now += 1001
     until(herder, lambda: len(world.fenced) == 2)
-    until(herder, lambda: "again in 2 s" in world.statuses()["status-connector-c"]["trace"])
+    until(herder, lambda: "next attempt in 2 s" in world.statuses()["status-connector-c"]["trace"])
     assert (world.leases, count(world)) == ({}, (3, False))
     world.fencing = None
     world.now += 2001

@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import NotLeading, RequestConflict
 from engine.herder.herder import Herder
-from engine.herder.leadership import PLACELESS_MS
+from engine.herder.leadership import UNASSIGNED_MS
 from engine.leases import LeaseEnd
 from engine.record.record import TopicPartition
 from engine.rest import bodies
@@ -40,7 +40,7 @@ class Two:
         """The group has had no place for the first for so long that it is to stop."""
         turn(self.one)
         self.first.won = False
-        self.world.now += PLACELESS_MS + 1
+        self.world.now += UNASSIGNED_MS + 1
 
     def written(self) -> list[bytes | None]:
         return [row.key for row in self.world.config_log.log[TopicPartition("configs", 0)]]
@@ -118,7 +118,7 @@ def test_a_leader_that_the_group_lost_sight_of_goes_on_until_another_leads(two: 
     """A broker that was restarted asks its members to join again; nothing needs to stop for that."""
     turn(two.one)
     two.first.won = False
-    two.world.now += PLACELESS_MS
+    two.world.now += UNASSIGNED_MS
     turn(two.one)
     assert two.one.is_leading()
     two.swap()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.config.topic import TargetState
 from engine.errors import BadRequest, EngineError, NotFound, NotLeading, RequestConflict, RetriableError
 from engine.herder.herder import Herder
-from engine.herder.leadership import PLACELESS_MS
+from engine.herder.leadership import UNASSIGNED_MS
 from engine.herder.positions import GroupOffsets
 from engine.leases import LeaseEnd
 from engine.ports import Committed
@@ -264,7 +264,7 @@ def test_who_waits_when_the_leadership_is_lost_is_told(world: World) -> None:
     world.fencing = RetriableError("no coordinator")
     answer = change(herder, None)
     election.won = False
-    world.now += PLACELESS_MS + 1
+    world.now += UNASSIGNED_MS + 1
     turn(herder)
     assert isinstance(answer.exception(0), NotLeading)
 
@@ -295,5 +295,5 @@ def test_a_leader_that_was_fenced_changes_nothing(world: World, herder: Herder) 
 def test_offsets_that_are_kept_elsewhere_are_not_changed_here(world: World) -> None:
     herder = world.started(examine=lambda properties: replace(examine(properties), keeps_positions_here=False))
     stopped(world, herder, PLAIN)
-    with pytest.raises(BadRequest, match="kept where it writes to"):
+    with pytest.raises(BadRequest, match="stored in its target system"):
         change(herder, None)

@@ -12,7 +12,15 @@ from engine.config.topic import LEASE_KEY, ConfigState, ConnectorState, KeyValue
 from engine.herder.fold import fold_granted
 from engine.herder.snapshot import HerderSnapshot
 from engine.herder.state import HerderState, TaskRun
-from engine.herder.status import ENDS_MS, StatusTopic, Told, fold_statuses, restore_tasks, status_changes, status_values
+from engine.herder.status import (
+    ENDS_MS,
+    StatusTopic,
+    StatusValues,
+    fold_statuses,
+    restore_tasks,
+    status_changes,
+    status_values,
+)
 from engine.herder.topic_log import TopicLog
 from engine.leases import Lease, TaskConfig
 from engine.record.record import TopicPartition
@@ -47,7 +55,7 @@ def view(*tasks: TaskRun, end: int = 0) -> HerderSnapshot:
     return HerderSnapshot("w", config=ConfigState(connectors), state=state, ends={TopicPartition("t", 0): end})
 
 
-def bodies(told: Told) -> dict[str, dict[str, object]]:
+def bodies(told: StatusValues) -> dict[str, dict[str, object]]:
     return {key: body for key, (_, body) in told.items()}
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from engine.errors import RetriableError
 from engine.herder.connector_problems import ConnectorProblems
 from engine.herder.state import HerderSettings, HerderState, TaskRun
-from engine.herder.task_positions import TOGETHER, TaskPositionReader
+from engine.herder.task_positions import PARALLEL_READS, TaskPositionReader
 from engine.leases import TaskConfig
 from engine.record.record import TopicPartition
 
@@ -42,19 +42,19 @@ def locate(groups: Groups, state: HerderState) -> HerderState:
 
 
 def test_groups_are_asked_together_and_each_answer_is_its_own_tasks() -> None:
-    after = locate(Groups(together=TOGETHER), new_tasks(2 * TOGETHER))
+    after = locate(Groups(together=PARALLEL_READS), new_tasks(2 * PARALLEL_READS))
     assert {task.config.connector: task.positions for task in after.tasks.values()} == {
-        f"c{number:02}": {ZERO: number} for number in range(2 * TOGETHER)
+        f"c{number:02}": {ZERO: number} for number in range(2 * PARALLEL_READS)
     }
 
 
 def test_behind_groups_that_can_not_answer_nobody_else_is_asked_before_the_next_turn() -> None:
     silent = frozenset({"c01", "c02"})
     groups = Groups(silent=silent)
-    after = locate(groups, new_tasks(TOGETHER + 1))
-    assert f"c{TOGETHER:02}" not in groups.asked
+    after = locate(groups, new_tasks(PARALLEL_READS + 1))
+    assert f"c{PARALLEL_READS:02}" not in groups.asked
     located = {name for (name, _), task in after.tasks.items() if task.located}
     assert located == groups.asked - silent
     assert {after.tasks[name, 0].not_before > NOW for name in silent} == {True}
     again = locate(groups, after)
-    assert (again.tasks[f"c{TOGETHER:02}", 0].located, len(groups.asked)) == (True, TOGETHER + 1)
+    assert (again.tasks[f"c{PARALLEL_READS:02}", 0].located, len(groups.asked)) == (True, PARALLEL_READS + 1)

@@ -60,7 +60,7 @@ def test_what_was_written_is_read_back_though_its_marker_comes_late() -> None:
 
 def test_what_never_comes_is_not_waited_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_log, "IDLE_TIMEOUT_S", 1)
-    with pytest.raises(RetriableError, match="written last"):
+    with pytest.raises(RetriableError, match="the record written last"):
         log(Reader((b"a", b"1"))).read_back((b"b", b"2"))
 
 

@@ -166,14 +166,14 @@ def test_a_topic_that_no_broker_names_is_waited_for_and_not_taken_for_empty(coun
     consumer = Consumer([])
     admin = Admin(consumer)
     admin.count = count
-    with pytest.raises(RetriableError, match="offsets is not there"):
+    with pytest.raises(RetriableError, match="offsets does not exist"):
         OffsetsTopic(consumer, Producer(), admin, TOPIC, Clock()).read_to_end()
 
 
 @pytest.mark.parametrize("value", [b"[42]", b"42", b'{"position":', b'"x"', b"\xff"])
 def test_an_offset_that_is_none_is_refused_by_its_key(value: bytes) -> None:
     offsets = TaskOffsets(topic((0, b'["c",{"f":1}]', value)), "c", 0)
-    with pytest.raises(DataError, match=r'the offset of \["c",\{"f":1\}\] is no JSON object'):
+    with pytest.raises(DataError, match=r'the offset of key \["c",\{"f":1\}\] is not a JSON object'):
         offsets.position({"f": 1})
     assert offsets.position({"f": 2}) is None
 

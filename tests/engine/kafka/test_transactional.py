@@ -17,7 +17,7 @@ def test_a_call_that_does_not_come_back_in_time_is_left_behind(monkeypatch: pyte
     monkeypatch.setattr(transactional, "GRACE_S", 0.0)
     client = KafkaTransactional(NOWHERE, timeout_s=0.05)
     answered = threading.Event()
-    with pytest.raises(RetriableError, match="does not answer"):
+    with pytest.raises(RetriableError, match="did not respond"):
         client._call_in_thread(answered.wait)
     answered.set()
 

@@ -167,7 +167,7 @@ def test_positions_beyond_the_end_fail_the_task_in_words_that_help() -> None:
     group = {P0: Committed(1000), P1: Committed(1)}
     consumer = Consumer([RawRecord("t", 1, 0, 0, "CREATE_TIME", b"k", b"v")], group)
     with pytest.raises(
-        OffsetsMissing, match=r"beyond the end of t-0 \(position 1000, end 0\).*offsets of group connect-c"
+        OffsetsMissing, match=r"beyond the end of t-0 \(committed 1000, end 0\).*offsets of group connect-c"
     ):
         claim(msgspec.structs.replace(TASK, beyond=True), consumer)
     assert group == {P0: Committed(1000), P1: Committed(1)}

@@ -177,7 +177,7 @@ def test_a_sink_that_was_at_least_once_in_between_goes_on_where_its_group_is() -
 
 
 def test_a_row_that_was_there_and_is_gone_is_no_new_beginning() -> None:
-    with pytest.raises(OffsetsMissing, match="is it another database"):
+    with pytest.raises(OffsetsMissing, match="check that the connector uses the same database"):
         claimed({}, {P0: Committed(40, group_metadata(memory(1), 0))})
 
 

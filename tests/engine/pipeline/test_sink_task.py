@@ -135,7 +135,7 @@ def test_a_transform_that_answers_with_no_record_is_an_error_of_its_stage(answer
     assert (rig.sink.delivered, rig.reporter.offsets, rig.committed()) == ([1, 3], [1], 3)
     context = rig.reporter.reports[0][0]
     assert (context.index, context.exception_class.rpartition(".")[2]) == (2, "TransformError")
-    assert context.message == f"Mistaken answered with a {type(answer).__name__}, not with a record"
+    assert context.message == f"Mistaken returned a {type(answer).__name__}, not a record or None"
 
 
 def test_a_transforms_own_kind_of_record_is_a_record() -> None:

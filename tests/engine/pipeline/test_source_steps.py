@@ -51,7 +51,7 @@ def test_a_converter_that_writes_no_bytes_is_an_error(answer: Any) -> None:
         run(Record("t", None, None, None, 1), Named("value", answer))
     raised = caught.value.raised
     assert isinstance(raised.error, ConversionError)
-    assert str(raised.error) == f"the converter wrote a {type(answer).__name__}, not bytes"
+    assert str(raised.error) == f"the converter returned a {type(answer).__name__}, not bytes or None"
 
 
 class Fails:

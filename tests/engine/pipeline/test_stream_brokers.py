@@ -118,8 +118,10 @@ def trouble_when(what: str, rig: StreamRig, trouble: Callable[[], None]) -> None
         rig.clock.time_ms += 1_000
 
 
-@pytest.mark.parametrize("what", ["polled", "committed"])
-def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(what: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("what", "failure"), [("polled", "the poll failed"), ("committed", "the commit failed")])
+def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(
+    what: str, failure: str, caplog: pytest.LogCaptureFixture
+) -> None:
     seen: list[Any] = []
 
     def noting(value: Any) -> Any:
@@ -135,7 +137,7 @@ def test_brokers_that_are_away_for_a_moment_do_not_end_its_memory(what: str, cap
 
     trouble_when(what, rig, away)
     assert rig.task.step(0) is None
-    assert f"nothing could be {what}, it goes on in a moment: RetriableError: _TRANSPORT" in caplog.text
+    assert f"{failure}; next attempt in 1000 ms: RetriableError: _TRANSPORT" in caplog.text
     assert rig.clock.waits == [1_000]
     assert rig.run() is None
     assert (seen, rig.written(), rig.committed()) == ([1, 2], ["1", "2"], 2)

@@ -83,7 +83,7 @@ def test_what_waits_is_told_in_words() -> None:
     state = TaskState(0, 1, 0, STAGES, parked=ParkedRetry(OperationId("t", 0, 5, 3), FailedAttempts(2, 1), 3))
     assert state.describe_parked() == "TASK_PUT (Sink) failed 2 times on t-0 at offset 5; waiting to retry"
     state.unwritten = FailedAttempts(1, 1)
-    assert state.describe_parked() == "dead letters could not be written, once; waiting to retry"
+    assert state.describe_parked() == "writing dead letters failed once; waiting to retry"
     assert TaskState(0, 1, 0, STAGES).describe_parked() is None
 
 

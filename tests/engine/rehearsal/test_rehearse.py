@@ -142,7 +142,7 @@ class Mistaken(Same):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("Grumpy", "'mag'"), ("Mistaken", "Mistaken answered with a str, not with a record")]
+    ("name", "message"), [("Grumpy", "'mag'"), ("Mistaken", "Mistaken returned a str, not a record or None")]
 )
 def test_a_transform_of_somebody_else_is_found_by_its_entry_point(install: Install, name: str, message: str) -> None:
     install("foreign", FOREIGN, **{f"transforms__{name}": f"foreign:{name}"})

@@ -86,7 +86,9 @@ def test_offsets_that_are_still_to_be_brought_are_neither_shown_nor_changed(exac
     cluster.put("offsets", b'["c",{"file":"f"}]', b'{"next":9}')
     if is_made:
         cluster.kafka.create("own", 1)
-    with pytest.raises(RequestConflict, match=r"start connector c once first.* from offsets to own"):
+    with pytest.raises(
+        RequestConflict, match=r"connector c .* from topic offsets to topic own yet; start the connector once"
+    ):
         cluster.offsets.write(OWN, [(AT, NEXT)])
     with pytest.raises(RequestConflict):
         cluster.offsets.read(OWN)

@@ -39,7 +39,7 @@ def problems(base: dict[str, str], **props: str) -> list[tuple[str, str | None, 
     ],
 )
 def test_a_topic_of_the_workers_own_is_no_target(option: str, topic: str) -> None:
-    text = f"{topic} is the worker's {option}: nothing else may be written there"
+    text = f"{topic} is the worker's {option}; choose another topic"
     assert problems(FILE, topic=topic) == [("topic", topic, text)]
     assert problems(SQL, tables=f"a,x.{topic[8:]}", topic__prefix="connect-") == [("topic.prefix", topic, text)]
     stream = {"name": "s", "connector.class": "stream", "topics": "in", "sinks": "out"}
