@@ -7,7 +7,7 @@ the client runs them and sends the records as the sink would get them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,21 @@ from engine.tasks.plan import ConnectorPlan
 if TYPE_CHECKING:  # it loads SQLAlchemy, which takes as long as all the rest
     from engine.connectors.sql.put_rehearsal import PutTrial, PutTrials
 
+RehearsePut = Callable[[Mapping[str, str], Sequence[Record], str | None], "PutTrials"]
+
 MAX_RECORDS = 100
 MAX_AT_ONCE = 4  # connectors; each rehearsal occupies a thread that other requests need
 
 
 class PutRehearsals:
-    """Rehearsals of puts: one at a time for each connector. Its methods may be called on any thread."""
+    """Rehearsals of puts: one at a time for each connector. Its methods may be called on any thread.
 
-    def __init__(self, worker: WorkerConfig | None) -> None:
+    `rehearse` replaces the SqlSink's own rehearsal.
+    """
+
+    def __init__(self, worker: WorkerConfig | None, rehearse: RehearsePut | None = None) -> None:
         self._worker = worker
+        self._rehearse = rehearse or _rehearse
         self._lock = threading.Lock()
         self._running: set[str] = set()
 
@@ -51,9 +57,7 @@ class PutRehearsals:
         if not plan.config.own[PUT_OPTION]:
             raise RequestConflict(f"{PUT_OPTION} is false in the configuration of {name}")
         with self._alone(name), _without_secrets(found):
-            from engine.connectors.sql.put_rehearsal import rehearse_put
-
-            done = rehearse_put(plan.config.properties, records, self._worker.permissions.file_root)
+            done = self._rehearse(plan.config.properties, records, self._worker.permissions.file_root)
         return _document(plan, found, done)
 
     @contextmanager
@@ -69,6 +73,12 @@ class PutRehearsals:
         finally:
             with self._lock:
                 self._running.discard(name)
+
+
+def _rehearse(config: Mapping[str, str], records: Sequence[Record], root: str | None) -> PutTrials:
+    from engine.connectors.sql.put_rehearsal import rehearse_put
+
+    return rehearse_put(config, records, root)
 
 
 @contextmanager

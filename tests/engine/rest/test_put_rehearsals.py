@@ -7,6 +7,8 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from engine.config.worker import WorkerConfig, parse_worker
-from engine.connectors.sql import put_rehearsal
 from engine.connectors.sql.put_data import read_data, write_data
+from engine.connectors.sql.put_rehearsal import PutTrials, rehearse_put
 from engine.errors import BadRequest, ConfigError, EngineError, RequestConflict, RetriableError
 from engine.rest.put_rehearsals import MAX_AT_ONCE, MAX_RECORDS, PutRehearsals
 from tests.engine.rest.herder import PROPERTIES, Herder
@@ -95,40 +97,44 @@ def test_what_the_configuration_lacks_is_named(config: dict[str, str], worker: W
         PutRehearsals(worker).run("c", {**config, "connection.url": "sqlite:////etc/x"}, body(GOOD))
 
 
+class SlowRehearsals:
+    """Rehearsals that wait until they may end."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_end = threading.Semaphore(0), threading.Event()
+
+    def __call__(self, *given: Any) -> PutTrials:
+        self.begun.release()
+        assert self.may_end.wait(10)
+        return rehearse_put(*given)
+
+
 @contextmanager
-def held(monkeypatch: pytest.MonkeyPatch, puts: PutRehearsals, config: dict[str, str], count: int) -> Iterator[None]:
+def held(puts: PutRehearsals, slow: SlowRehearsals, config: dict[str, str], count: int) -> Iterator[None]:
     """Hold rehearsals of `count` connectors, named c0, c1, …"""
-    begun, done = threading.Semaphore(0), threading.Event()
-    real = put_rehearsal.rehearse_put
-
-    def wait(*given: Any) -> Any:
-        begun.release()
-        done.wait(10)
-        return real(*given)
-
-    monkeypatch.setattr(put_rehearsal, "rehearse_put", wait)
     threads = [threading.Thread(target=puts.run, args=(f"c{n}", config, body(GOOD))) for n in range(count)]
     for thread in threads:
         thread.start()
-        assert begun.acquire(timeout=10)
+        assert slow.begun.acquire(timeout=10)
     try:
         yield
     finally:
-        done.set()
+        slow.may_end.set()
         for thread in threads:
             thread.join()
-        monkeypatch.undo()
 
 
+@pytest.mark.parametrize(
+    ("running", "name", "text"), [(1, "c0", "another put of c0"), (MAX_AT_ONCE, "d", "puts are being rehearsed")]
+)
 def test_a_connector_rehearses_one_put_at_a_time(
-    config: dict[str, str], worker: WorkerConfig, monkeypatch: pytest.MonkeyPatch
+    running: int, name: str, text: str, config: dict[str, str], worker: WorkerConfig
 ) -> None:
-    puts = PutRehearsals(worker)
-    with held(monkeypatch, puts, config, 1), pytest.raises(RequestConflict, match="another put of c0"):
-        puts.run("c0", config, body(GOOD))
-    with held(monkeypatch, puts, config, MAX_AT_ONCE), pytest.raises(RequestConflict, match="puts are being rehearsed"):
-        puts.run("d", config, body(GOOD))
-    assert puts.run("c0", config, body(GOOD))["records"] == [{"state": "ok"}]
+    slow = SlowRehearsals()
+    puts = PutRehearsals(worker, slow)
+    with held(puts, slow, config, running), pytest.raises(RequestConflict, match=text):
+        puts.run(name, config, body(GOOD))
+    assert puts.run(name, config, body(GOOD))["records"] == [{"state": "ok"}]
 
 
 SECRET = "hunter2-hunter2"
@@ -153,15 +159,12 @@ def test_values_of_config_providers_are_used_and_hidden(tmp_path: Path, config: 
     assert SECRET not in str(missing.value)
 
 
-def test_errors_of_a_driver_tell_neither_secrets_nor_content(
-    config: dict[str, str], worker: WorkerConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_a_driver_tell_neither_secrets_nor_content(config: dict[str, str], worker: WorkerConfig) -> None:
     def fail(*_: Any) -> Any:
         raise LookupError("content of a record")
 
-    monkeypatch.setattr(put_rehearsal, "rehearse_put", fail)
     with pytest.raises(EngineError) as caught:
-        PutRehearsals(worker).run("c", config, body(GOOD))
+        PutRehearsals(worker, fail).run("c", config, body(GOOD))
     assert str(caught.value).startswith("LookupError: message withheld")
 
 
@@ -188,9 +191,6 @@ def test_a_messages_content_is_told_as_the_dead_letter_tells_it(
 
 
 def test_data_is_the_same_on_the_other_side() -> None:
-    from datetime import UTC, date, datetime, time
-    from decimal import Decimal
-
     values = [
         None, True, False, 0, -(2**63), 2**80, 1.0, -0.5, float("inf"), "é", "", b"\x00\xff", [], [1, [b""]], {},
         {"bytes": 1}, {1: {"a": None}}, Decimal("1.20"), datetime(2026, 1, 1, tzinfo=UTC), date(2026, 1, 1), time(1, 2),
