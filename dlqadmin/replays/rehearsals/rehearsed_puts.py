@@ -48,7 +48,7 @@ def rehearse(author: User | None, connector: str, told: Told) -> tuple[Told, Map
 
     Return the stages with the results, and the put of each record. Without a put, the stage's note says why.
     """
-    puts = {number: row["put"] for number, row in told.records.items() if row.get("put")}
+    puts = {number: row["put"] for number, row in told.records.items() if _reached_put(row)}
     if not puts:
         return told, {}
     # Before the call, because a put whose answer is lost had its effects too.
@@ -78,6 +78,11 @@ def _counts(answer: PutAnswer) -> str:
     if before == after:
         return f"Table {answer.table}: {_rows(before)} before and after."
     return f"Table {answer.table}: {_rows(before)} before, {after:,} after, because others write to it."
+
+
+def _reached_put(row: Mapping[str, Any]) -> bool:
+    # Code of plugins ran in the process that wrote the row.
+    return bool(row.get("put") and row["stages"] and row["stages"][-1]["state"] == NOT_REHEARSABLE)
 
 
 def _rows(number: int) -> str:
