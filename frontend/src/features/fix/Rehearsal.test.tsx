@@ -102,6 +102,7 @@ it("each stage counts the records that pass and fail in it", async () => {
   const failed = { state: "failed", message: "NOT NULL constraint failed: earthquakes.gap" } as const;
   await rehearse(result(1, {}, { put: PUT }), result(2, failed, { put: PUT, verdict: "still_fails" }));
   expect(totals()[1]).toBe("1 TASK_PUT✕SqlSink1 passed, 1 failed, rolled back");
+  expect(host.textContent).toContain("1 of 2 passed every stage");
 });
 
 it("a sink that is not rehearsed says why, and for how many records", async () => {

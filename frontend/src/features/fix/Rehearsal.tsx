@@ -13,6 +13,7 @@ import type { Tone } from "../../lib/states";
 import { Button, LinkButton } from "../../ui/controls";
 import { Chip, Notice, Panel, Strip } from "../../ui/Panel";
 import styles from "./Rehearsal.module.css";
+import { passedEveryStage } from "./rehearsed";
 import { RehearsalPuts, RehearsalTotals } from "./RehearsalPuts";
 import { RehearsalStages } from "./RehearsalStages";
 
@@ -99,12 +100,16 @@ function Results({ results }: { results: Rehearsed[] }) {
   const counts = (Object.keys(VERDICTS) as Verdict[])
     .map((verdict) => ({ verdict, n: results.filter((one) => one.verdict === verdict).length }))
     .filter(({ n }) => n > 0);
+  const passed = results.filter(passedEveryStage).length;
   return (
     <>
       {results.length > 0 && (
         <p className={styles.lead} role="status">
           {plural(results.length, "record", "records")}:{" "}
-          {counts.map(({ verdict, n }) => `${n} ${VERDICTS[verdict].label.toLowerCase()}`).join(", ")}.
+          {counts.map(({ verdict, n }) => `${n} ${VERDICTS[verdict].label.toLowerCase()}`).join(", ")}.{" "}
+          <Chip tone={passed === results.length ? "passed" : "plain"}>
+            {passed} of {results.length} passed every stage
+          </Chip>
         </p>
       )}
       <RehearsalTotals results={results} />

@@ -22,6 +22,10 @@ export function isRolledBack(stage: RehearsedStage | undefined, { put }: Rehears
   return put !== undefined && stage !== undefined && isPut(stage) && stage.state === "ok";
 }
 
+export function passedEveryStage({ stages }: Rehearsed): boolean {
+  return stages.length > 0 && stages.every(({ state }) => state === "ok" || state === "skipped");
+}
+
 /** The name of the style of a stage in this state. */
 export function look(state: StageState, rolledBack: boolean): string {
   return rolledBack && state === "ok" ? "rolled_back" : state;
